@@ -1,0 +1,206 @@
+"""The broker's one source of time.
+
+Timers (session timeouts, fetch waits, retention passes) and record timestamps follow the same clock, so that a test
+which moves it moves everything. Nothing else in the project reads the machine's clock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+
+import trio
+
+_SETTLE_TIMEOUT_S = 1.0
+
+
+class BrokerClock(trio.abc.Clock):
+    """Real time plus an offset that can be moved forward or stopped, from any thread.
+
+    Two ways to use it:
+
+    - as the clock of a trio run (``trio.run(main, clock=BrokerClock())``): every ``trio.sleep`` and deadline of that
+    run
+      follows it;
+    - hosted in a run that has a clock of its own (``clock.attach()``): waits made through :meth:`sleep` and
+      :meth:`move_on_after` follow it, and its time is the host clock's plus the offset. Broker code waits through
+      these two methods only, so it works in both ways.
+
+    Invariants: time never goes back; ``now_ms`` and ``current_time`` move together.
+    """
+
+    def __init__(self, *, start_ms: int | None = None) -> None:
+        """``start_ms``: what ``now_ms`` shows at first (milliseconds since 1970); by default the machine's time."""
+        self._source: Callable[[], float] = time.monotonic
+        self._offset = 0.0
+        self._frozen_at: float | None = None
+        wall = time.time() if start_ms is None else start_ms / 1000
+        self._epoch = wall - time.monotonic()
+        self._lock = threading.Lock()
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._thread_id: int | None = None
+        self._hosted = False
+        self._waits: dict[trio.CancelScope, float] = {}
+
+    # -- trio.abc.Clock
+
+    def start_clock(self) -> None:
+        """Called by trio when a run that uses this clock starts."""
+        self._token = trio.lowlevel.current_trio_token()
+        self._thread_id = threading.get_ident()
+
+    def current_time(self) -> float:
+        """Seconds on this clock, from an arbitrary origin."""
+        frozen = self._frozen_at
+        return self._source() + self._offset if frozen is None else frozen
+
+    def deadline_to_sleep_time(self, deadline: float) -> float:
+        """Real seconds until ``deadline``; infinite while the clock stands still before it."""
+        left = deadline - self.current_time()
+        return left if left <= 0 or self._frozen_at is None else inf
+
+    # -- reading
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970-01-01 UTC, as records carry them."""
+        frozen = self._frozen_at
+        seconds = self._source() + self._offset if frozen is None else frozen
+        return int((seconds + self._epoch) * 1000)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the clock stands still."""
+        return self._frozen_at is not None
+
+    # -- moving
+
+    def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> int:
+        """Move the clock forward; return the new ``now_ms``.
+
+        From another thread the call returns when the broker has acted on every timer that came due and waits again
+        (at most a second of real time, if clients keep it busy).
+        """
+        step = seconds + 60 * minutes + 3600 * hours + 86400 * days
+        if not 0 <= step < inf:
+            raise ValueError(f"a clock only moves forward: {step} s")
+        with self._lock:
+            if self._frozen_at is None:
+                self._offset += step
+            else:
+                self._frozen_at += step
+        self._wake()
+        return self.now_ms()
+
+    def freeze(self) -> None:
+        """Stop the clock; only :meth:`advance` moves it until :meth:`resume`."""
+        with self._lock:
+            if self._frozen_at is None:
+                self._frozen_at = self._source() + self._offset
+        self._wake()
+
+    def resume(self) -> None:
+        """Let the clock run on from where it stands."""
+        with self._lock:
+            if self._frozen_at is not None:
+                self._offset = self._frozen_at - self._source()
+                self._frozen_at = None
+        self._wake()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """The clock stands still inside the ``with`` block."""
+        self.freeze()
+        try:
+            yield
+        finally:
+            self.resume()
+
+    # -- waiting (inside the broker's trio run)
+
+    def attach(self) -> None:
+        """Bind to the trio run of the caller; needed before waiting when the run has a clock of its own."""
+        run_clock = trio.lowlevel.current_clock()
+        self._token = trio.lowlevel.current_trio_token()
+        self._thread_id = threading.get_ident()
+        if run_clock is self:
+            return
+        now = self.current_time()
+        self._hosted = True
+        self._source = run_clock.current_time
+        self._epoch += now - self._source() - self._offset
+        if self._frozen_at is not None:
+            self._frozen_at = self._source() + self._offset
+
+    @contextmanager
+    def move_on_after(self, seconds: float) -> Iterator[trio.CancelScope]:
+        """Like ``trio.move_on_after``, on this clock."""
+        if not self._hosted:
+            with trio.move_on_after(seconds) as scope:
+                yield scope
+            return
+        due = self.current_time() + seconds
+        with trio.CancelScope(deadline=self._host_deadline(due)) as scope:
+            self._waits[scope] = due
+            try:
+                yield scope
+            finally:
+                del self._waits[scope]
+
+    async def sleep(self, seconds: float) -> None:
+        """Like ``trio.sleep``, on this clock."""
+        if not self._hosted:
+            await trio.sleep(max(0.0, seconds))
+            return
+        with self.move_on_after(seconds):
+            await trio.sleep_forever()
+
+    async def sleep_until_ms(self, deadline_ms: int) -> None:
+        """Return when ``now_ms`` has reached ``deadline_ms``."""
+        while (left := deadline_ms - self.now_ms()) > 0:
+            await self.sleep(left / 1000)
+
+    # -- inside
+
+    def _host_deadline(self, due: float) -> float:
+        if self._frozen_at is not None:
+            return -inf if due <= self._frozen_at else inf
+        return due - self._offset
+
+    def _wake(self) -> None:
+        """Let the trio run see the new time, and wait until it has (from another thread)."""
+        token = self._token
+        if token is None:
+            return
+        try:
+            if threading.get_ident() == self._thread_id:
+                self._shift_waits()
+                token.run_sync_soon(_nothing, idempotent=True)
+                return
+            settled = threading.Event()
+            token.run_sync_soon(self._start_settling, settled)
+        except trio.RunFinishedError:
+            return
+        settled.wait(_SETTLE_TIMEOUT_S)
+
+    def _shift_waits(self) -> None:
+        for scope, due in self._waits.items():
+            scope.deadline = self._host_deadline(due)
+
+    def _start_settling(self, settled: threading.Event) -> None:
+        self._shift_waits()
+        trio.lowlevel.spawn_system_task(_settle, settled)
+
+
+def _nothing() -> None:
+    """Wakes the trio loop, which then looks at its deadlines."""
+
+
+async def _settle(settled: threading.Event) -> None:
+    try:
+        await trio.lowlevel.checkpoint()
+        await trio.testing.wait_all_tasks_blocked()
+    finally:
+        settled.set()

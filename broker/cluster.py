@@ -1,0 +1,122 @@
+"""The cluster: everything that one broker process (of N nodes) owns."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.dispatch import Bug, Dispatcher, load_handlers
+from odradek.broker.faults import FaultSet
+from odradek.broker.features import Features
+from odradek.broker.node import Node
+from odradek.protocol.registry import API_BY_KEY
+
+if TYPE_CHECKING:
+    from odradek.broker.config import BrokerConfig
+    from odradek.broker.topics import TopicRegistry
+
+_RECENT_REQUESTS = 64
+_MAX_BUGS = 100
+
+
+class Cluster:
+    """Topics, partitions, coordinators, configs, clock and nodes of one cluster.
+
+    Owner of all of them; every mutation happens in the trio run that :meth:`run` is in. Nurseries nest: maintenance and
+    storage (last to end) > coordinators > connections (first to end).
+    """
+
+    def __init__(
+        self,
+        *,
+        nodes: int = 1,
+        config: BrokerConfig | Mapping[str, str] | None = None,
+        clock: BrokerClock | None = None,
+        data_dir: Path | None = None,
+        cluster_id: str | None = None,
+    ) -> None:
+        from odradek.broker.config import BrokerConfig
+        from odradek.broker.topics import TopicRegistry
+
+        if nodes < 1:
+            raise ValueError(f"a cluster needs at least one node: {nodes}")
+        self.config: BrokerConfig = config if isinstance(config, BrokerConfig) else BrokerConfig(config or {})
+        self.clock = clock or BrokerClock()
+        self.data_dir = data_dir
+        self.cluster_id = cluster_id or base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        self.nodes: dict[int, Node] = {number: Node(number) for number in range(1, nodes + 1)}
+        self.controller_id = 1
+        self.features = Features()
+        self.faults: FaultSet | None = None
+        self.bugs: list[Bug] = []
+        self.on_bug: Callable[[Bug], None] | None = None
+        self.recent: deque[tuple[str, int, int, int, str | None, int]] = deque(maxlen=_RECENT_REQUESTS)
+        load_handlers()
+        self.dispatcher = Dispatcher(self)
+        self.maintenance_nursery: trio.Nursery | None = None
+        self.coordinator_nursery: trio.Nursery | None = None
+        self.connection_nursery: trio.Nursery | None = None
+        self.topics: TopicRegistry = TopicRegistry(self)
+        self.groups: Any = None
+        self.transactions: Any = None
+
+    # -- life
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[Cluster]:
+        """The cluster works inside the ``async with`` block; on leaving it connections end first, storage last."""
+        self.clock.attach()
+        async with trio.open_nursery() as maintenance:
+            self.maintenance_nursery = maintenance
+            async with trio.open_nursery() as coordinators:
+                self.coordinator_nursery = coordinators
+                async with trio.open_nursery() as connections:
+                    self.connection_nursery = connections
+                    try:
+                        yield self
+                    finally:
+                        connections.cancel_scope.cancel()
+                coordinators.cancel_scope.cancel()
+            maintenance.cancel_scope.cancel()
+
+    # -- nodes
+
+    def up_nodes(self) -> list[Node]:
+        """The nodes that are up, in the order of their ids."""
+        return [node for node in self.nodes.values() if node.up]
+
+    # -- faults and bugs
+
+    def set_faults(self, faults: Iterable[Any]) -> FaultSet | None:
+        """Replace the faults; an empty list removes the hook."""
+        chosen = list(faults)
+        self.faults = FaultSet(chosen) if chosen else None
+        return self.faults
+
+    def remember_bug(self, bug: Bug) -> None:
+        """Keep a bug for whoever looks (at most 100), and tell ``on_bug``."""
+        if len(self.bugs) < _MAX_BUGS:
+            self.bugs.append(bug)
+        if self.on_bug is not None:
+            self.on_bug(bug)
+
+    def recent_requests(self) -> list[str]:
+        """The last requests as lines of text, newest last."""
+        return [
+            f"{connection} {API_BY_KEY[key].name} v{version} correlation {correlation} client {client!r} ({size} bytes)"
+            for connection, key, version, correlation, client, size in self.recent
+        ]
+
+    def start(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
+        """Run a coordinator's task in the coordinators' nursery."""
+        if self.coordinator_nursery is None:
+            raise RuntimeError("the cluster is not running")
+        self.coordinator_nursery.start_soon(function, *arguments)

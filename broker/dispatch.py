@@ -1,0 +1,279 @@
+"""The registry of request handlers, and the way of one request through the broker.
+
+A handler is a function ``handler(ctx, request) -> response`` (or ``async def``), registered beside its definition with
+:func:`handles`. ApiVersions, the ``coverage`` command and README's table all come from this registry.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from odradek.broker.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.registry import API_BY_KEY, ApiSpec
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.node import Node
+
+API_VERSIONS_KEY = 18
+
+_HEADER = Struct(">hhih")
+_SIZED_CORRELATION = Struct(">ii")
+_CORRELATION = Struct(">i")
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+Parts = list["bytes | memoryview"]
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A registered handler and what the coverage table says of it.
+
+    ``min_version``/``max_version``: served. ``advertised_min``: what ApiVersions tells (lower only where Kafka itself
+    advertises versions that it refuses). ``differs``: differences from Kafka, for people.
+    """
+
+    spec: ApiSpec
+    function: Callable[..., Any]
+    min_version: int
+    max_version: int
+    advertised_min: int
+    advertised: bool
+    differs: str
+    is_async: bool
+
+
+HANDLERS: dict[int, Handler] = {}
+
+
+def handles(
+    request_class: type[Any],
+    *,
+    min_version: int | None = None,
+    max_version: int | None = None,
+    advertised_min: int | None = None,
+    advertised: bool = True,
+    differs: str = "",
+) -> Callable[[_F], _F]:
+    """Register the decorated function for ``request_class``; versions default to all of Kafka 4.3.1's.
+
+    A handler returns the response, or ``None`` for "no answer" (acks=0). ``raise KafkaError`` answers with that
+    error at the level where the API carries it; ``raise CloseConnection`` cuts the connection. Any other exception
+    is a bug of the broker.
+    """
+    spec = API_BY_KEY[request_class.API_KEY]
+    low = spec.min_version if min_version is None else min_version
+    high = spec.max_version if max_version is None else max_version
+
+    def register(function: _F) -> _F:
+        if spec.key in HANDLERS and HANDLERS[spec.key].function.__qualname__ != function.__qualname__:
+            raise RuntimeError(f"two handlers for {spec.name}: {HANDLERS[spec.key].function} and {function}")
+        HANDLERS[spec.key] = Handler(
+            spec=spec,
+            function=function,
+            min_version=low,
+            max_version=high,
+            advertised_min=low if advertised_min is None else advertised_min,
+            advertised=advertised,
+            differs=differs,
+            is_async=inspect.iscoroutinefunction(function),
+        )
+        return function
+
+    return register
+
+
+def load_handlers() -> dict[int, Handler]:
+    """Import every handler family; return the registry by API key."""
+    importlib.import_module("odradek.broker.api")
+    return HANDLERS
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """An exception that a handler must not raise: what the client got was UNKNOWN_SERVER_ERROR or a cut connection.
+
+    ``last_requests``: what the broker had been asked just before, newest last, as lines of text.
+    """
+
+    where: str
+    error: BaseException
+    traceback: str
+    frame: bytes
+    last_requests: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = "\n  ".join(self.last_requests)
+        return f"bug in the broker: {self.where}\n{self.traceback}\nlast requests:\n  {lines}"
+
+
+@dataclass(slots=True)
+class _Route:
+    """Everything that one (key, version) needs, looked up once."""
+
+    handler: Handler
+    function: Callable[..., Any]
+    is_async: bool
+    decode: Callable[..., tuple[Any, int]]
+    encode_parts: Callable[[Any], Parts]
+    flexible_request: bool
+    flexible_response: bool
+
+
+class Dispatcher:
+    """Takes request frames to their handlers and brings back response frames.
+
+    Owner: the cluster (one per cluster). Holds no state but the route cache.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._routes: dict[int, _Route] = {}
+        self._client_ids: dict[bytes, str] = {}
+
+    async def exchange(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | None:
+        """Serve one request frame (without its size); return the response as parts with its size, or None for no
+        answer.
+
+        Raises CloseConnection where Kafka closes the connection.
+        """
+        cluster = self._cluster
+        try:
+            key, version, correlation_id, id_length = _HEADER.unpack_from(frame)
+        except Exception:
+            raise CloseConnection("a frame too short for a request header") from None
+        route = self._routes.get(key << 16 | version)
+        if route is None:
+            route = self._find_route(key, version)
+            if route is None:
+                return self._refuse_version(key, correlation_id)
+        position = 10
+        client_id: str | None = None
+        if id_length >= 0:
+            position += id_length
+            raw = bytes(frame[10:position])
+            if len(raw) != id_length:
+                raise CloseConnection("the client id is longer than the frame")
+            client_id = self._client_ids.get(raw) or self._decode_client_id(raw)
+        cluster.recent.append((connection.id, key, version, correlation_id, client_id, len(frame)))
+        try:
+            if route.flexible_request:
+                if position < len(frame) and frame[position] == 0:
+                    position += 1
+                else:
+                    position = skip_tagged_fields(frame, position)
+            request, _ = route.decode(frame, position)
+        except ProtocolError as error:
+            raise CloseConnection(f"{route.handler.spec.name} v{version}: {error}") from error
+        context = RequestContext(cluster, node, connection, key, version, correlation_id, client_id)
+        try:
+            lost = None if cluster.faults is None else await cluster.faults.apply(context, request)
+            if lost is not None and lost.drop:
+                return None
+            response = route.function(context, request)
+            if route.is_async:
+                response = await response
+            if lost is not None:
+                return None
+        except CloseConnection:
+            raise
+        except Exception as error:
+            response = self.error_answer(context, request, error, frame)
+        if response is None:
+            return None
+        parts = route.encode_parts(response)
+        size = 4
+        for part in parts:
+            size += len(part)
+        if route.flexible_response:
+            parts.insert(0, _SIZED_CORRELATION.pack(size + 1, correlation_id) + b"\0")
+        else:
+            parts.insert(0, _SIZED_CORRELATION.pack(size, correlation_id))
+        return parts
+
+    def error_answer(self, context: RequestContext, request: Any, error: Exception, frame: memoryview) -> Any:
+        """The response for a handler that raised: KafkaError as it says, anything else as a remembered bug."""
+        from odradek.broker.error_answers import error_response
+
+        if isinstance(error, KafkaError):
+            code, message = error.code, error.message
+        else:
+            self.remember_bug(API_BY_KEY[context.api_key].name + f" v{context.api_version}", error, bytes(frame[:4096]))
+            code, message = ErrorCode.UNKNOWN_SERVER_ERROR, None
+        return error_response(request, context.api_version, code, message)
+
+    def remember_bug(self, where: str, error: BaseException, frame: bytes = b"") -> None:
+        """Keep what is needed to find the fault; the pytest fixture fails its test on it."""
+        text = "".join(traceback.format_exception(error))
+        self._cluster.remember_bug(Bug(where, error, text, frame, tuple(self._cluster.recent_requests())))
+
+    # -- the rare ways
+
+    def _find_route(self, key: int, version: int) -> _Route | None:
+        handler = HANDLERS.get(key)
+        if handler is None or not handler.min_version <= version <= handler.max_version:
+            return None
+        from odradek.protocol.schema import codec
+
+        spec = handler.spec
+        route = _Route(
+            handler=handler,
+            function=handler.function,
+            is_async=handler.is_async,
+            decode=codec(spec.request, version).decode,
+            encode_parts=codec(spec.response, version).encode_parts,
+            flexible_request=spec.request_header_version(version) >= 2,
+            flexible_response=spec.response_header_version(version) >= 1,
+        )
+        self._routes[key << 16 | version] = route
+        return route
+
+    def _refuse_version(self, key: int, correlation_id: int) -> Parts:
+        """ApiVersions in an unknown version is answered in v0 (KIP-511); anything else that is not served closes."""
+        if key != API_VERSIONS_KEY:
+            raise CloseConnection(f"API key {key} is not served in this version")
+        from odradek.broker.api.api_versions import unsupported_version_response
+        from odradek.protocol.schema import codec
+
+        response = unsupported_version_response()
+        body = codec(type(response), 0).encode(response)
+        return [_SIZED_CORRELATION.pack(4 + len(body), correlation_id), body]
+
+    def _decode_client_id(self, raw: bytes) -> str:
+        """Client ids repeat with every request, so each is decoded once (Kafka keeps bad UTF-8 as replacement
+        characters).""" text = raw.decode("utf-8", "replace")
+        if len(self._client_ids) >= 4096:
+            self._client_ids.clear()
+        self._client_ids[raw] = text
+        return text
+
+
+def skip_tagged_fields(frame: memoryview, position: int) -> int:
+    """The position behind the header's tag buffer (unknown tags are allowed); ProtocolError if it is cut short."""
+    count, position = _read_uvarint(frame, position)
+    for _ in range(count):
+        _, position = _read_uvarint(frame, position)
+        size, position = _read_uvarint(frame, position)
+        position += size
+        if position > len(frame):
+            raise ProtocolError("a tagged field is longer than the frame")
+    return position
+
+
+def _read_uvarint(frame: memoryview, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while position < len(frame) and shift < 35:
+        byte = frame[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+        shift += 7
+    raise ProtocolError("a varint that does not end")
