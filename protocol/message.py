@@ -1,0 +1,76 @@
+"""What every generated message class has in common. Imports nothing heavy: message modules load in microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Final, Self, TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+RecordsParts: TypeAlias = Sequence[bytes | memoryview]
+"""Record data in pieces, sent one after the other without being joined (a list or tuple)."""
+Records: TypeAlias = bytes | bytearray | memoryview | RecordsParts
+"""A `records` field: decoding gives a `memoryview` slice of the frame, encoding takes any of these."""
+UnknownTaggedFields: TypeAlias = tuple[tuple[int, bytes], ...]
+"""Tagged fields (KIP-482) that this version of the protocol does not know, as (tag, data) in ascending order."""
+
+ZERO_UUID: Final = bytes(16)
+"""The UUID that stands for "none"."""
+NO_ITEMS: Final[list[Any]] = []
+"""Default of array fields in signatures; replaced by a new list, never shared. (`None` is a value of its own: null.)"""
+
+
+class Message:
+    """Base of the generated messages and of the structs inside them.
+
+    Plain classes with `__slots__` and a written-out `__init__`: that is the fastest to import and to create. Two
+    messages are equal when they are of one class and all their fields are equal.
+    """
+
+    __slots__: Sequence[str] = ()
+    unknown_tagged_fields: UnknownTaggedFields
+
+    def _values(self) -> Iterator[tuple[str, Any]]:
+        for name in self.__slots__:
+            yield name, getattr(self, name)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy (shallow) with some fields changed."""
+        return type(self)(**{**dict(self._values()), **changes})
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(value == getattr(other, name) for name, value in self._values())
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ((name, value) for name, value in self._values() if name != "unknown_tagged_fields" or value)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
+
+
+class ApiMessage(Message):
+    """A request or a response: all versions of it in one class."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int]
+    MIN_VERSION: ClassVar[int]
+    MAX_VERSION: ClassVar[int]
+    FLEXIBLE_FROM: ClassVar[int | None]
+    """The first version with compact lengths and tagged fields, None if there is none."""
+
+
+class DataMessage(Message):
+    """A message that is stored or exchanged between clients, not sent as a request: its version travels with it."""
+
+    __slots__ = ()
+    MIN_VERSION: ClassVar[int]
+    MAX_VERSION: ClassVar[int]
+    FLEXIBLE_FROM: ClassVar[int | None]
+
+
+class CoordinatorRecord(DataMessage):
+    """The key or the value of a record in an internal topic; `RECORD_TYPE` ties keys to their values."""
+
+    __slots__ = ()
+    RECORD_TYPE: ClassVar[int]

@@ -1,0 +1,208 @@
+"""ReadShareGroupStateSummary (API key 87). Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class PartitionData(Message):
+    """Part of `ReadShareGroupStateSummaryRequest`."""
+
+    __slots__ = (
+        "partition",
+        "leader_epoch",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        partition: int = 0,
+        leader_epoch: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("partition" / s.Int32, "0+"),
+            s.Field("leader_epoch" / s.Int32, "0+"),
+        ]
+
+
+class ReadStateSummaryData(Message):
+    """Part of `ReadShareGroupStateSummaryRequest`."""
+
+    __slots__ = (
+        "topic_id",
+        "partitions",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionData] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions: list[PartitionData] = [] if partitions is NO_ITEMS else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("topic_id" / s.Uuid, "0+"),
+            s.Field("partitions" / s.ArrayOf(s.StructOf(PartitionData)), "0+"),
+        ]
+
+
+class ReadShareGroupStateSummaryRequest(ApiMessage):
+    """API key 87, versions 0 to 1, flexible from 0."""
+
+    __slots__ = (
+        "group_id",
+        "topics",
+        "unknown_tagged_fields",
+    )
+    API_KEY: ClassVar[int] = 87
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[ReadStateSummaryData] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics: list[ReadStateSummaryData] = [] if topics is NO_ITEMS else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("group_id" / s.String, "0+"),
+            s.Field("topics" / s.ArrayOf(s.StructOf(ReadStateSummaryData)), "0+"),
+        ]
+
+
+class PartitionResult(Message):
+    """Part of `ReadShareGroupStateSummaryResponse`."""
+
+    __slots__ = (
+        "partition",
+        "error_code",
+        "error_message",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("partition" / s.Int32, "0+"),
+            s.Field("error_code" / s.Int16, "0+"),
+            s.Field("error_message" / s.String, "0+", nullable="0+", default=None),
+            s.Field("state_epoch" / s.Int32, "0+"),
+            s.Field("leader_epoch" / s.Int32, "0+"),
+            s.Field("start_offset" / s.Int64, "0+"),
+            s.Field("delivery_complete_count" / s.Int32, "1+", default=-1, ignorable=True),
+        ]
+
+
+class ReadStateSummaryResult(Message):
+    """Part of `ReadShareGroupStateSummaryResponse`."""
+
+    __slots__ = (
+        "topic_id",
+        "partitions",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionResult] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions: list[PartitionResult] = [] if partitions is NO_ITEMS else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("topic_id" / s.Uuid, "0+"),
+            s.Field("partitions" / s.ArrayOf(s.StructOf(PartitionResult)), "0+"),
+        ]
+
+
+class ReadShareGroupStateSummaryResponse(ApiMessage):
+    """API key 87, versions 0 to 1, flexible from 0."""
+
+    __slots__ = (
+        "results",
+        "unknown_tagged_fields",
+    )
+    API_KEY: ClassVar[int] = 87
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        results: list[ReadStateSummaryResult] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.results: list[ReadStateSummaryResult] = [] if results is NO_ITEMS else results
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("results" / s.ArrayOf(s.StructOf(ReadStateSummaryResult)), "0+"),
+        ]

@@ -1,0 +1,80 @@
+"""RenewDelegationToken (API key 39). Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import ApiMessage, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class RenewDelegationTokenRequest(ApiMessage):
+    """API key 39, versions 1 to 2, flexible from 2."""
+
+    __slots__ = (
+        "hmac",
+        "renew_period_ms",
+        "unknown_tagged_fields",
+    )
+    API_KEY: ClassVar[int] = 39
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 2
+
+    def __init__(
+        self,
+        hmac: bytes = b"",
+        renew_period_ms: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.hmac = hmac
+        self.renew_period_ms = renew_period_ms
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("hmac" / s.Bytes, "0+"),
+            s.Field("renew_period_ms" / s.Int64, "0+"),
+        ]
+
+
+class RenewDelegationTokenResponse(ApiMessage):
+    """API key 39, versions 1 to 2, flexible from 2."""
+
+    __slots__ = (
+        "error_code",
+        "expiry_timestamp_ms",
+        "throttle_time_ms",
+        "unknown_tagged_fields",
+    )
+    API_KEY: ClassVar[int] = 39
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 2
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        expiry_timestamp_ms: int = 0,
+        throttle_time_ms: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.error_code = error_code
+        self.expiry_timestamp_ms = expiry_timestamp_ms
+        self.throttle_time_ms = throttle_time_ms
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("error_code" / s.Int16, "0+"),
+            s.Field("expiry_timestamp_ms" / s.Int64, "0+"),
+            s.Field("throttle_time_ms" / s.Int32, "0+"),
+        ]

@@ -1,0 +1,162 @@
+"""ShareGroupHeartbeat (API key 76). Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class ShareGroupHeartbeatRequest(ApiMessage):
+    """API key 76, version 1, flexible from 0."""
+
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "member_epoch",
+        "rack_id",
+        "subscribed_topic_names",
+        "unknown_tagged_fields",
+    )
+    API_KEY: ClassVar[int] = 76
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        member_epoch: int = 0,
+        rack_id: str | None = None,
+        subscribed_topic_names: list[str] | None = None,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.rack_id = rack_id
+        self.subscribed_topic_names = subscribed_topic_names
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("group_id" / s.String, "0+"),
+            s.Field("member_id" / s.String, "0+"),
+            s.Field("member_epoch" / s.Int32, "0+"),
+            s.Field("rack_id" / s.String, "0+", nullable="0+", default=None),
+            s.Field("subscribed_topic_names" / s.ArrayOf(s.String), "0+", nullable="0+", default=None),
+        ]
+
+
+class TopicPartitions(Message):
+    """Part of `ShareGroupHeartbeatResponse`."""
+
+    __slots__ = (
+        "topic_id",
+        "partitions",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[int] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions: list[int] = [] if partitions is NO_ITEMS else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("topic_id" / s.Uuid, "0+"),
+            s.Field("partitions" / s.ArrayOf(s.Int32), "0+"),
+        ]
+
+
+class Assignment(Message):
+    """Part of `ShareGroupHeartbeatResponse`."""
+
+    __slots__ = (
+        "topic_partitions",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        topic_partitions: list[TopicPartitions] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.topic_partitions: list[TopicPartitions] = [] if topic_partitions is NO_ITEMS else topic_partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("topic_partitions" / s.ArrayOf(s.StructOf(TopicPartitions)), "0+"),
+        ]
+
+
+class ShareGroupHeartbeatResponse(ApiMessage):
+    """API key 76, version 1, flexible from 0."""
+
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "member_id",
+        "member_epoch",
+        "heartbeat_interval_ms",
+        "assignment",
+        "unknown_tagged_fields",
+    )
+    API_KEY: ClassVar[int] = 76
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        member_id: str | None = None,
+        member_epoch: int = 0,
+        heartbeat_interval_ms: int = 0,
+        assignment: Assignment | None = None,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.assignment = assignment
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("throttle_time_ms" / s.Int32, "0+"),
+            s.Field("error_code" / s.Int16, "0+"),
+            s.Field("error_message" / s.String, "0+", nullable="0+", default=None),
+            s.Field("member_id" / s.String, "0+", nullable="0+", default=None),
+            s.Field("member_epoch" / s.Int32, "0+"),
+            s.Field("heartbeat_interval_ms" / s.Int32, "0+"),
+            s.Field("assignment" / s.StructOf(Assignment), "0+", nullable="0+", default=None),
+        ]

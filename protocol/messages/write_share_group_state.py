@@ -1,0 +1,245 @@
+"""WriteShareGroupState (API key 85). Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class StateBatch(Message):
+    """Part of `WriteShareGroupStateRequest`."""
+
+    __slots__ = (
+        "first_offset",
+        "last_offset",
+        "delivery_state",
+        "delivery_count",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("first_offset" / s.Int64, "0+"),
+            s.Field("last_offset" / s.Int64, "0+"),
+            s.Field("delivery_state" / s.Int8, "0+"),
+            s.Field("delivery_count" / s.Int16, "0+"),
+        ]
+
+
+class PartitionData(Message):
+    """Part of `WriteShareGroupStateRequest`."""
+
+    __slots__ = (
+        "partition",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "state_batches",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        partition: int = 0,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        state_batches: list[StateBatch] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.partition = partition
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.state_batches: list[StateBatch] = [] if state_batches is NO_ITEMS else state_batches
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("partition" / s.Int32, "0+"),
+            s.Field("state_epoch" / s.Int32, "0+"),
+            s.Field("leader_epoch" / s.Int32, "0+"),
+            s.Field("start_offset" / s.Int64, "0+"),
+            s.Field("delivery_complete_count" / s.Int32, "1+", default=-1, ignorable=True),
+            s.Field("state_batches" / s.ArrayOf(s.StructOf(StateBatch)), "0+"),
+        ]
+
+
+class WriteStateData(Message):
+    """Part of `WriteShareGroupStateRequest`."""
+
+    __slots__ = (
+        "topic_id",
+        "partitions",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionData] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions: list[PartitionData] = [] if partitions is NO_ITEMS else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("topic_id" / s.Uuid, "0+"),
+            s.Field("partitions" / s.ArrayOf(s.StructOf(PartitionData)), "0+"),
+        ]
+
+
+class WriteShareGroupStateRequest(ApiMessage):
+    """API key 85, versions 0 to 1, flexible from 0."""
+
+    __slots__ = (
+        "group_id",
+        "topics",
+        "unknown_tagged_fields",
+    )
+    API_KEY: ClassVar[int] = 85
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[WriteStateData] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics: list[WriteStateData] = [] if topics is NO_ITEMS else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("group_id" / s.String, "0+"),
+            s.Field("topics" / s.ArrayOf(s.StructOf(WriteStateData)), "0+"),
+        ]
+
+
+class PartitionResult(Message):
+    """Part of `WriteShareGroupStateResponse`."""
+
+    __slots__ = (
+        "partition",
+        "error_code",
+        "error_message",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("partition" / s.Int32, "0+"),
+            s.Field("error_code" / s.Int16, "0+"),
+            s.Field("error_message" / s.String, "0+", nullable="0+", default=None),
+        ]
+
+
+class WriteStateResult(Message):
+    """Part of `WriteShareGroupStateResponse`."""
+
+    __slots__ = (
+        "topic_id",
+        "partitions",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionResult] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions: list[PartitionResult] = [] if partitions is NO_ITEMS else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("topic_id" / s.Uuid, "0+"),
+            s.Field("partitions" / s.ArrayOf(s.StructOf(PartitionResult)), "0+"),
+        ]
+
+
+class WriteShareGroupStateResponse(ApiMessage):
+    """API key 85, versions 0 to 1, flexible from 0."""
+
+    __slots__ = (
+        "results",
+        "unknown_tagged_fields",
+    )
+    API_KEY: ClassVar[int] = 85
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        results: list[WriteStateResult] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.results: list[WriteStateResult] = [] if results is NO_ITEMS else results
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("results" / s.ArrayOf(s.StructOf(WriteStateResult)), "0+"),
+        ]

@@ -1,0 +1,38 @@
+"""ControlRecordTypeSchema. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import DataMessage, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class ControlRecordTypeSchema(DataMessage):
+    """Version 0, never flexible."""
+
+    __slots__ = (
+        "type",
+        "unknown_tagged_fields",
+    )
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = None
+
+    def __init__(
+        self,
+        type: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.type = type
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("type" / s.Int16, "0+"),
+        ]

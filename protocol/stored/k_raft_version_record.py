@@ -1,0 +1,42 @@
+"""KRaftVersionRecord. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import DataMessage, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class KRaftVersionRecord(DataMessage):
+    """Version 0, flexible from 0."""
+
+    __slots__ = (
+        "version",
+        "k_raft_version",
+        "unknown_tagged_fields",
+    )
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        version: int = 0,
+        k_raft_version: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.version = version
+        self.k_raft_version = k_raft_version
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("version" / s.Int16, "0+"),
+            s.Field("k_raft_version" / s.Int16, "0+"),
+        ]

@@ -1,0 +1,119 @@
+"""RemoteLogSegmentMetadataUpdateRecord. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import ZERO_UUID, CoordinatorRecord, Message, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class TopicIdPartitionEntry(Message):
+    """Part of `RemoteLogSegmentMetadataUpdateRecord`."""
+
+    __slots__ = (
+        "name",
+        "id",
+        "partition",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        name: str = "",
+        id: bytes = ZERO_UUID,
+        partition: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.name = name
+        self.id = id
+        self.partition = partition
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("name" / s.String, "0+"),
+            s.Field("id" / s.Uuid, "0+"),
+            s.Field("partition" / s.Int32, "0+"),
+        ]
+
+
+class RemoteLogSegmentIdEntry(Message):
+    """Part of `RemoteLogSegmentMetadataUpdateRecord`."""
+
+    __slots__ = (
+        "topic_id_partition",
+        "id",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        topic_id_partition: TopicIdPartitionEntry | None = None,
+        id: bytes = ZERO_UUID,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is None else topic_id_partition
+        self.id = id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("topic_id_partition" / s.StructOf(TopicIdPartitionEntry), "0+"),
+            s.Field("id" / s.Uuid, "0+"),
+        ]
+
+
+class RemoteLogSegmentMetadataUpdateRecord(CoordinatorRecord):
+    """Version 0, flexible from 0."""
+
+    __slots__ = (
+        "remote_log_segment_id",
+        "broker_id",
+        "event_timestamp_ms",
+        "custom_metadata",
+        "remote_log_segment_state",
+        "unknown_tagged_fields",
+    )
+    RECORD_TYPE: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        remote_log_segment_id: RemoteLogSegmentIdEntry | None = None,
+        broker_id: int = 0,
+        event_timestamp_ms: int = 0,
+        custom_metadata: bytes | None = None,
+        remote_log_segment_state: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.remote_log_segment_id = (
+            RemoteLogSegmentIdEntry() if remote_log_segment_id is None else remote_log_segment_id
+        )
+        self.broker_id = broker_id
+        self.event_timestamp_ms = event_timestamp_ms
+        self.custom_metadata = custom_metadata
+        self.remote_log_segment_state = remote_log_segment_state
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("remote_log_segment_id" / s.StructOf(RemoteLogSegmentIdEntry), "0+"),
+            s.Field("broker_id" / s.Int32, "0+"),
+            s.Field("event_timestamp_ms" / s.Int64, "0+"),
+            s.Field("custom_metadata" / s.Bytes, "0+", nullable="0+", default=None),
+            s.Field("remote_log_segment_state" / s.Int8, "0+"),
+        ]

@@ -1,0 +1,42 @@
+"""SnapshotHeaderRecord. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import DataMessage, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class SnapshotHeaderRecord(DataMessage):
+    """Version 0, flexible from 0."""
+
+    __slots__ = (
+        "version",
+        "last_contained_log_timestamp",
+        "unknown_tagged_fields",
+    )
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        version: int = 0,
+        last_contained_log_timestamp: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.version = version
+        self.last_contained_log_timestamp = last_contained_log_timestamp
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("version" / s.Int16, "0+"),
+            s.Field("last_contained_log_timestamp" / s.Int64, "0+"),
+        ]

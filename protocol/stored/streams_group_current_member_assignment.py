@@ -1,0 +1,143 @@
+"""StreamsGroupCurrentMemberAssignment. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class StreamsGroupCurrentMemberAssignmentKey(CoordinatorRecord):
+    """Version 0, never flexible."""
+
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "unknown_tagged_fields",
+    )
+    RECORD_TYPE: ClassVar[int] = 22
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = None
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("group_id" / s.String, "0"),
+            s.Field("member_id" / s.String, "0"),
+        ]
+
+
+class TaskIds(Message):
+    """Part of `StreamsGroupCurrentMemberAssignmentValue`."""
+
+    __slots__ = (
+        "subtopology_id",
+        "partitions",
+        "assignment_epochs",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = NO_ITEMS,
+        assignment_epochs: list[int] | None = None,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions: list[int] = [] if partitions is NO_ITEMS else partitions
+        self.assignment_epochs = assignment_epochs
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("subtopology_id" / s.String, "0+"),
+            s.Field("partitions" / s.ArrayOf(s.Int32), "0+"),
+            s.Field("assignment_epochs" / s.ArrayOf(s.Int32), "0+", nullable="0+", tag=0, tagged="0+", default=None),
+        ]
+
+
+class StreamsGroupCurrentMemberAssignmentValue(CoordinatorRecord):
+    """Version 0, flexible from 0."""
+
+    __slots__ = (
+        "member_epoch",
+        "previous_member_epoch",
+        "state",
+        "active_tasks",
+        "standby_tasks",
+        "warmup_tasks",
+        "active_tasks_pending_revocation",
+        "standby_tasks_pending_revocation",
+        "warmup_tasks_pending_revocation",
+        "unknown_tagged_fields",
+    )
+    RECORD_TYPE: ClassVar[int] = 22
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        active_tasks: list[TaskIds] = NO_ITEMS,
+        standby_tasks: list[TaskIds] = NO_ITEMS,
+        warmup_tasks: list[TaskIds] = NO_ITEMS,
+        active_tasks_pending_revocation: list[TaskIds] = NO_ITEMS,
+        standby_tasks_pending_revocation: list[TaskIds] = NO_ITEMS,
+        warmup_tasks_pending_revocation: list[TaskIds] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.active_tasks: list[TaskIds] = [] if active_tasks is NO_ITEMS else active_tasks
+        self.standby_tasks: list[TaskIds] = [] if standby_tasks is NO_ITEMS else standby_tasks
+        self.warmup_tasks: list[TaskIds] = [] if warmup_tasks is NO_ITEMS else warmup_tasks
+        self.active_tasks_pending_revocation: list[TaskIds] = (
+            [] if active_tasks_pending_revocation is NO_ITEMS else active_tasks_pending_revocation
+        )
+        self.standby_tasks_pending_revocation: list[TaskIds] = (
+            [] if standby_tasks_pending_revocation is NO_ITEMS else standby_tasks_pending_revocation
+        )
+        self.warmup_tasks_pending_revocation: list[TaskIds] = (
+            [] if warmup_tasks_pending_revocation is NO_ITEMS else warmup_tasks_pending_revocation
+        )
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("member_epoch" / s.Int32, "0+"),
+            s.Field("previous_member_epoch" / s.Int32, "0+"),
+            s.Field("state" / s.Int8, "0+"),
+            s.Field("active_tasks" / s.ArrayOf(s.StructOf(TaskIds)), "0+"),
+            s.Field("standby_tasks" / s.ArrayOf(s.StructOf(TaskIds)), "0+"),
+            s.Field("warmup_tasks" / s.ArrayOf(s.StructOf(TaskIds)), "0+"),
+            s.Field("active_tasks_pending_revocation" / s.ArrayOf(s.StructOf(TaskIds)), "0+"),
+            s.Field("standby_tasks_pending_revocation" / s.ArrayOf(s.StructOf(TaskIds)), "0+"),
+            s.Field("warmup_tasks_pending_revocation" / s.ArrayOf(s.StructOf(TaskIds)), "0+"),
+        ]
