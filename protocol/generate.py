@@ -299,7 +299,7 @@ def message_modules(tables: Table) -> Iterator[tuple[str, str]]:
     text = [
         '"""Index of the APIs. Generated from the field tables: do not edit."""',
         "",
-        "# key, name, module, lowest and highest stable version, flexible from, cluster action, forwardable, on brokers",
+        "# key, name, module, lowest, highest stable version, flexible from, cluster action, forwardable, on brokers",
         "APIS: list[tuple[int, str, str, int, int, int | None, bool, bool, bool]] = [",
         *rows,
         "]",

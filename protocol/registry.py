@@ -19,7 +19,7 @@ SASL_HANDSHAKE_KEY = 17
 
 
 class ApiSpec:
-    """One API. `min_version` to `max_version` are the stable versions; a message class may know a newer, unstable one."""
+    """One API. `min_version` to `max_version` are the stable versions; the classes may know a newer, unstable one."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Index of the APIs. Generated from the field tables: do not edit."""
 
-# key, name, module, lowest and highest stable version, flexible from, cluster action, forwardable, on brokers
+# key, name, module, lowest, highest stable version, flexible from, cluster action, forwardable, on brokers
 APIS: list[tuple[int, str, str, int, int, int | None, bool, bool, bool]] = [
     (0, "Produce", "produce", 3, 13, 9, False, False, True),
     (1, "Fetch", "fetch", 4, 18, 12, False, False, True),

@@ -1,0 +1,96 @@
+"""Unsigned varints and tagged fields (KIP-482) as plain functions over a buffer, for compiled codecs and headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message import Buffer, UnknownTaggedFields
+
+MAX_VARINT_BYTES = 5
+
+
+def read_uvarint(buf: Buffer, offset: int) -> tuple[int, int]:
+    """(value, next offset). Values are 32 bits wide: like Kafka's reader, higher bits of the fifth byte are dropped.
+
+    Raises IndexError where the buffer ends too early.
+    """
+    value = 0
+    for shift in range(0, 7 * MAX_VARINT_BYTES, 7):
+        byte = buf[offset]
+        offset += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFF, offset
+    raise ProtocolError(f"variable-length integer of more than {MAX_VARINT_BYTES} bytes")
+
+
+def read_compact_length(buf: Buffer, offset: int) -> tuple[int, int]:
+    """(length or count, next offset); negative stands for null. Stored as the length plus one."""
+    value, offset = read_uvarint(buf, offset)
+    if value > 0x80000000:  # negative as the 32-bit integer that Kafka takes it for
+        return -1, offset
+    return value - 1, offset
+
+
+def encode_uvarint(value: int) -> bytes:
+    if 0 <= value < 0x80:
+        return bytes((value,))
+    if not 0 <= value <= 0xFFFFFFFF:
+        raise ProtocolError(f"{value} does not fit in an unsigned variable-length integer of 32 bits")
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def read_tagged_field(buf: Buffer, offset: int) -> tuple[int, int, int]:
+    """Tag, size and the offset of the data."""
+    tag, offset = read_uvarint(buf, offset)
+    size, offset = read_uvarint(buf, offset)
+    return tag, size, offset
+
+
+def read_raw_field(buf: Buffer, offset: int, size: int) -> tuple[bytes, int]:
+    """The data of an unknown tagged field and the offset after it."""
+    end = offset + size
+    if end > len(buf):
+        raise ProtocolError(f"tagged field of {size} bytes, {len(buf) - offset} are left")
+    return bytes(buf[offset:end]), end
+
+
+def read_unknown_fields(buf: Buffer, offset: int) -> tuple[UnknownTaggedFields, int]:
+    """A tagged section in which no tag is known."""
+    count, offset = read_uvarint(buf, offset)
+    fields = []
+    for _ in range(signed32(count)):
+        tag, size, offset = read_tagged_field(buf, offset)
+        data, offset = read_raw_field(buf, offset, size)
+        fields.append((tag, data))
+    return tuple(fields), offset
+
+
+def signed32(value: int) -> int:
+    """A 32-bit pattern as Kafka's signed integer."""
+    return value - 0x100000000 if value >= 0x80000000 else value
+
+
+def encode_tagged_section(known: Iterable[tuple[int, bytes]], unknown: UnknownTaggedFields) -> bytes:
+    """A section with the known fields (ascending) and the unknown ones between and after them.
+
+    Raises ProtocolError if the unknown tags do not ascend or one is the tag of a known field.
+    """
+    fields = sorted((*known, *unknown), key=lambda field: field[0]) if unknown else list(known)
+    if any(first[0] >= second[0] for first, second in pairwise(unknown)):
+        raise ProtocolError("the unknown tagged fields are not in ascending order of their tags")
+    parts = [encode_uvarint(len(fields))]
+    previous = -1
+    for tag, data in fields:
+        if tag == previous:
+            raise ProtocolError(f"tag {tag} is that of a known field, it cannot stand for an unknown one")
+        previous = tag
+        parts += (encode_uvarint(tag), encode_uvarint(len(data)), data)
+    return b"".join(parts)
