@@ -1,0 +1,82 @@
+"""Parked requests: who waits for a partition to change, and how it is woken.
+
+A fetch that finds too little data registers one :class:`Waiter` with each of its partitions and sleeps. Whatever changes
+a partition for readers (an append, a moved watermark, a deletion, a new leader) tells its waiters; nothing polls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+
+
+class Waiter:
+    """One parked request; owned by the task that waits.
+
+    ``missing_bytes`` counts down as data arrives, so that a fetch with a large ``min_bytes`` sleeps through small
+    appends. ``committed``: the reader sees stable data only; appends behind an open transaction do not count.
+    The count is an estimate that never runs late: the woken task reads again and may park once more.
+    """
+
+    __slots__ = ("_event", "committed", "missing_bytes")
+
+    def __init__(self, missing_bytes: int, *, committed: bool = False) -> None:
+        self.missing_bytes = missing_bytes
+        self.committed = committed
+        self._event = trio.Event()
+
+    @property
+    def woken(self) -> bool:
+        """Whether something worth another look has happened."""
+        return self._event.is_set()
+
+    def wake(self) -> None:
+        """Let the waiting task look again now."""
+        self._event.set()
+
+    async def wait(self, clock: BrokerClock, timeout_ms: int) -> bool:
+        """Sleep until woken (True) or until ``timeout_ms`` have passed on the broker's clock (False)."""
+        with clock.move_on_after(timeout_ms / 1000):
+            await self._event.wait()
+        return self._event.is_set()
+
+
+class WaiterSet:
+    """The waiters of one partition. Falsy when nobody waits, so that an append without readers pays one test."""
+
+    __slots__ = ("_waiters",)
+
+    def __init__(self) -> None:
+        self._waiters: set[Waiter] = set()
+
+    def __len__(self) -> int:
+        return len(self._waiters)
+
+    def add(self, waiter: Waiter) -> None:
+        """Tell ``waiter`` of changes from now on; adding twice is the same as once."""
+        self._waiters.add(waiter)
+
+    def discard(self, waiter: Waiter) -> None:
+        """Forget ``waiter``; fine when it is not there."""
+        self._waiters.discard(waiter)
+
+    def appended(self, size_bytes: int, *, stable_moved: bool) -> None:
+        """Data became readable: ``size_bytes`` up to the high watermark; ``stable_moved`` = the LSO moved as well."""
+        for waiter in self._waiters:
+            if waiter.committed:
+                # What an ended transaction lays open is more than this append, so the task has to look for itself.
+                if stable_moved:
+                    waiter.wake()
+                continue
+            waiter.missing_bytes -= size_bytes
+            if waiter.missing_bytes <= 0:
+                waiter.wake()
+
+    def wake_all(self) -> None:
+        """Something other than new data happened (deleted, new leader, cut off): everybody looks again."""
+        for waiter in self._waiters:
+            waiter.wake()
