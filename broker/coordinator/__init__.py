@@ -1,0 +1,1 @@
+"""Coordinators: a pure machine and one generic actor for each partition of an internal topic."""

@@ -1,0 +1,144 @@
+"""What a coordinator is made of: commands, outcomes, effects, and the machine that turns one into the other.
+
+A coordinator is event-sourced. Its machine looks at a command and says what to do (`Outcome`); the `Shard` appends the
+outcome's records to the coordinator's log partition and hands each of them back to `Machine.replay`, the only place
+where durable state changes. A reload feeds the same records to the same `replay`, so the live state and the
+reloaded state cannot differ. With one replica an append is committed when it returns, so nothing ever has to be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from odradek.protocol.errors import KafkaError
+
+R = TypeVar("R")
+"""The reply type of a command."""
+
+NewRecord = tuple[bytes, "bytes | None"]
+"""A record that a decision wants written: key, and value or None for a tombstone; already in stored form."""
+
+
+class Command(Generic[R]):
+    """An order to a coordinator, named in the imperative; ``R`` is the type of its reply.
+
+    Commands are plain values. Subclasses use ``__slots__`` and a plain ``__init__``: there is one for every request.
+    """
+
+    __slots__ = ()
+
+
+class LogRecord(NamedTuple):
+    """A record as `Machine.replay` sees it, live or from the log.
+
+    ``producer_id`` and ``producer_epoch`` are -1 unless the record is part of a transaction.
+    """
+
+    key: bytes
+    value: bytes | None
+    offset: int
+    producer_id: int
+    producer_epoch: int
+
+
+class Producer(NamedTuple):
+    """The transactional producer in whose name a batch is written (its batch has the transactional bit)."""
+
+    id: int
+    epoch: int
+
+
+class Effect:
+    """Something that a decision causes outside of the machine's own state, done after the records are replayed."""
+
+    __slots__ = ()
+
+
+class Schedule(Effect):
+    """Run ``command`` in ``after_ms`` milliseconds; replaces the timer of the same ``key``."""
+
+    __slots__ = ("after_ms", "command", "key")
+
+    def __init__(self, key: Hashable, after_ms: int, command: Command[Any]) -> None:
+        self.key = key
+        self.after_ms = after_ms
+        self.command = command
+
+
+class Cancel(Effect):
+    """Forget the timer of that ``key``, if there is one."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+
+
+class Answer(Effect):
+    """Give a parked command its reply (or, with a `KafkaError`, its error). Each ticket is answered exactly once."""
+
+    __slots__ = ("reply", "ticket")
+
+    def __init__(self, ticket: Hashable, reply: Any) -> None:
+        self.ticket = ticket
+        self.reply = reply
+
+
+class Outcome(Generic[R]):
+    """What a command comes to. The shard carries it out in one step, without awaiting, in this order:
+
+    1. ``records`` are appended as one batch (several where they do not fit and ``atomic`` is false), in the name of
+       ``producer`` where given, and each is replayed. A refused append ends here: see `Machine.refused`.
+    2. ``then()`` changes soft state (what no record expresses) and returns further effects. It exists because a
+       decision with records must leave soft state alone until they are written; without records `decide` may change it
+       directly.
+    3. ``park``: the command waits under this ticket until an `Answer` names it. A ticket is used once in a machine's
+       life.
+    4. ``effects``, then those of ``then()``, in order.
+    5. ``reply`` goes to the asker, unless the command was parked.
+    """
+
+    __slots__ = ("atomic", "effects", "park", "producer", "records", "reply", "then")
+
+    def __init__(
+        self,
+        records: Sequence[NewRecord] = (),
+        *,
+        reply: R | None = None,
+        park: Hashable | None = None,
+        effects: Sequence[Effect] = (),
+        then: Callable[[], Sequence[Effect]] | None = None,
+        producer: Producer | None = None,
+        atomic: bool = True,
+    ) -> None:
+        self.records = records
+        self.reply = reply
+        self.park = park
+        self.effects = effects
+        self.then = then
+        self.producer = producer
+        self.atomic = atomic
+
+
+class Machine(Protocol):
+    """The rules of a coordinator, free of clocks, tasks, logs and sockets. One shard owns it; calls never overlap."""
+
+    def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
+        """Say what to do; writes nothing durable. May raise `KafkaError`: nothing changes and the asker gets it."""
+
+    def replay(self, record: LogRecord) -> None:
+        """Apply a stored record to durable state. Must accept every record that the log can hold, in log order."""
+
+    def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
+        """A transaction marker stands here in the log: settle what that producer left pending."""
+
+    def refused(self, command: Command[Any], error: KafkaError, now_ms: int) -> Outcome[Any] | None:
+        """The records decided for ``command`` could not be appended; nothing has changed.
+
+        The returned outcome is carried out instead; with None the asker gets ``error``.
+        """
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        """The log is replayed: re-create timers, resume what was going on."""

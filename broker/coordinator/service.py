@@ -1,0 +1,183 @@
+"""All shards of one kind of coordinator: groups (`__consumer_offsets`) or transactions (`__transaction_state`)."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from odradek.broker.coordinator.loader import PartitionJournal
+from odradek.broker.coordinator.machine import Command, Effect, Machine, Producer, R
+from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.coordinator.shard import Shard
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.node import Node
+    from odradek.broker.partition import Partition
+    from odradek.broker.topics import Topic
+
+M_co = TypeVar("M_co", bound=Machine, covariant=True)
+
+
+class MachineFactory(Protocol[M_co]):
+    """Makes the machine of one partition; called again for each reload."""
+
+    def __call__(self, partition: int) -> M_co: ...
+
+
+class CoordinatorService(Generic[M_co]):
+    """Finds the shard for a key, starting it when it is first needed: 50 partitions cost nothing until used.
+
+    Owner: the cluster, which owns one for groups and one for transactional ids. A shard belongs to the leader node of
+    its partition; when the leader changes, it reloads from the log, as a coordinator on another machine would.
+
+    ``perform(partition, effect)`` carries out the machine's own effects (see `Shard`).
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        topic_name: str,
+        machine_factory: MachineFactory[M_co],
+        *,
+        perform: Callable[[int, Effect], None] | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self.topic_name = topic_name
+        self._machine_factory = machine_factory
+        self._perform = perform
+        self._shards: dict[int, Shard] = {}
+        self._topic: Topic | None = None
+
+    # -- the topic
+
+    @property
+    def topic(self) -> Topic | None:
+        """The internal topic, once it exists."""
+        topic = self._cluster.topics.get(self.topic_name)
+        if topic is not self._topic:
+            self._drop_shards()
+            self._topic = topic
+        return topic
+
+    def ensure_topic(self) -> Topic:
+        """The internal topic; created on first use, with the configuration Kafka gives it."""
+        topic = self.topic
+        if topic is None:
+            self._cluster.topics.ensure_internal(self.topic_name)
+            topic = self.topic
+            assert topic is not None
+        return topic
+
+    # -- finding
+
+    def partition_for(self, key: str) -> int:
+        """The partition of the internal topic that ``key`` belongs to. NOT_COORDINATOR while there is no topic."""
+        topic = self.topic
+        if topic is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return partition_for(key, len(topic.partitions))
+
+    def node_for(self, key: str) -> Node:
+        """The node that coordinates ``key``; COORDINATOR_NOT_AVAILABLE when its partition has no leader that is up."""
+        topic = self.ensure_topic()
+        partition: Partition = topic.partitions[partition_for(key, len(topic.partitions))]
+        node = self._cluster.nodes.get(partition.leader_id)
+        if node is None or not node.up:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return node
+
+    def shard_for(self, key: str, node: Node | None = None) -> Shard:
+        """The shard of ``key``, started if need be; NOT_COORDINATOR when ``node`` does not lead its partition."""
+        return self.shard(self.partition_for(key), node)
+
+    def shard(self, partition: int, node: Node | None = None) -> Shard:
+        """The shard of a partition; see `shard_for`."""
+        topic = self._topic
+        assert topic is not None
+        leader_id = topic.partitions[partition].leader_id
+        if leader_id < 0 or (node is not None and leader_id != node.id):
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        shard = self._shards.get(partition)
+        if shard is None:
+            shard = self._start(topic, partition)
+        elif shard.journal.leader_epoch != shard.loaded_epoch:
+            shard.reload_if_moved()
+        return shard
+
+    def shards(self, node: Node | None = None) -> Iterator[Shard]:
+        """Every shard (of those that ``node`` leads), in partition order; starts the ones whose partition has data."""
+        topic = self.topic
+        if topic is None:
+            return
+        for partition in topic.partitions:
+            if partition.leader_id < 0 or (node is not None and partition.leader_id != node.id):
+                continue
+            if partition.index in self._shards or partition.log.log_end_offset > partition.log.log_start_offset:
+                yield self.shard(partition.index, node)
+
+    # -- asking
+
+    async def ask(self, key: str, command: Command[R], node: Node | None = None) -> R:
+        """Give ``command`` to the shard of ``key`` and wait for the reply; raises the coordinator's `KafkaError`."""
+        return await self.shard_for(key, node).ask(command)
+
+    def ask_now(self, key: str, command: Command[R], node: Node | None = None) -> R:
+        """The same for a command that is never parked, without awaiting."""
+        return self.shard_for(key, node).ask_now(command)
+
+    def end_transaction(
+        self, partition: int, producer: Producer, coordinator_epoch: int, commit: bool, node: Node | None = None
+    ) -> None:
+        """Write a transaction marker to a partition of this topic and settle the producer's pending records in it."""
+        if self.topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self.shard(partition, node).end_transaction(producer, coordinator_epoch, commit)
+
+    # -- life
+
+    def reload(self, partition: int) -> Shard:
+        """Make a shard forget its state and load it again from the log."""
+        if self.topic is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        shard = self.shard(partition)
+        shard.reload()
+        return shard
+
+    def leader_changed(self, partition: int) -> None:
+        """The partition has got another leader: commands parked at the old one are let go at once."""
+        shard = self._shards.get(partition)
+        if shard is not None:
+            shard.reload_if_moved()
+
+    def close(self) -> None:
+        """End all shards."""
+        self._drop_shards()
+
+    def _drop_shards(self) -> None:
+        for shard in self._shards.values():
+            shard.close()
+        self._shards.clear()
+
+    def _start(self, topic: Topic, partition: int) -> Shard:
+        perform = self._perform
+        shard = Shard(
+            f"{self.topic_name}-{partition}",
+            lambda: self._machine_factory(partition),
+            PartitionJournal(topic.partitions[partition]),
+            self._cluster.clock,
+            perform=None if perform is None else lambda effect: perform(partition, effect),
+            report=self._report,
+        )
+        self._shards[partition] = shard
+        shard.start()
+        self._cluster.start(shard.run)
+        return shard
+
+    def _report(self, where: str, error: BaseException) -> None:
+        from odradek.broker.dispatch import Bug
+
+        text = "".join(traceback.format_exception(error))
+        self._cluster.remember_bug(Bug(where, error, text, b"", tuple(self._cluster.recent_requests())))

@@ -1,0 +1,88 @@
+"""A coordinator's log partition in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from odradek.broker.coordinator.loader import build_coordinator_batch
+from odradek.broker.coordinator.machine import NewRecord, Producer
+from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.record_batch import RecordBatch, build_batch, parse_batch
+
+
+class FakeJournal:
+    """See `odradek.broker.coordinator.loader.Journal`. ``refuse``: an error that the next appends raise."""
+
+    def __init__(self) -> None:
+        self.batches: list[RecordBatch] = []
+        self.end_offset = 0
+        self.leader_epoch = 0
+        self.max_batch_bytes = 1024 * 1024
+        self.refuse: KafkaError | None = None
+        self.batches_per_slice = 10
+        self.on_append: Callable[[], None] | None = None
+
+    def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> int:
+        return self._put(build_coordinator_batch(records, now_ms, producer))
+
+    def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
+        return self._put(
+            build_end_txn_batch(
+                EndTxnMarker(commit, coordinator_epoch),
+                producer_id=producer.id,
+                producer_epoch=producer.epoch,
+                timestamp=now_ms,
+            )
+        )
+
+    def _put(self, data: bytes) -> int:
+        if self.refuse is not None:
+            raise self.refuse
+        batch = parse_batch(data)
+        batch.base_offset = self.end_offset
+        self.batches.append(batch)
+        first = self.end_offset
+        self.end_offset = batch.next_offset
+        if self.on_append is not None:
+            self.on_append()
+        return first
+
+    def slices(self) -> Iterator[Iterator[RecordBatch]]:
+        position = 0
+        while position < len(self.batches):
+            part = self.batches[position : position + self.batches_per_slice]
+            position += len(part)
+            yield iter(part)
+
+    def copy(self) -> FakeJournal:
+        """Another journal with the same batches."""
+        other = FakeJournal()
+        other.batches = list(self.batches)
+        other.end_offset = self.end_offset
+        return other
+
+    def compacted(self) -> FakeJournal:
+        """Another journal as the log cleaner leaves it, with the tombstones gone that nothing needs any more.
+
+        Batches of transactions are kept whole up to their marker, as records of open transactions are.
+        """
+        last: dict[bytes, int] = {}
+        for batch in self.batches:
+            if not batch.is_transactional:
+                for record in batch.records():
+                    assert record.key is not None
+                    last[record.key] = record.offset
+        other = FakeJournal()
+        other.end_offset = self.end_offset
+        for batch in self.batches:
+            if batch.is_transactional:
+                other.batches.append(batch)
+                continue
+            kept = [r for r in batch.records() if last[r.key or b""] == r.offset and r.value is not None]
+            if kept:
+                data = build_batch(
+                    kept, base_offset=batch.base_offset, keep_offsets=True, last_offset=batch.last_offset, base_sequence=0
+                )
+                other.batches.append(parse_batch(data))
+        return other
