@@ -199,8 +199,10 @@ def _nothing() -> None:
 
 
 async def _settle(settled: threading.Event) -> None:
+    from trio.testing import wait_all_tasks_blocked
+
     try:
         await trio.lowlevel.checkpoint()
-        await trio.testing.wait_all_tasks_blocked()
+        await wait_all_tasks_blocked()
     finally:
         settled.set()

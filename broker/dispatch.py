@@ -7,11 +7,11 @@ A handler is a function ``handler(ctx, request) -> response`` (or ``async def``)
 from __future__ import annotations
 
 import importlib
-import inspect
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from struct import Struct
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.broker.context import CloseConnection, ConnectionInfo, RequestContext
@@ -36,18 +36,16 @@ Parts = list["bytes | memoryview"]
 class Handler:
     """A registered handler and what the coverage table says of it.
 
-    ``min_version``/``max_version``: served. ``advertised_min``: what ApiVersions tells (lower only where Kafka itself
-    advertises versions that it refuses). ``differs``: differences from Kafka, for people.
+    ``min_version``/``max_version``: served. ``advertised``: whether ApiVersions tells of it. ``differs``:
+    differences from Kafka, for people.
     """
 
     spec: ApiSpec
     function: Callable[..., Any]
     min_version: int
     max_version: int
-    advertised_min: int
     advertised: bool
     differs: str
-    is_async: bool
 
 
 HANDLERS: dict[int, Handler] = {}
@@ -58,7 +56,6 @@ def handles(
     *,
     min_version: int | None = None,
     max_version: int | None = None,
-    advertised_min: int | None = None,
     advertised: bool = True,
     differs: str = "",
 ) -> Callable[[_F], _F]:
@@ -80,10 +77,8 @@ def handles(
             function=function,
             min_version=low,
             max_version=high,
-            advertised_min=low if advertised_min is None else advertised_min,
             advertised=advertised,
             differs=differs,
-            is_async=inspect.iscoroutinefunction(function),
         )
         return function
 
@@ -120,7 +115,6 @@ class _Route:
 
     handler: Handler
     function: Callable[..., Any]
-    is_async: bool
     decode: Callable[..., tuple[Any, int]]
     encode_parts: Callable[[Any], Parts]
     flexible_request: bool
@@ -178,7 +172,7 @@ class Dispatcher:
             if lost is not None and lost.drop:
                 return None
             response = route.function(context, request)
-            if route.is_async:
+            if response.__class__ is CoroutineType:
                 response = await response
             if lost is not None:
                 return None
@@ -226,7 +220,6 @@ class Dispatcher:
         route = _Route(
             handler=handler,
             function=handler.function,
-            is_async=handler.is_async,
             decode=codec(spec.request, version).decode,
             encode_parts=codec(spec.response, version).encode_parts,
             flexible_request=spec.request_header_version(version) >= 2,
@@ -247,8 +240,8 @@ class Dispatcher:
         return [_SIZED_CORRELATION.pack(4 + len(body), correlation_id), body]
 
     def _decode_client_id(self, raw: bytes) -> str:
-        """Client ids repeat with every request, so each is decoded once (Kafka keeps bad UTF-8 as replacement
-        characters).""" text = raw.decode("utf-8", "replace")
+        """Client ids repeat with every request, so each is decoded once; bad UTF-8 becomes replacement characters."""
+        text = raw.decode("utf-8", "replace")
         if len(self._client_ids) >= 4096:
             self._client_ids.clear()
         self._client_ids[raw] = text

@@ -1,0 +1,105 @@
+"""ApiVersions (key 18).
+
+Versions 0 to 4. v3 adds the client's software name and version (KIP-511) and the feature levels (KIP-584); v4 lists
+features whose lowest level is 0 (KIP-1022), which v3 leaves out. An unknown version is answered in v0 with
+UNSUPPORTED_VERSION, so that any client can find a version that both speak.
+
+Only what this broker serves is advertised, and a feature only if the APIs that it is about are served. Produce is
+advertised from version 0 on as Kafka does, although 3 is the lowest that it accepts: librdkafka would otherwise
+think that the broker cannot compress (KAFKA-18659).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from odradek.broker.context import RequestContext
+from odradek.broker.dispatch import API_VERSIONS_KEY, HANDLERS, handles
+from odradek.broker.features import (
+    ELR_VERSION,
+    GROUP_VERSION,
+    KRAFT_VERSION,
+    METADATA_VERSION,
+    SHARE_VERSION,
+    STREAMS_VERSION,
+    SUPPORTED,
+    TRANSACTION_VERSION,
+)
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+_SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_FIRST_VERSION_WITH_SOFTWARE = 3
+_FIRST_VERSION_WITH_LEVEL_ZERO = 4
+_PRODUCE_KEY = 0
+
+# The API that has to be served before a feature is worth telling.
+_FEATURE_NEEDS: Mapping[str, int] = {
+    GROUP_VERSION: 68,
+    SHARE_VERSION: 76,
+    STREAMS_VERSION: 88,
+    TRANSACTION_VERSION: 26,
+    METADATA_VERSION: 18,
+    KRAFT_VERSION: 18,
+    ELR_VERSION: 18,
+}
+
+
+@handles(ApiVersionsRequest)
+def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    """Tell what is served and which features are on; remember the client's software."""
+    if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE:
+        name, version = request.client_software_name, request.client_software_version
+        if not (_SOFTWARE_NAME.fullmatch(name) and _SOFTWARE_NAME.fullmatch(version)):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+        ctx.connection.client_software_name = name
+        ctx.connection.client_software_version = version
+    features = ctx.cluster.features
+    lowest_level = 0 if ctx.api_version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
+    return ApiVersionsResponse(
+        api_keys=served_versions(),
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=low, max_version=high)
+            for name, (low, high) in SUPPORTED.items()
+            if low >= lowest_level and _is_useful(name)
+        ],
+        finalized_features_epoch=features.epoch,
+        finalized_features=[
+            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            for name, level in features.finalized.items()
+            if _is_useful(name)
+        ],
+    )
+
+
+def served_versions() -> list[ApiVersion]:
+    """What ApiVersions advertises, by API key."""
+    return [
+        ApiVersion(
+            api_key=key,
+            min_version=0 if key == _PRODUCE_KEY else handler.min_version,
+            max_version=handler.max_version,
+        )
+        for key, handler in sorted(HANDLERS.items())
+        if handler.advertised
+    ]
+
+
+def unsupported_version_response() -> ApiVersionsResponse:
+    """The v0 body for an ApiVersions request in an unknown version: this API's own versions only."""
+    own = HANDLERS[API_VERSIONS_KEY]
+    return ApiVersionsResponse(
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[ApiVersion(api_key=API_VERSIONS_KEY, min_version=own.min_version, max_version=own.max_version)],
+    )
+
+
+def _is_useful(feature: str) -> bool:
+    return _FEATURE_NEEDS[feature] in HANDLERS

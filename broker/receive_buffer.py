@@ -1,0 +1,81 @@
+"""The receive side of a connection without I/O: bytes go in, whole frames come out as views."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from odradek.protocol.errors import ProtocolError
+
+_SIZE = Struct(">i")
+_FIRST_BYTES = 4096
+_KEEP_BYTES = 2 * 1024 * 1024
+_TRUSTED_BYTES = 1024 * 1024  # allocated on the word of a size field; beyond that the buffer follows what has come
+
+
+class ReceiveBuffer:
+    """A reused buffer that the socket writes into directly, so that a frame is never copied or assembled.
+
+    ``space()`` gives the free part for ``recv_into``, ``received(n)`` says how much came, ``next_frame()`` gives
+    each whole frame (without its 4-byte size) as a view, valid until the next ``space()``. The buffer grows to the
+    frame that is under way (at most ``max_frame_bytes``) and shrinks again when it was large and is empty.
+    """
+
+    __slots__ = ("_buffer", "_end", "_max_frame_bytes", "_start", "_view", "_wanted")
+
+    def __init__(self, max_frame_bytes: int) -> None:
+        self._max_frame_bytes = max_frame_bytes
+        self._buffer = bytearray(_FIRST_BYTES)
+        self._view = memoryview(self._buffer)
+        self._start = 0
+        self._end = 0
+        self._wanted = 4
+
+    def space(self) -> memoryview:
+        """The free part, never empty; frames given out before may be overwritten."""
+        held = self._end - self._start
+        if held == 0:
+            self._start = self._end = 0
+            if len(self._buffer) > _KEEP_BYTES:
+                self._replace(_FIRST_BYTES)
+        needed = min(self._wanted, max(_TRUSTED_BYTES, 4 * held))
+        if needed > len(self._buffer):
+            self._replace(needed)
+        elif self._start + needed > len(self._buffer) or self._end == len(self._buffer):
+            self._view[:held] = self._view[self._start : self._end]
+            self._start, self._end = 0, held
+        return self._view[self._end :]
+
+    def received(self, count: int) -> None:
+        """``count`` bytes were written at the start of the last ``space()``."""
+        self._end += count
+
+    @property
+    def partial(self) -> bool:
+        """Whether a frame has begun and is not whole yet."""
+        return self._end > self._start
+
+    def next_frame(self) -> memoryview | None:
+        """The next whole frame, or None if more bytes are needed; ProtocolError for a size that is not allowed."""
+        start = self._start
+        held = self._end - start
+        if held < 4:
+            self._wanted = 4
+            return None
+        (size,) = _SIZE.unpack_from(self._buffer, start)
+        if not 0 <= size <= self._max_frame_bytes:
+            raise ProtocolError(f"a frame of {size} bytes; the limit is {self._max_frame_bytes}")
+        if held < size + 4:
+            self._wanted = size + 4
+            return None
+        self._wanted = 4
+        self._start = start + 4 + size
+        return self._view[start + 4 : self._start]
+
+    def _replace(self, size: int) -> None:
+        """Move to a new buffer; the old one lives on as long as somebody holds a view of it."""
+        held = self._end - self._start
+        buffer = bytearray(size)
+        view = memoryview(buffer)
+        view[:held] = self._view[self._start : self._end]
+        self._buffer, self._view = buffer, view
+        self._start, self._end = 0, held

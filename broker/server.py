@@ -1,0 +1,170 @@
+"""Listening sockets of the nodes and the tasks behind them."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import socket
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from odradek.broker.connection import Connection
+from odradek.broker.context import ConnectionInfo
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.node import Node
+
+_BACKLOG = 1024
+_OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_PAUSE_S = 0.1
+_LONGEST_IDLE_CHECK_S = 60.0
+
+
+class Server:
+    """Accepts connections for the nodes of a cluster and closes the idle ones.
+
+    Owner: the cluster, whose connection nursery the tasks run in. Invariant: whatever happens to one connection or one
+    listener's client, the others go on.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._listeners: dict[int, socket.socket] = {}
+        self._scopes: dict[int, trio.CancelScope] = {}
+        self._connections: dict[Connection, trio.CancelScope] = {}
+        self._numbers = itertools.count(1)
+
+    @property
+    def connections(self) -> list[Connection]:
+        """The open connections, oldest first."""
+        return list(self._connections)
+
+    async def start(self, nursery: trio.Nursery, host: str, port: int) -> None:
+        """Listen with every node that is up; node n takes ``port + n - 1`` (any free port if ``port`` is 0).
+
+        Raises OSError if an address cannot be taken; nothing listens then.
+        """
+        try:
+            for index, node in enumerate(self._cluster.up_nodes()):
+                self.bind(node, host, port + index if port else 0)
+        except OSError:
+            self.close_listeners()
+            raise
+        for node in self._cluster.up_nodes():
+            self.accept_for(nursery, node)
+        nursery.start_soon(self._close_idle)
+
+    def bind(self, node: Node, host: str, port: int) -> None:
+        """Take an address for ``node``, which then knows its host and port."""
+        listener = _listen(host, port)
+        self._listeners[node.id] = listener
+        node.host, node.port = host, listener.getsockname()[1]
+
+    def accept_for(self, nursery: trio.Nursery, node: Node) -> None:
+        """Start the task that accepts the connections of a bound node."""
+        nursery.start_soon(self._accept, nursery, node, self._listeners[node.id])
+
+    async def stop_node(self, node: Node) -> None:
+        """Close a node's listener and cut its connections, as a broker that dies does."""
+        listener = self._listeners.pop(node.id, None)
+        if listener is not None:
+            self._scopes.pop(node.id).cancel()
+            listener.close()
+        for connection, scope in list(self._connections.items()):
+            if connection.node is node:
+                scope.cancel()
+        await trio.lowlevel.checkpoint()
+
+    def close_listeners(self) -> None:
+        """Accept nothing more."""
+        for scope in self._scopes.values():
+            scope.cancel()
+        for listener in self._listeners.values():
+            listener.close()
+        self._listeners.clear()
+        self._scopes.clear()
+
+    async def drain(self, grace_s: float) -> None:
+        """Let requests that are being served finish, for at most ``grace_s`` real or trio seconds."""
+        with trio.move_on_after(grace_s):
+            while any(connection.busy for connection in self._connections):
+                await trio.sleep(0.005)
+
+    # -- tasks
+
+    async def _accept(self, nursery: trio.Nursery, node: Node, listener: socket.socket) -> None:
+        with trio.CancelScope() as scope:
+            self._scopes[node.id] = scope
+            while True:
+                try:
+                    sock, peer = listener.accept()
+                except BlockingIOError:
+                    await trio.lowlevel.wait_readable(listener)
+                    continue
+                except OSError as error:
+                    if error.errno in _OUT_OF_DESCRIPTORS:
+                        await trio.sleep(_PAUSE_S)
+                        continue
+                    if error.errno == errno.EBADF:
+                        return
+                    await trio.lowlevel.checkpoint()
+                    continue
+                nursery.start_soon(self._serve, node, sock, peer)
+                await trio.lowlevel.checkpoint()
+
+    async def _serve(self, node: Node, sock: socket.socket, peer: Any) -> None:
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            local = sock.getsockname()
+        except OSError:
+            sock.close()
+            return
+        info = ConnectionInfo(
+            id=f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{next(self._numbers)}",
+            host=local[0],
+            port=local[1],
+            peer_host=peer[0],
+            peer_port=peer[1],
+        )
+        connection = Connection(self._cluster, node, sock, info)
+        with trio.CancelScope() as scope:
+            self._connections[connection] = scope
+            try:
+                await connection.serve()
+            except Exception as error:
+                self._cluster.dispatcher.remember_bug(f"connection {info.id}", error)
+            finally:
+                del self._connections[connection]
+
+    async def _close_idle(self) -> None:
+        """Cut connections that sent nothing for ``connections.max.idle.ms``, on the broker's clock."""
+        clock = self._cluster.clock
+        while True:
+            limit_ms = self._cluster.max_idle_ms
+            await clock.sleep(min(_LONGEST_IDLE_CHECK_S, max(0.05, limit_ms / 2000)) if limit_ms > 0 else 60)
+            if limit_ms <= 0:
+                continue
+            oldest = clock.now_ms() - limit_ms
+            for connection, scope in list(self._connections.items()):
+                if not connection.busy and connection.last_used_ms < oldest:
+                    scope.cancel()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A non-blocking listening TCP socket; OSError names the address."""
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener

@@ -1,0 +1,210 @@
+"""The broker's clock moves timers and timestamps together, from any thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from odradek.broker.clock import BrokerClock
+
+HOUR_MS = 3_600_000
+
+
+def in_thread(function: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=function)
+    thread.start()
+    return thread
+
+
+def test_now_is_the_wall_time() -> None:
+    assert abs(BrokerClock().now_ms() - time.time() * 1000) < 1000
+
+
+def test_starts_where_told() -> None:
+    assert 0 <= BrokerClock(start_ms=1_000).now_ms() - 1_000 < 1000
+
+
+def test_time_only_moves_forward() -> None:
+    clock = BrokerClock()
+    with pytest.raises(ValueError, match="forward"):
+        clock.advance(-1)
+    with pytest.raises(ValueError, match="forward"):
+        clock.advance(float("nan"))
+
+
+def test_units_add_up() -> None:
+    clock = BrokerClock()
+    clock.freeze()
+    before = clock.now_ms()
+    assert clock.advance(1, minutes=2, hours=3, days=4) - before == 1000 + 120_000 + 3 * HOUR_MS + 96 * HOUR_MS
+
+
+def test_frozen_time_stands_still_until_resumed() -> None:
+    clock = BrokerClock()
+    with clock.stopped():
+        before = clock.now_ms()
+        assert clock.frozen
+        time.sleep(0.02)
+        assert clock.now_ms() == before
+        clock.advance(5)
+        assert clock.now_ms() == before + 5000
+    assert 0 <= clock.now_ms() - before - 5000 < 1000
+
+
+def test_a_task_that_sleeps_an_hour_wakes_when_another_thread_advances() -> None:
+    clock = BrokerClock()
+    woke: list[int] = []
+
+    async def main() -> None:
+        started = threading.Event()
+        thread = in_thread(lambda: (started.wait(), clock.advance(hours=1)))
+        begin = clock.now_ms()
+        started.set()
+        await clock.sleep(3600)
+        woke.append(clock.now_ms() - begin)
+        await trio.to_thread.run_sync(thread.join)
+
+    real = time.monotonic()
+    trio.run(main, clock=clock)
+    assert time.monotonic() - real < 5
+    assert HOUR_MS <= woke[0] < HOUR_MS + 5000
+
+
+def test_advance_from_a_thread_returns_after_the_timers_have_acted() -> None:
+    clock = BrokerClock()
+    acted: list[str] = []
+    seen: list[list[str]] = []
+
+    async def main() -> None:
+        async def timer() -> None:
+            await clock.sleep(60)
+            acted.append("once")
+            await trio.lowlevel.checkpoint()
+            acted.append("twice")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(timer)
+            await wait_all_tasks_blocked()
+            await trio.to_thread.run_sync(lambda: (clock.advance(minutes=2), seen.append(list(acted))))
+
+    trio.run(main, clock=clock)
+    assert seen == [["once", "twice"]]
+
+
+def test_a_frozen_clock_holds_timers_back() -> None:
+    clock = BrokerClock()
+
+    async def main() -> str:
+        clock.freeze()
+        order: list[str] = []
+
+        async def timer() -> None:
+            await clock.sleep(0.001)
+            order.append("timer")
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(timer)
+            await trio.to_thread.run_sync(time.sleep, 0.03)
+            order.append("real time passed")
+            clock.advance(1)
+        return ",".join(order)
+
+    assert trio.run(main, clock=clock) == "real time passed,timer"
+
+
+def hosted(test: Callable[[BrokerClock], object], autojump: bool = True) -> None:
+    async def main() -> None:
+        clock = BrokerClock()
+        clock.attach()
+        await test(clock)  # type: ignore[misc]
+
+    trio.run(main, clock=MockClock(autojump_threshold=0) if autojump else None)
+
+
+def test_hosted_in_a_run_with_autojump_hours_cost_nothing() -> None:
+    async def scenario(clock: BrokerClock) -> None:
+        before = clock.now_ms()
+        await clock.sleep(7200)
+        assert 2 * HOUR_MS <= clock.now_ms() - before <= 2 * HOUR_MS + 1
+
+    hosted(scenario)
+
+
+@pytest.mark.parametrize("autojump", [True, False])
+def test_hosted_clock_advances_waits_of_its_own_only(autojump: bool) -> None:
+    async def scenario(clock: BrokerClock) -> None:
+        before = clock.now_ms()
+        host_before = trio.current_time()
+        woke = trio.Event()
+
+        async def timer() -> None:
+            await clock.sleep(3600)
+            woke.set()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(timer)
+            await trio.lowlevel.checkpoint()
+            await trio.lowlevel.checkpoint()
+            clock.advance(hours=1)
+            await woke.wait()
+        assert HOUR_MS <= clock.now_ms() - before < HOUR_MS + 2000
+        assert trio.current_time() - host_before < 2
+
+    hosted(scenario, autojump)
+
+
+def test_hosted_clock_freezes_and_resumes() -> None:
+    async def scenario(clock: BrokerClock) -> None:
+        clock.freeze()
+        now = clock.now_ms()
+        await trio.sleep(100)
+        assert clock.now_ms() == now
+        with clock.move_on_after(10) as scope:
+            clock.advance(11)
+            await trio.sleep(1000)
+        assert scope.cancelled_caught
+        clock.resume()
+        assert clock.now_ms() == now + 11_000
+        with clock.move_on_after(10) as scope:
+            await trio.sleep_forever()
+        assert clock.now_ms() == now + 21_000
+
+    hosted(scenario)
+
+
+def test_attaching_keeps_the_time() -> None:
+    async def main() -> None:
+        clock = BrokerClock(start_ms=5_000_000)
+        clock.advance(10)
+        before = clock.now_ms()
+        clock.attach()
+        assert 0 <= clock.now_ms() - before < 1000
+        assert 5_010_000 <= clock.now_ms() < 5_012_000
+
+    trio.run(main, clock=MockClock())
+
+
+def test_sleep_until() -> None:
+    async def scenario(clock: BrokerClock) -> None:
+        target = clock.now_ms() + 5000
+        await clock.sleep_until_ms(target)
+        assert clock.now_ms() >= target
+        await clock.sleep_until_ms(target - 1)
+
+    hosted(scenario)
+
+
+def test_advance_after_the_run_has_ended_is_harmless() -> None:
+    clock = BrokerClock()
+
+    async def main() -> None:
+        clock.attach()
+
+    trio.run(main, clock=clock)
+    before = clock.now_ms()
+    assert clock.advance(1) >= before + 1000
