@@ -70,9 +70,7 @@ class Partition:
 
     # -- writing
 
-    def append(
-        self, records: Buffer, *, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT
-    ) -> AppendInfo:
+    def append(self, records: Buffer, *, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT) -> AppendInfo:
         """Append one record batch and wake whoever waits for it.
 
         The records are copied or rewritten by the log, never kept. Raises KafkaError (RecordValidationError with the

@@ -1,0 +1,29 @@
+"""What Produce needs from the transaction coordinator: leave to append to partitions (KIP-890)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from odradek.protocol.errors import KafkaError
+
+
+class TransactionGuard(Protocol):
+    """``cluster.transactions``, as far as Produce sees it."""
+
+    async def guard_append(
+        self,
+        *,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Sequence[tuple[str, int]],
+        api_version: int,
+    ) -> Mapping[tuple[str, int], KafkaError]:
+        """Verify (Produce up to v11) or register (v12 and later) ``(topic, partition)`` pairs in the ongoing transaction.
+
+        Returns an error for each partition that must not be written, with the code and the message that the Produce answer
+        carries in this version; an empty mapping lets all pass. Asked only for partitions whose log has no
+        transaction of this producer open.
+        """
+        ...
