@@ -1,0 +1,162 @@
+"""The compression codecs of record batches, each with a bound on what it may inflate to.
+
+gzip, zstd and the LZ4 frame format are the standard ones (LZ4 with independent blocks: Java's reader refuses linked
+ones). Snappy has two forms on the wire: the plain block of the snappy format and the block framing of Java's
+xerial library, which Kafka's own clients write; both are read, the framed one is written.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+
+import cramjam
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records import Buffer
+
+DEFAULT_MAX_INFLATED = 256 * 1024 * 1024
+"""Largest record body, in bytes, that a compressed batch may inflate to."""
+
+_XERIAL_MAGIC = b"\x82SNAPPY\0"
+_XERIAL_HEADER = struct.Struct(">8sii")
+_XERIAL_BLOCK = 32 * 1024
+_INT = struct.Struct(">i")
+_FIRST_GUESS = 64 * 1024
+
+
+class Codec(IntEnum):
+    """The codec number in bits 0-2 of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+DEFAULT_LEVELS: dict[Codec, int] = {Codec.GZIP: 6, Codec.LZ4: 9, Codec.ZSTD: 3}
+
+
+class CompressionError(KafkaError):
+    """Unknown codec, corrupt compressed data or data that inflates beyond the bound.
+
+    Kafka answers UNKNOWN_SERVER_ERROR for all of them, so that is the code.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.UNKNOWN_SERVER_ERROR, message)
+
+
+def codec_of(attributes: int) -> Codec:
+    """The codec named by a batch's attributes; CompressionError for the numbers that name none."""
+    number = attributes & 7
+    if number > 4:
+        raise CompressionError(f"unknown compression codec {number}")
+    return Codec(number)
+
+
+def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
+    """Compress a record body. `level` None or -1 is Kafka's default of the codec; snappy has no level."""
+    chosen = level if level is not None and (level != -1 or codec is Codec.ZSTD) else DEFAULT_LEVELS.get(codec)
+    if codec is Codec.NONE:
+        return bytes(data)
+    if codec is Codec.GZIP:
+        return bytes(cramjam.gzip.compress(data, chosen))
+    if codec is Codec.ZSTD:
+        return bytes(cramjam.zstd.compress(data, chosen))
+    if codec is Codec.SNAPPY:
+        return _compress_xerial(data)
+    stream = cramjam.lz4.Compressor(level=chosen, content_checksum=False, block_linked=False)
+    stream.compress(data)
+    return bytes(stream.finish())
+
+
+def decompress(codec: Codec, data: Buffer, max_size: int = DEFAULT_MAX_INFLATED) -> Buffer:
+    """Inflate a record body to at most `max_size` bytes; CompressionError when it is corrupt or larger."""
+    if codec is Codec.NONE:
+        return data
+    if codec is Codec.SNAPPY:
+        return _decompress_snappy(data, max_size)
+    module = {Codec.GZIP: cramjam.gzip, Codec.LZ4: cramjam.lz4, Codec.ZSTD: cramjam.zstd}[codec]
+    return _inflate(module, codec, data, max_size)
+
+
+def _inflate(module: object, codec: Codec, data: Buffer, max_size: int) -> Buffer:
+    """Decompress into a bounded buffer, growing it while the data does not fit and the bound allows."""
+    if not len(data):
+        raise CompressionError(f"{codec.name.lower()}: no compressed data")
+    size = min(max_size, _size_hint(codec, data))
+    while True:
+        out = bytearray(size)
+        try:
+            written = module.decompress_into(data, out)  # type: ignore[attr-defined]
+        except cramjam.DecompressionError as exc:
+            if "whole buffer" not in str(exc):
+                raise CompressionError(f"{codec.name.lower()}: corrupt data: {exc}") from None
+            if size >= max_size:
+                raise CompressionError(f"{codec.name.lower()}: data inflates beyond {max_size} bytes") from None
+            size = min(max_size, size * 8)
+            continue
+        return memoryview(out)[:written]
+
+
+def _size_hint(codec: Codec, data: Buffer) -> int:
+    """A first guess of the inflated size, from the format's own length field where it has one."""
+    guess = max(_FIRST_GUESS, len(data) * 8)
+    if codec is Codec.GZIP and len(data) >= 18:
+        stated = int.from_bytes(data[-4:], "little")
+        return stated if 0 < stated <= len(data) * 1100 else guess
+    if codec is Codec.LZ4:
+        return min(guess * 4, len(data) * 256 + 64)
+    return guess
+
+
+# --- snappy ----------------------------------------------------------------------------------------------------------
+
+
+def _compress_xerial(data: Buffer) -> bytes:
+    view = memoryview(data)
+    parts = [_XERIAL_HEADER.pack(_XERIAL_MAGIC, 1, 1)]
+    for start in range(0, len(view), _XERIAL_BLOCK):
+        block = bytes(cramjam.snappy.compress_raw(view[start : start + _XERIAL_BLOCK]))
+        parts += (_INT.pack(len(block)), block)
+    return b"".join(parts)
+
+
+def _decompress_snappy(data: Buffer, max_size: int) -> Buffer:
+    view = memoryview(data)
+    if bytes(view[:8]) != _XERIAL_MAGIC:
+        return _decompress_block(view, max_size)
+    if len(view) < _XERIAL_HEADER.size:
+        raise CompressionError("snappy: the framing header is cut off")
+    out: list[Buffer] = []
+    left = max_size
+    pos = _XERIAL_HEADER.size
+    while pos < len(view):
+        if pos + 4 > len(view):
+            raise CompressionError("snappy: a block length is cut off")
+        size = _INT.unpack_from(view, pos)[0]
+        pos += 4
+        if size < 0 or size > len(view) - pos:
+            raise CompressionError(f"snappy: a block claims {size} bytes, {len(view) - pos} remain")
+        block = _decompress_block(view[pos : pos + size], left)
+        left -= len(block)
+        out.append(block)
+        pos += size
+    return out[0] if len(out) == 1 else b"".join(out)
+
+
+def _decompress_block(block: memoryview, max_size: int) -> Buffer:
+    try:
+        size = cramjam.snappy.decompress_raw_len(block)
+        if size > max_size:
+            raise CompressionError(f"snappy: data inflates beyond {max_size} bytes")
+        # A stated length far beyond what the format can reach is corrupt: do not allocate for it.
+        if size > len(block) * 64 + 64:
+            raise CompressionError("snappy: the stated length cannot come from this block")
+        out = bytearray(size)
+        written = cramjam.snappy.decompress_raw_into(block, out)
+    except cramjam.DecompressionError as exc:
+        raise CompressionError(f"snappy: corrupt data: {exc}") from None
+    return memoryview(out)[:written]

@@ -1,0 +1,373 @@
+"""Record batches, message format v2: parse, check, build, iterate, rewrite in place.
+
+The 61-byte header is one `struct`; the fields before the CRC (base offset, length, leader epoch, magic, crc) are not
+covered by it, so a broker may assign offsets and epochs without touching the checksum.
+Source: KIP-98 (format), KIP-32 (timestamp type), KIP-534 (delete horizon).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum, IntFlag
+
+from crc32c import crc32c
+
+from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_records, iter_records
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+"""base_offset, batch_length, partition_leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
+max_timestamp, producer_id, producer_epoch, base_sequence, record_count."""
+
+HEADER_SIZE = HEADER.size
+LOG_OVERHEAD = 12
+"""Bytes before the part that `batch_length` counts: base offset and the length itself."""
+HEADER_SIZE_UP_TO_MAGIC = 17
+CRC_FROM = 21
+"""First byte covered by the checksum (the attributes)."""
+LEGACY_MIN_LENGTH = 14
+"""Smallest length field that any message format allows."""
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+NO_TIMESTAMP = -1
+MAX_SEQUENCE = 0x7FFFFFFF
+
+PREFIX = struct.Struct(">qii")
+"""base_offset, batch_length, partition_leader_epoch: the fields a broker rewrites on every append."""
+_OFFSET_AND_LENGTH = struct.Struct(">qi")
+_AFTER_CRC = struct.Struct(">hiqqqhii")
+_CRC = struct.Struct(">I")
+_OFFSET = struct.Struct(">q")
+_EPOCH = struct.Struct(">i")
+
+
+class RecordBatchFlags(IntFlag):
+    """Attribute bits of a batch above the codec number (bits 0-2)."""
+
+    TIMESTAMP_TYPE = 0x08
+    TRANSACTIONAL = 0x10
+    CONTROL = 0x20
+    DELETE_HORIZON = 0x40
+
+
+_TIMESTAMP_TYPE = 0x08
+_TRANSACTIONAL = 0x10
+_CONTROL = 0x20
+_DELETE_HORIZON = 0x40
+
+
+class TimestampType(IntEnum):
+    """Who set a batch's timestamps: the producer or the broker (KIP-32)."""
+
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+
+class CorruptBatchError(KafkaError):
+    """A batch whose length, magic or checksum is wrong (CORRUPT_MESSAGE)."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
+
+
+class RecordBatch:
+    """A view of one batch in a buffer: the header's fields, and its records on demand. Nothing is copied."""
+
+    __slots__ = (
+        "attributes",
+        "base_offset",
+        "base_sequence",
+        "base_timestamp",
+        "batch_length",
+        "crc",
+        "data",
+        "last_offset_delta",
+        "magic",
+        "max_timestamp",
+        "partition_leader_epoch",
+        "producer_epoch",
+        "producer_id",
+        "record_count",
+    )
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+    data: memoryview
+    """The whole batch, header included."""
+
+    def __init__(self, buf: Buffer, pos: int = 0) -> None:
+        (
+            self.base_offset,
+            self.batch_length,
+            self.partition_leader_epoch,
+            self.magic,
+            self.crc,
+            self.attributes,
+            self.last_offset_delta,
+            self.base_timestamp,
+            self.max_timestamp,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self.record_count,
+        ) = HEADER.unpack_from(buf, pos)
+        self.data = memoryview(buf)[pos : pos + LOG_OVERHEAD + self.batch_length]
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def size_bytes(self) -> int:
+        return LOG_OVERHEAD + self.batch_length
+
+    @property
+    def codec(self) -> Codec:
+        return codec_of(self.attributes)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & _TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & _CONTROL)
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        return TimestampType.LOG_APPEND_TIME if self.attributes & _TIMESTAMP_TYPE else TimestampType.CREATE_TIME
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """When the batch's tombstones and markers may go; it takes the place of the base timestamp (KIP-534)."""
+        return self.base_timestamp if self.attributes & _DELETE_HORIZON else None
+
+    @property
+    def has_producer_id(self) -> bool:
+        return self.producer_id > NO_PRODUCER_ID
+
+    @property
+    def last_sequence(self) -> int:
+        return next_sequence(self.base_sequence, self.last_offset_delta) if self.base_sequence >= 0 else NO_SEQUENCE
+
+    @property
+    def is_crc_valid(self) -> bool:
+        return crc32c(self.data[CRC_FROM:]) == self.crc
+
+    def body(self, max_size: int = DEFAULT_MAX_INFLATED) -> Buffer:
+        """The record bytes, inflated when the batch is compressed."""
+        return decompress(codec_of(self.attributes), self.data[HEADER_SIZE:], max_size)
+
+    def records(self, max_size: int = DEFAULT_MAX_INFLATED) -> Iterator[Record]:
+        """Decode the records; raises InvalidRecordError or CompressionError on malformed data."""
+        appended = self.max_timestamp if self.attributes & _TIMESTAMP_TYPE else None
+        return iter_records(self.body(max_size), self.record_count, self.base_offset, self.base_timestamp, appended)
+
+    def __repr__(self) -> str:
+        return (
+            f"RecordBatch(offsets {self.base_offset}..{self.last_offset}, {self.record_count} records, "
+            f"{self.size_bytes} bytes, producer {self.producer_id}/{self.producer_epoch}, seq {self.base_sequence}, "
+            f"attributes {self.attributes:#x})"
+        )
+
+
+def next_sequence(sequence: int, increment: int) -> int:
+    """Advance a producer's sequence; it wraps from 2^31-1 to 0."""
+    return (sequence + increment) & MAX_SEQUENCE
+
+
+def previous_sequence(sequence: int) -> int:
+    """The sequence before this one; 0 comes after 2^31-1."""
+    return (sequence - 1) & MAX_SEQUENCE
+
+
+def batch_size_at(buf: Buffer, pos: int = 0) -> int | None:
+    """Size in bytes of the batch at `pos`, or None when it does not end within the buffer.
+
+    Raises CorruptBatchError for a length below the format's minimum or an unknown magic, as Kafka's reader does.
+    """
+    left = len(buf) - pos
+    if left < LOG_OVERHEAD:
+        return None
+    length = _OFFSET_AND_LENGTH.unpack_from(buf, pos)[1]
+    if length < LEGACY_MIN_LENGTH:
+        raise CorruptBatchError(f"Record size {length} is less than the minimum record overhead ({LEGACY_MIN_LENGTH})")
+    if left < HEADER_SIZE_UP_TO_MAGIC:
+        return None
+    magic = buf[pos + 16]
+    if magic > 2:
+        raise CorruptBatchError(f"Invalid magic found in record: {magic - 256 if magic > 127 else magic}")
+    return None if left < LOG_OVERHEAD + length else LOG_OVERHEAD + int(length)
+
+
+def parse_batch(buf: Buffer, pos: int = 0) -> RecordBatch:
+    """The batch at `pos`; CorruptBatchError when it is cut off or not a batch of format v2. The CRC is not checked."""
+    size = batch_size_at(buf, pos)
+    if size is None:
+        raise CorruptBatchError(f"a batch at position {pos} does not end within {len(buf)} bytes")
+    if buf[pos + 16] != 2:
+        raise CorruptBatchError(f"message format {buf[pos + 16]} is no longer supported")
+    if size < HEADER_SIZE:
+        raise CorruptBatchError(f"a batch of {size} bytes is smaller than its header")
+    return RecordBatch(buf, pos)
+
+
+def iter_batches(buf: Buffer | Sequence[Buffer], pos: int = 0) -> Iterator[RecordBatch]:
+    """The whole batches in a buffer (or in a list of buffers, none straddling two); a cut-off last one is left out."""
+    if not isinstance(buf, (bytes, bytearray, memoryview)):
+        for part in buf:
+            yield from iter_batches(part)
+        return
+    while (size := batch_size_at(buf, pos)) is not None:
+        yield parse_batch(buf, pos)
+        pos += size
+
+
+def build_batch(
+    records: Iterable[Record],
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = 0,
+    codec: Codec = Codec.NONE,
+    compression_level: int | None = None,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    transactional: bool = False,
+    control: bool = False,
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+    log_append_time_ms: int = NO_TIMESTAMP,
+    delete_horizon_ms: int | None = None,
+    keep_offsets: bool = False,
+    last_offset: int | None = None,
+) -> bytes:
+    """Build one batch.
+
+    Offsets run from `base_offset`; with `keep_offsets` every record keeps its own (as after compaction, where
+    `last_offset` may lie beyond the last record). With LOG_APPEND_TIME the batch carries `log_append_time_ms`.
+    """
+    rows = list(records)
+    if not keep_offsets:
+        rows = [r if r.offset == base_offset + i else r._replace(offset=base_offset + i) for i, r in enumerate(rows)]
+    end = last_offset if last_offset is not None else (rows[-1].offset if rows else base_offset)
+    max_timestamp = max((r.timestamp for r in rows), default=NO_TIMESTAMP)
+    base_timestamp = rows[0].timestamp if rows else NO_TIMESTAMP
+    attributes = int(codec)
+    if timestamp_type is TimestampType.LOG_APPEND_TIME:
+        attributes |= _TIMESTAMP_TYPE
+        max_timestamp = log_append_time_ms
+    if delete_horizon_ms is not None:
+        attributes |= _DELETE_HORIZON
+        base_timestamp = delete_horizon_ms
+    attributes |= (_TRANSACTIONAL if transactional else 0) | (_CONTROL if control else 0)
+    body = compress(codec, encode_records(rows, base_offset, base_timestamp), compression_level)
+    tail = (
+        attributes,
+        end - base_offset,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        len(rows),
+    )
+    return assemble(base_offset, leader_epoch, tail, body)
+
+
+def assemble(base_offset: int, leader_epoch: int, after_crc: tuple[int, ...], body: Buffer) -> bytes:
+    """Put a batch together from its parts: `after_crc` are the header's fields from the attributes on."""
+    covered = _AFTER_CRC.pack(*after_crc)
+    crc = crc32c(body, crc32c(covered))
+    front = PREFIX.pack(base_offset, HEADER_SIZE - LOG_OVERHEAD + len(body), leader_epoch) + b"\x02" + _CRC.pack(crc)
+    return b"".join((front, covered, body))
+
+
+def empty_batch(like: RecordBatch, *, last_timestamp: int | None = None) -> bytes:
+    """A batch without records over the same offsets, producer and sequence as `like`.
+
+    Compaction leaves it where the last batch of a producer had to go, so that the producer's state survives.
+    """
+    after_crc = (
+        like.attributes & (_TIMESTAMP_TYPE | _TRANSACTIONAL | _CONTROL),
+        like.last_offset_delta,
+        NO_TIMESTAMP,
+        like.max_timestamp if last_timestamp is None else last_timestamp,
+        like.producer_id,
+        like.producer_epoch,
+        like.base_sequence,
+        0,
+    )
+    return assemble(like.base_offset, like.partition_leader_epoch, after_crc, b"")
+
+
+# --- rewriting in place ----------------------------------------------------------------------------------------------
+
+
+def assign_offsets(buf: bytearray | memoryview, base_offset: int, leader_epoch: int, pos: int = 0) -> None:
+    """Give the batch at `pos` its offset and leader epoch; the checksum does not cover them."""
+    _OFFSET.pack_into(buf, pos, base_offset)
+    _EPOCH.pack_into(buf, pos + 12, leader_epoch)
+
+
+def set_max_timestamp(
+    buf: bytearray | memoryview, timestamp_type: TimestampType, max_timestamp: int, pos: int = 0
+) -> None:
+    """Set timestamp type and max timestamp of the batch at `pos` and recompute its checksum (KIP-32)."""
+    batch = RecordBatch(buf, pos)
+    attributes = batch.attributes & ~_TIMESTAMP_TYPE
+    if timestamp_type is TimestampType.LOG_APPEND_TIME:
+        attributes |= _TIMESTAMP_TYPE
+    struct.pack_into(">h", buf, pos + CRC_FROM, attributes)
+    _OFFSET.pack_into(buf, pos + 35, max_timestamp)
+    _CRC.pack_into(buf, pos + 17, crc32c(batch.data[CRC_FROM:]))
+
+
+def check_crc(batch: RecordBatch) -> None:
+    """Raise CorruptBatchError unless the stored checksum is the computed one."""
+    computed = crc32c(batch.data[CRC_FROM:])
+    if computed != batch.crc:
+        raise CorruptBatchError(f"the batch's checksum is {batch.crc}, its content gives {computed}")
+
+
+__all__ = [
+    "CRC_FROM",
+    "HEADER",
+    "HEADER_SIZE",
+    "LOG_OVERHEAD",
+    "Codec",
+    "CorruptBatchError",
+    "InvalidRecordError",
+    "Record",
+    "RecordBatch",
+    "RecordBatchFlags",
+    "TimestampType",
+    "assemble",
+    "assign_offsets",
+    "batch_size_at",
+    "build_batch",
+    "check_crc",
+    "empty_batch",
+    "iter_batches",
+    "next_sequence",
+    "parse_batch",
+    "previous_sequence",
+    "set_max_timestamp",
+]

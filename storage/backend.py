@@ -1,0 +1,231 @@
+"""Where the bytes of a log live: the contract between `PartitionLog` and a backend.
+
+A `LogBackend` (one per node) opens a `LogStore` per partition; a `LogStore` creates, lists, swaps and drops segments;
+a segment is a `SegmentFiles` bundle of four stores: the batches (`BatchStore`), the sparse offset index, the time index
+and the aborted-transaction index. `PartitionLog` holds all rules (offsets, validation, producers, rolling, retention,
+compaction) and calls a backend only through this contract, from one owner at a time; all methods are synchronous.
+
+Rules that a backend keeps:
+
+* Bytes once appended never move and never change, whatever is appended later: views that `read` returned stay valid
+  while they are referenced, also after the segment was dropped.
+* A position is the count of bytes appended to the segment before it (in a file: the file position). A batch never
+  straddles two of the buffers that `view` returns.
+* Indexes hold what Kafka's do: offset index `(last offset of a batch, position of that batch)` at most once in
+  `index.interval.bytes`, time index `(largest timestamp so far, offset of its batch)`, both ascending.
+* Durability: nothing is durable before `flush`; `PartitionLog.flush` calls `BatchStore.flush` and index flushes of the
+  segments from the recovery point on, then `LogStore.save_recovery_point`.
+* Dropped segments (`drop_segments`) leave the log at once; a disk backend renames them `.deleted` and removes them
+  after `file_delete_delay_ms`. `replace_segments` is the atomic swap at the end of a compaction (`.cleaned` ->
+  `.swap` -> final name).
+* Errors of the medium are raised as `StorageError`, which names the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.records import Buffer
+from odradek.storage.log_config import LogConfig
+
+if TYPE_CHECKING:
+    from odradek.storage.leader_epochs import LeaderEpochs
+    from odradek.storage.producer_state import ProducerStates
+
+
+class StorageError(KafkaError):
+    """The medium failed or holds bytes that are no log (KAFKA_STORAGE_ERROR); `path` names the file."""
+
+    def __init__(self, message: str, path: str | None = None) -> None:
+        super().__init__(ErrorCode.KAFKA_STORAGE_ERROR, message)
+        self.path = path
+
+
+class BatchStore(Protocol):
+    """The batches of one segment, one after the other."""
+
+    size: int
+    """Bytes appended so far."""
+
+    def append(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
+        """Append one whole batch with these two header fields in place of its own; returns its position."""
+
+    def read(self, position: int, length: int) -> list[memoryview]:
+        """The bytes from `position`, as few read-only views, without copying; the range lies within `size`."""
+
+    def view(self, position: int) -> tuple[memoryview, int]:
+        """A buffer that holds the whole batch at `position`, and the index of `position` in it.
+
+        The buffer may go on behind that batch: everything up to its end is whole batches.
+        """
+
+    def truncate(self, size: int) -> None:
+        """Forget everything from `size` on (recovery of a torn tail, a removed replica tail)."""
+
+    def flush(self) -> None:
+        """Make everything appended durable."""
+
+    def close(self) -> None:
+        """Release the medium; the store is not used again."""
+
+
+class IndexEntry(NamedTuple):
+    """One entry of the offset index: a batch's last offset and its position."""
+
+    offset: int
+    position: int
+
+
+class TimeEntry(NamedTuple):
+    """One entry of the time index: a largest timestamp so far and the last offset of the batch that has it."""
+
+    timestamp: int
+    offset: int
+
+
+class OffsetIndex(Protocol):
+    """Sparse, ascending map from offsets to positions."""
+
+    def append(self, offset: int, position: int) -> None: ...
+    def floor(self, offset: int) -> int:
+        """Position of the last entry whose offset is <= `offset`; 0 when there is none."""
+
+    def floor_position(self, position: int) -> int:
+        """The largest entry position <= `position`; 0 when there is none."""
+
+    def is_full(self) -> bool:
+        """Whether `segment.index.bytes` leaves no room for another entry (the segment must roll)."""
+
+    def entries(self) -> Sequence[IndexEntry]: ...
+    def truncate(self, offset: int) -> None:
+        """Forget entries with an offset >= `offset`."""
+
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class TimeIndex(Protocol):
+    """Sparse, ascending map from timestamps to offsets."""
+
+    def append(self, timestamp: int, offset: int) -> None:
+        """Add an entry unless its timestamp is not larger than the last one's."""
+
+    def floor(self, timestamp: int) -> int:
+        """Offset of the last entry whose timestamp is <= `timestamp`; -1 when there is none."""
+
+    def last(self) -> TimeEntry:
+        """The last entry; (-1, -1) when there is none."""
+
+    def is_full(self) -> bool: ...
+    def entries(self) -> Sequence[TimeEntry]: ...
+    def truncate(self, offset: int) -> None: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class AbortedTxn(NamedTuple):
+    """One aborted transaction on a partition: first data offset, offset of its marker, LSO when it was written."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class TxnIndex(Protocol):
+    """The aborted transactions whose markers lie in a segment, in the order of the markers."""
+
+    def append(self, entry: AbortedTxn) -> None: ...
+    def entries(self) -> Sequence[AbortedTxn]: ...
+    def truncate(self, offset: int) -> None:
+        """Forget entries whose marker is at `offset` or behind it."""
+
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class SegmentFiles:
+    """The stores of one segment."""
+
+    base_offset: int
+    batches: BatchStore
+    offset_index: OffsetIndex
+    time_index: TimeIndex
+    txn_index: TxnIndex
+
+    def close(self) -> None:
+        for part in (self.batches, self.offset_index, self.time_index, self.txn_index):
+            part.close()
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """What a backend found of an existing log: recovered, with torn tails cut and indexes rebuilt."""
+
+    segments: list[SegmentFiles]
+    log_start_offset: int
+    recovery_point: int
+    leader_epochs: list[tuple[int, int]] = field(default_factory=list)
+    """(epoch, start offset), ascending."""
+    producers: ProducerStates | None = None
+    """Producer state at the end of the log; None lets the log rebuild it by reading all batches."""
+    last_modified_ms: dict[int, int] = field(default_factory=dict)
+    """Segment base offset -> time of the last write, for segments without timestamps."""
+    cleaner_offset: int = 0
+    """First offset that compaction has not looked at."""
+
+
+class LogStore(Protocol):
+    """The segments of one partition and what is kept beside them."""
+
+    def load(self) -> LoadedLog | None:
+        """The existing log, or None for a new one."""
+
+    def create_segment(self, base_offset: int, config: LogConfig) -> SegmentFiles:
+        """A new, empty segment at the end of the log."""
+
+    def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentFiles:
+        """A new, empty segment that is not yet part of the log; `replace_segments` or `discard` follows."""
+
+    def replace_segments(self, old: Sequence[SegmentFiles], new: Sequence[SegmentFiles]) -> None:
+        """Swap cleaned segments in for the ones they were made from; one atomic step."""
+
+    def discard(self, cleaned: SegmentFiles) -> None:
+        """Drop a cleaned segment that will not be used."""
+
+    def drop_segments(self, segments: Sequence[SegmentFiles], delay_ms: int) -> None:
+        """Remove segments from the log; the medium may keep them for `delay_ms`."""
+
+    def segment_sealed(self, files: SegmentFiles) -> None:
+        """A segment will get no more appends (trim preallocated files and indexes)."""
+
+    def save_producers(self, offset: int, producers: ProducerStates) -> None:
+        """Keep a snapshot of the producer state as of `offset` (taken at each roll and at a clean close)."""
+
+    def drop_producer_snapshots(self, before_offset: int) -> None:
+        """Snapshots below `before_offset` are no longer needed."""
+
+    def save_leader_epochs(self, epochs: LeaderEpochs) -> None: ...
+    def save_log_start_offset(self, offset: int) -> None: ...
+    def save_recovery_point(self, offset: int) -> None: ...
+    def save_cleaner_offset(self, offset: int) -> None: ...
+    def close(self, *, clean: bool) -> None:
+        """Release the medium after the segments were closed."""
+
+    def delete(self) -> None:
+        """The partition is gone: remove everything."""
+
+
+class LogBackend(Protocol):
+    """Opens the stores of a node's partitions."""
+
+    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore: ...
+
+    def segment_bytes(self, config: LogConfig) -> int:
+        """How large a segment may grow on this medium: `segment.bytes`, or less."""
+
+    def close(self) -> None: ...

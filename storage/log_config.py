@@ -1,0 +1,69 @@
+"""The configuration of one partition log: Kafka's topic configs that the storage layer obeys, with Kafka's defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from odradek.protocol.compression import Codec
+from odradek.protocol.record_batch import TimestampType
+
+MAX_LONG = (1 << 63) - 1
+DELETE = "delete"
+COMPACT = "compact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """Immutable; a changed topic config is a new LogConfig set on the log. Sizes in bytes, times in milliseconds.
+
+    Every field is named as the topic config it comes from, with `_` for `.`; -1 means "no limit" for the retention
+    limits, and a compression type of None is Kafka's `producer` (keep what the producer sent).
+    """
+
+    cleanup_policy: frozenset[str] = frozenset({DELETE})
+    compression_type: Codec | None = None
+    compression_gzip_level: int = -1
+    compression_lz4_level: int = 9
+    compression_zstd_level: int = 3
+    delete_retention_ms: int = 86_400_000
+    file_delete_delay_ms: int = 60_000
+    flush_messages: int = MAX_LONG
+    flush_ms: int = MAX_LONG
+    index_interval_bytes: int = 4096
+    max_compaction_lag_ms: int = MAX_LONG
+    max_message_bytes: int = 1_048_588
+    message_timestamp_after_max_ms: int = 3_600_000
+    message_timestamp_before_max_ms: int = MAX_LONG
+    message_timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    min_insync_replicas: int = 1
+    preallocate: bool = False
+    retention_bytes: int = -1
+    retention_ms: int = 604_800_000
+    segment_bytes: int = 1_073_741_824
+    segment_index_bytes: int = 10_485_760
+    segment_jitter_ms: int = 0
+    segment_ms: int = 604_800_000
+    unclean_leader_election_enable: bool = False
+    producer_id_expiration_ms: int = 86_400_000
+    """Broker-wide in Kafka (`producer.id.expiration.ms`); kept here because the log applies it."""
+
+    @property
+    def compact(self) -> bool:
+        """Whether old values of a key are cleaned away."""
+        return COMPACT in self.cleanup_policy
+
+    @property
+    def delete(self) -> bool:
+        """Whether retention removes whole segments."""
+        return DELETE in self.cleanup_policy
+
+    def compression_level(self, codec: Codec) -> int | None:
+        """The configured level of a codec that has levels."""
+        levels = {
+            Codec.GZIP: self.compression_gzip_level,
+            Codec.LZ4: self.compression_lz4_level,
+            Codec.ZSTD: self.compression_zstd_level,
+        }
+        return levels.get(codec)

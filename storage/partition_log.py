@@ -1,0 +1,466 @@
+"""The log of one partition: append, read, offsets, transactions, retention. Time and epochs arrive as arguments.
+
+Owner: the broker's partition object, from one thread. Everything is synchronous; an append is checked wholly before the
+first byte or state changes, so a refused one leaves no trace.
+Source: KIP-98 (idempotence, transactions), KIP-101/320 (leader epochs), KIP-107 (delete records), KIP-734.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from enum import Enum, auto
+from typing import NamedTuple
+
+from odradek.protocol.control import parse_control_record
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import HEADER, RecordBatch, TimestampType, iter_batches, next_sequence
+from odradek.protocol.records import Buffer
+from odradek.storage.backend import AbortedTxn, LoadedLog, LogBackend, SegmentFiles
+from odradek.storage.leader_epochs import LeaderEpochs
+from odradek.storage.log_config import LogConfig
+from odradek.storage.producer_state import BatchMetadata, ProducerStates
+from odradek.storage.segment import Segment
+from odradek.storage.validation import (
+    Header,
+    RecordsRefused,
+    RecordValidationError,
+    validate_client_batch,
+    validate_coordinator_batch,
+)
+
+_MAX_HINTS = 64
+
+
+class AppendOrigin(Enum):
+    """Who appends, which decides what is checked."""
+
+    CLIENT = auto()
+    """A produce request: everything is checked, offsets are assigned."""
+    COORDINATOR = auto()
+    """The broker's own coordinators: offsets are assigned, sequences are not checked, control batches may come."""
+    REPLICATION = auto()
+    """A copy of another log: offsets, epochs and timestamps stay as they are; one or many batches."""
+
+
+class AppendInfo(NamedTuple):
+    """What an append did. Offsets of the batch (of the first and last one for REPLICATION); times in milliseconds."""
+
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    log_start_offset: int
+    duplicate: bool = False
+
+
+class ReadResult(NamedTuple):
+    """Whole batches as views into the log, ready for a socket; empty when there is nothing to read."""
+
+    parts: list[memoryview]
+    size_bytes: int
+
+
+class TimestampOffset(NamedTuple):
+    """An offset found by time."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+_EMPTY = ReadResult([], 0)
+_CLIENT = AppendOrigin.CLIENT
+
+
+class PartitionLog:
+    """One partition's log on any backend.
+
+    Invariants: log_start_offset <= high_watermark <= log_end_offset; last_stable_offset is never behind an open
+    transaction's first offset; segments cover the log without overlap and the last one takes the appends.
+    """
+
+    __slots__ = (
+        "_aborted_count",
+        "_bases",
+        "_config",
+        "_first_unstable",
+        "_hints",
+        "_hw_held",
+        "_max_segment_bytes",
+        "active",
+        "backend",
+        "cleaner_offset",
+        "high_watermark",
+        "leader_epochs",
+        "log_end_offset",
+        "log_start_offset",
+        "name",
+        "partition",
+        "producers",
+        "recovery_point",
+        "segments",
+        "store",
+        "topic",
+        "unflushed_messages",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        backend: LogBackend,
+        *,
+        now_ms: int = 0,
+        topic_id: bytes = bytes(16),
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.name = f"{topic}-{partition}"
+        self.backend = backend
+        self._config = config
+        self._max_segment_bytes = backend.segment_bytes(config)
+        self._hints: dict[int, tuple[Segment, int]] = {}
+        self._hw_held = False
+        self._first_unstable: int | None = None
+        self._aborted_count = 0
+        self.cleaner_offset = 0
+        self.unflushed_messages = 0
+        self.leader_epochs = LeaderEpochs()
+        self.producers = ProducerStates(self.name)
+        self.store = backend.open_log(topic, partition, topic_id, config)
+        self.segments: list[Segment] = []
+        self._bases: list[int] = []
+        self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = 0
+        loaded = self.store.load()
+        if loaded is not None and loaded.segments:
+            self._restore(loaded, now_ms)
+        else:
+            self.active = self._add_segment(loaded.log_start_offset if loaded else 0, now_ms)
+
+    # --- state --------------------------------------------------------------------------------------------------------
+
+    @property
+    def config(self) -> LogConfig:
+        return self._config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._config = config
+        self._max_segment_bytes = self.backend.segment_bytes(config)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where read_committed ends: the first open transaction, or the high watermark."""
+        first = self._first_unstable
+        hw = self.high_watermark
+        return hw if first is None or first > hw else first
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    def hold_high_watermark(self, offset: int) -> None:
+        """Keep the high watermark at `offset` (within the log) while replicas lag; appends no longer move it."""
+        self._hw_held = True
+        self.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
+        self._update_unstable()
+
+    def release_high_watermark(self) -> None:
+        """The high watermark follows the log's end again, as with one replica."""
+        self._hw_held = False
+        self.high_watermark = self.log_end_offset
+        self._update_unstable()
+
+    def _update_unstable(self) -> None:
+        first = self.producers.first_unstable_offset(self.high_watermark)
+        self._first_unstable = None if first is None else max(first, self.log_start_offset)
+
+    # --- append -------------------------------------------------------------------------------------------------------
+
+    def append(
+        self, records: Buffer, *, now_ms: int, leader_epoch: int = 0, origin: AppendOrigin = _CLIENT
+    ) -> AppendInfo:
+        """Check and append; returns the offsets given. See AppendOrigin for what each origin may bring.
+
+        Raises RecordsRefused (RecordValidationError when single records are at fault) for clients, KafkaError for
+        coordinators, StorageError when the medium fails. Nothing has changed then.
+        """
+        if origin is _CLIENT:
+            try:
+                return self._append_client(records, now_ms, leader_epoch)
+            except RecordsRefused as exc:
+                if exc.in_log:
+                    exc.log_start_offset = self.log_start_offset
+                raise
+            except KafkaError as exc:
+                if exc.code is ErrorCode.KAFKA_STORAGE_ERROR:
+                    raise
+                raise RecordsRefused(exc.code, exc.message, log_start_offset=self.log_start_offset) from exc
+        if origin is AppendOrigin.COORDINATOR:
+            return self._append_coordinator(records, now_ms, leader_epoch)
+        return self._append_replicated(records, now_ms)
+
+    def _append_client(self, records: Buffer, now_ms: int, leader_epoch: int) -> AppendInfo:
+        config = self._config
+        header, batch = validate_client_batch(records, config, now_ms, self.name)
+        base_offset = self.log_end_offset
+        producer_id = header[9]
+        if producer_id >= 0:
+            duplicate = self._check_producer(header, base_offset)
+            if duplicate is not None:
+                return AppendInfo(
+                    duplicate.base_offset, duplicate.last_offset, duplicate.timestamp, self.log_start_offset, True
+                )
+        last_offset = base_offset + header[6]
+        self._write(batch, base_offset, leader_epoch, last_offset, header[8], header[12], now_ms)
+        if producer_id >= 0:
+            self._data_appended(header, base_offset)
+        append_time = header[8] if config.message_timestamp_type else -1
+        return AppendInfo(base_offset, last_offset, append_time, self.log_start_offset)
+
+    def _append_coordinator(self, records: Buffer, now_ms: int, leader_epoch: int) -> AppendInfo:
+        header, batch = validate_coordinator_batch(records, self._config, now_ms, self.name)
+        base_offset = self.log_end_offset
+        last_offset = base_offset + header[6]
+        marker = None
+        if header[5] & 0x20:
+            marker = parse_control_record(next(RecordBatch(batch).records()))
+            if marker is not None:
+                self.producers.check_marker(header[9], header[10], marker.coordinator_epoch, base_offset)
+        elif header[9] >= 0:
+            self.producers.check_epoch(header[9], header[10], base_offset)
+        self._write(batch, base_offset, leader_epoch, last_offset, header[8], header[12], now_ms)
+        if marker is not None:
+            self._marker_appended(header, marker.commit, marker.coordinator_epoch, base_offset)
+        elif header[9] >= 0 and not header[5] & 0x20:
+            self._data_appended(header, base_offset)
+        append_time = header[8] if self._config.message_timestamp_type else -1
+        return AppendInfo(base_offset, last_offset, append_time, self.log_start_offset)
+
+    def _append_replicated(self, records: Buffer, now_ms: int) -> AppendInfo:
+        batches = list(iter_batches(records))
+        if not batches:
+            raise KafkaError(ErrorCode.INVALID_RECORD, f"no whole batch to copy into {self.name}")
+        expected = self.log_end_offset
+        for batch in batches:
+            if batch.base_offset < expected:
+                raise KafkaError(
+                    ErrorCode.INVALID_RECORD, f"{self.name} ends at {expected}, a copied batch has {batch.base_offset}"
+                )
+            if not batch.is_crc_valid:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch copied into {self.name} has a wrong checksum")
+            expected = batch.next_offset
+        for batch in batches:
+            header: Header = HEADER.unpack_from(batch.data)
+            epoch = batch.partition_leader_epoch
+            self._write(batch.data, batch.base_offset, epoch, batch.last_offset, header[8], header[12], now_ms)
+            self.track_producer(batch)
+        return AppendInfo(batches[0].base_offset, batches[-1].last_offset, -1, self.log_start_offset)
+
+    def _write(
+        self,
+        batch: Buffer,
+        base_offset: int,
+        leader_epoch: int,
+        last_offset: int,
+        max_timestamp: int,
+        count: int,
+        now_ms: int,
+    ) -> None:
+        """Put one checked batch at the end of the log, in a new segment when it is time for one."""
+        config = self._config
+        segment = self.active
+        if segment.should_roll(config, self._max_segment_bytes, len(batch), last_offset, max_timestamp, now_ms):
+            if len(batch) > config.segment_bytes:
+                raise RecordsRefused(
+                    ErrorCode.RECORD_LIST_TOO_LARGE,
+                    f"A batch of {len(batch)} bytes is larger than a segment of {self.name} may be",
+                    in_log=True,
+                )
+            if segment.size:
+                segment = self.roll(now_ms, base_offset)
+        segment.append(batch, base_offset, leader_epoch, last_offset, max_timestamp, config.index_interval_bytes)
+        segment.last_modified_ms = now_ms
+        if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
+            self.leader_epochs.assign(leader_epoch, base_offset)
+            self.store.save_leader_epochs(self.leader_epochs)
+        self.log_end_offset = last_offset + 1
+        if not self._hw_held:
+            self.high_watermark = last_offset + 1
+        self.unflushed_messages += count
+
+    # --- producers and transactions -----------------------------------------------------------------------------------
+
+    def _check_producer(self, header: Header, base_offset: int) -> BatchMetadata | None:
+        producer_id, epoch, sequence = header[9], header[10], header[11]
+        state = self.producers.get(producer_id)
+        if state is not None:
+            last_sequence = next_sequence(sequence, header[6])
+            duplicate = state.find_duplicate(epoch, sequence, last_sequence)
+            if duplicate is not None:
+                return duplicate
+        self.producers.check_data(producer_id, epoch, sequence, base_offset, bool(header[5] & 0x10))
+        return None
+
+    def _data_appended(self, header: Header, base_offset: int) -> None:
+        sequence = header[11]
+        last_sequence = next_sequence(sequence, header[6]) if sequence >= 0 else -1
+        metadata = BatchMetadata(sequence, last_sequence, base_offset, base_offset + header[6], header[8])
+        transactional = bool(header[5] & 0x10)
+        self.producers.data_appended(header[9], header[10], metadata, transactional=transactional)
+        if transactional and self._first_unstable is None:
+            self._update_unstable()
+
+    def _marker_appended(self, header: Header, commit: bool, coordinator_epoch: int, offset: int) -> None:
+        completed = self.producers.marker_appended(
+            header[9], header[10], coordinator_epoch, commit=commit, offset=offset, timestamp=header[8]
+        )
+        if completed is None:
+            return
+        if completed.aborted:
+            stable = self.producers.first_ongoing_offset
+            entry = AbortedTxn(
+                completed.producer_id,
+                completed.first_offset,
+                completed.last_offset,
+                self.log_end_offset if stable is None else stable,
+            )
+            self.active.files.txn_index.append(entry)
+            self._aborted_count += 1
+        self._update_unstable()
+
+    def track_producer(self, batch: RecordBatch) -> None:
+        """Note in the producer state what a batch that is already in the log says (copying, recovery)."""
+        if not batch.has_producer_id:
+            return
+        header: Header = HEADER.unpack_from(batch.data)
+        if not batch.is_control:
+            self._data_appended(header, batch.base_offset)
+            return
+        marker = next(map(parse_control_record, batch.records()), None)
+        if marker is not None:
+            self._marker_appended(header, marker.commit, marker.coordinator_epoch, batch.base_offset)
+
+    def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer, in this epoch, has an open transaction here (KIP-890 needs no verification then)."""
+        return self.producers.has_ongoing_transaction(producer_id, epoch)
+
+    def aborted_transactions(self, from_offset: int, to_offset: int) -> list[tuple[int, int]]:
+        """(producer id, first offset) of aborted transactions with data in [from_offset, to_offset)."""
+        if not self._aborted_count:
+            return []
+        found: list[tuple[int, int]] = []
+        start = max(0, bisect_right(self._bases, from_offset) - 1)
+        for segment in self.segments[start:]:
+            for entry in segment.files.txn_index.entries():
+                if entry.last_offset >= from_offset and entry.first_offset < to_offset:
+                    found.append((entry.producer_id, entry.first_offset))
+                if entry.last_stable_offset >= to_offset:
+                    return found
+        return found
+
+    # --- read ---------------------------------------------------------------------------------------------------------
+
+    def read(self, offset: int, *, max_bytes: int, up_to_offset: int, min_one: bool = True) -> ReadResult:
+        """Whole batches from the one that holds `offset`, below `up_to_offset`, at most `max_bytes`.
+
+        With `min_one` the first batch comes whatever its size. One read ends at a segment's end. Raises
+        OFFSET_OUT_OF_RANGE outside [log_start_offset, log_end_offset].
+        """
+        if offset >= up_to_offset and self.log_start_offset <= offset <= self.log_end_offset:
+            return _EMPTY
+        found = self._find(offset)
+        if found is None:
+            return _EMPTY
+        segment, start = found
+        batches = segment.files.batches
+        end = batches.size
+        next_offset = segment.next_offset
+        if up_to_offset < next_offset:
+            limit = segment.position_of(up_to_offset)
+            end = end if limit is None else limit
+            next_offset = up_to_offset
+        if end - start > max_bytes:
+            end = segment.boundary_before(start, start + max_bytes)
+            if end == start and min_one:
+                end = start + segment.batch_size(start)
+            next_offset = -1
+        if end <= start:
+            return _EMPTY
+        if next_offset >= 0:
+            if len(self._hints) >= _MAX_HINTS:
+                self._hints.clear()
+            self._hints[next_offset] = (segment, end)
+        return ReadResult(batches.read(start, end - start), end - start)
+
+    def _find(self, offset: int) -> tuple[Segment, int] | None:
+        """Segment and position of the first batch that holds `offset` or a later one."""
+        hint = self._hints.get(offset)
+        if hint is not None and hint[1] < hint[0].files.batches.size and offset >= self.log_start_offset:
+            return hint
+        if offset < self.log_start_offset or offset > self.log_end_offset:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {offset} of {self.name} is not in [{self.log_start_offset}, {self.log_end_offset}]",
+            )
+        index = max(0, bisect_right(self._bases, offset) - 1)
+        for segment in self.segments[index:]:
+            position = segment.position_of(offset)
+            if position is not None:
+                return segment, position
+        return None
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(epoch, end offset) as OffsetForLeaderEpoch answers; (-1, -1) when the epoch is unknown."""
+        return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
+
+    # --- segments -----------------------------------------------------------------------------------------------------
+
+    def _add_segment(self, base_offset: int, now_ms: int) -> Segment:
+        files = self.store.create_segment(base_offset, self._config)
+        segment = Segment(files, now_ms, self._jitter())
+        self.segments.append(segment)
+        self._bases.append(base_offset)
+        return segment
+
+    def _jitter(self) -> int:
+        limit = min(self._config.segment_jitter_ms, self._config.segment_ms)
+        return random.randrange(limit) if limit > 0 else 0
+
+    def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
+        """Close the active segment to appends and begin a new one at the log's end (or at `base_offset` behind it)."""
+        self.active.seal()
+        self.store.segment_sealed(self.active.files)
+        base = self.log_end_offset if base_offset is None else base_offset
+        self.active = self._add_segment(base, now_ms)
+        self.store.save_producers(self.log_end_offset, self.producers)
+        return self.active
+
+    def _restore(self, loaded: LoadedLog, now_ms: int) -> None:
+        raise NotImplementedError
+
+    def close(self, *, clean: bool = True) -> None:
+        """Release the medium; the log is not used again."""
+        for segment in self.segments:
+            segment.close()
+        self.store.close(clean=clean)
+
+    def delete(self) -> None:
+        """The partition is gone: drop all its data."""
+        self.close()
+        self.store.delete()
+        self.segments, self._bases, self._hints = [], [], {}
+
+
+__all__ = [
+    "AppendInfo",
+    "AppendOrigin",
+    "PartitionLog",
+    "ReadResult",
+    "RecordValidationError",
+    "RecordsRefused",
+    "SegmentFiles",
+    "TimestampOffset",
+    "TimestampType",
+]

@@ -1,0 +1,285 @@
+"""What a partition knows of its producers: epochs, sequences of the last five batches, open transactions.
+
+The rules are those of Kafka's ProducerAppendInfo: a batch is checked against a producer's entry first, and the entry
+changes only after the batch is in the log.
+Source: KIP-98 (idempotence, transactions), KIP-360 (any sequence accepted without state), KIP-890 (transactions v2).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import MAX_SEQUENCE, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
+
+KEPT_BATCHES = 5
+"""Batches of a producer that are remembered, as many as a client may have in flight."""
+
+
+class BatchMetadata(NamedTuple):
+    """A remembered batch of a producer."""
+
+    base_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+    timestamp: int
+
+
+class CompletedTxn(NamedTuple):
+    """A transaction that a marker just ended on this partition."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    aborted: bool
+
+
+class ProducerState:
+    """One producer on one partition. Owner: ProducerStates."""
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "current_txn_first_offset",
+        "last_timestamp",
+        "producer_epoch",
+        "producer_id",
+    )
+
+    def __init__(self, producer_id: int) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = NO_PRODUCER_EPOCH
+        self.coordinator_epoch = -1
+        self.last_timestamp = NO_TIMESTAMP
+        self.current_txn_first_offset: int | None = None
+        self.batches: deque[BatchMetadata] = deque(maxlen=KEPT_BATCHES)
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    @property
+    def last_data_offset(self) -> int:
+        return self.batches[-1].last_offset if self.batches else -1
+
+    def find_duplicate(self, epoch: int, base_sequence: int, last_sequence: int) -> BatchMetadata | None:
+        """The remembered batch with these sequences, if this is the epoch that wrote it."""
+        if epoch == self.producer_epoch:
+            for batch in self.batches:
+                if batch.base_sequence == base_sequence and batch.last_sequence == last_sequence:
+                    return batch
+        return None
+
+    def __repr__(self) -> str:
+        return (
+            f"ProducerState({self.producer_id}/{self.producer_epoch}, last sequence {self.last_sequence}, "
+            f"transaction from {self.current_txn_first_offset})"
+        )
+
+
+class VerificationState(NamedTuple):
+    """A producer whose first transactional batch is being verified with the coordinator (KIP-890).
+
+    `lowest_sequence` is the smallest sequence seen while waiting; `supports_epoch_bump` says that the producer uses
+    transactions v2, where a producer without state must begin at sequence 0.
+    """
+
+    producer_epoch: int
+    lowest_sequence: int
+    supports_epoch_bump: bool
+
+
+class ProducerStates:
+    """All producers of a partition and its open transactions. Owner: the partition log."""
+
+    __slots__ = ("_by_id", "_name", "_ongoing", "_unreplicated", "_verifying")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._by_id: dict[int, ProducerState] = {}
+        # First offset -> producer id; transactions begin at rising offsets, so insertion order is offset order.
+        self._ongoing: dict[int, int] = {}
+        # Ended transactions whose marker is not below the high watermark yet: first offset -> marker offset.
+        self._unreplicated: dict[int, int] = {}
+        self._verifying: dict[int, VerificationState] = {}
+
+    def get(self, producer_id: int) -> ProducerState | None:
+        return self._by_id.get(producer_id)
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __iter__(self) -> Iterator[ProducerState]:
+        return iter(self._by_id.values())
+
+    # --- checks -------------------------------------------------------------------------------------------------------
+
+    def check_data(self, producer_id: int, epoch: int, base_sequence: int, offset: int, transactional: bool) -> None:
+        """Raise unless a client's batch may be appended at `offset`."""
+        state = self._by_id.get(producer_id)
+        if state is not None:
+            self._check_epoch(state, epoch, offset)
+        self._check_sequence(state, producer_id, epoch, base_sequence, offset)
+        if state is not None and state.current_txn_first_offset is not None and not transactional:
+            raise KafkaError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"Expected transactional write from producer {producer_id} at offset {offset} in {self._name}",
+            )
+
+    def _check_epoch(self, state: ProducerState, epoch: int, offset: int) -> None:
+        if epoch < state.producer_epoch:
+            raise KafkaError(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"Epoch of producer {state.producer_id} at offset {offset} in {self._name} is {epoch}, "
+                f"which is smaller than the last seen epoch {state.producer_epoch}",
+            )
+
+    def _check_sequence(
+        self, state: ProducerState | None, producer_id: int, epoch: int, sequence: int, offset: int
+    ) -> None:
+        verifying = self._verifying.get(producer_id) if self._verifying else None
+        if verifying is not None:
+            unknown = state is None or (state.producer_epoch == NO_PRODUCER_EPOCH and not state.batches)
+            if (unknown and verifying.supports_epoch_bump and sequence != 0) or sequence > verifying.lowest_sequence:
+                raise self._out_of_order(producer_id, offset, sequence, "producer is being verified")
+        if state is None:
+            return
+        if epoch != state.producer_epoch:
+            if sequence != 0 and state.producer_epoch != NO_PRODUCER_EPOCH:
+                raise self._out_of_order(producer_id, offset, sequence, f"first of epoch {epoch}")
+            return
+        last = state.last_sequence
+        if sequence != last + 1 and not (sequence == 0 and last == MAX_SEQUENCE):
+            raise self._out_of_order(producer_id, offset, sequence, f"{last} (current end sequence number)")
+
+    def _out_of_order(self, producer_id: int, offset: int, sequence: int, why: str) -> KafkaError:
+        return KafkaError(
+            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+            f"Out of order sequence number for producer {producer_id} at offset {offset} in partition {self._name}: "
+            f"{sequence} (incoming seq. number), {why}",
+        )
+
+    def check_epoch(self, producer_id: int, epoch: int, offset: int) -> None:
+        """Raise unless a coordinator's batch for this producer may be appended at `offset`."""
+        state = self._by_id.get(producer_id)
+        if state is not None:
+            self._check_epoch(state, epoch, offset)
+
+    def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, offset: int) -> None:
+        """Raise unless a transaction marker may be appended at `offset`."""
+        state = self._by_id.get(producer_id)
+        if state is None:
+            return
+        self._check_epoch(state, epoch, offset)
+        if state.coordinator_epoch > coordinator_epoch:
+            raise KafkaError(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"Invalid coordinator epoch for producerId {producer_id} at offset {offset} in partition "
+                f"{self._name}: {coordinator_epoch} (zombie), {state.coordinator_epoch} (current)",
+            )
+
+    # --- changes ------------------------------------------------------------------------------------------------------
+
+    def data_appended(self, producer_id: int, epoch: int, batch: BatchMetadata, *, transactional: bool) -> None:
+        """Note a data batch that is now in the log."""
+        state = self._entry(producer_id, epoch)
+        state.batches.append(batch)
+        state.last_timestamp = batch.timestamp
+        if transactional and state.current_txn_first_offset is None:
+            state.current_txn_first_offset = batch.base_offset
+            self._ongoing[batch.base_offset] = producer_id
+        if self._verifying:
+            self._verifying.pop(producer_id, None)
+
+    def marker_appended(
+        self, producer_id: int, epoch: int, coordinator_epoch: int, *, commit: bool, offset: int, timestamp: int
+    ) -> CompletedTxn | None:
+        """Note a marker that is now in the log; returns the transaction it ended, None if none was open."""
+        state = self._entry(producer_id, epoch)
+        state.coordinator_epoch = coordinator_epoch
+        state.last_timestamp = timestamp
+        first = state.current_txn_first_offset
+        state.current_txn_first_offset = None
+        if self._verifying:
+            self._verifying.pop(producer_id, None)
+        if first is None:
+            return None
+        self._ongoing.pop(first, None)
+        self._unreplicated[first] = offset
+        return CompletedTxn(producer_id, first, offset, not commit)
+
+    def _entry(self, producer_id: int, epoch: int) -> ProducerState:
+        state = self._by_id.get(producer_id)
+        if state is None:
+            state = self._by_id[producer_id] = ProducerState(producer_id)
+        if epoch != state.producer_epoch:
+            state.batches.clear()
+            state.producer_epoch = epoch
+        return state
+
+    def restore(self, state: ProducerState) -> None:
+        """Take over an entry from a snapshot."""
+        self._by_id[state.producer_id] = state
+        first = state.current_txn_first_offset
+        if first is not None:
+            self._ongoing[first] = state.producer_id
+            self._ongoing = dict(sorted(self._ongoing.items()))
+
+    # --- transactions -------------------------------------------------------------------------------------------------
+
+    @property
+    def first_ongoing_offset(self) -> int | None:
+        """First offset of the oldest open transaction."""
+        return next(iter(self._ongoing), None) if self._ongoing else None
+
+    def first_unstable_offset(self, high_watermark: int) -> int | None:
+        """First offset that read_committed must not reach: open transactions, and ended ones not replicated yet."""
+        if self._unreplicated:
+            done = [first for first, marker in self._unreplicated.items() if marker < high_watermark]
+            for first in done:
+                del self._unreplicated[first]
+        ongoing = self.first_ongoing_offset
+        if not self._unreplicated:
+            return ongoing
+        first = min(self._unreplicated)
+        return first if ongoing is None else min(first, ongoing)
+
+    def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether this producer, in this epoch, has an open transaction on the partition."""
+        state = self._by_id.get(producer_id)
+        return state is not None and state.current_txn_first_offset is not None and state.producer_epoch == epoch
+
+    def begin_verification(self, producer_id: int, epoch: int, sequence: int, *, supports_epoch_bump: bool) -> None:
+        """Note that a first transactional batch waits for the coordinator's word; keeps the lowest sequence seen."""
+        known = self._verifying.get(producer_id)
+        if known is not None and known.producer_epoch == epoch:
+            sequence = min(sequence, known.lowest_sequence)
+        self._verifying[producer_id] = VerificationState(epoch, sequence, supports_epoch_bump)
+
+    # --- housekeeping -------------------------------------------------------------------------------------------------
+
+    def expire(self, now_ms: int, expiration_ms: int) -> int:
+        """Forget producers without an open transaction that last wrote `expiration_ms` ago; returns how many."""
+        gone = [
+            state.producer_id
+            for state in self._by_id.values()
+            if state.current_txn_first_offset is None and now_ms - state.last_timestamp >= expiration_ms
+        ]
+        for producer_id in gone:
+            del self._by_id[producer_id]
+        return len(gone)
+
+    def forget_before(self, log_start_offset: int) -> None:
+        """The log now starts here: transactions that lie wholly before it no longer hold anything back."""
+        for first, marker in list(self._unreplicated.items()):
+            if marker < log_start_offset:
+                del self._unreplicated[first]
+
+    def clear(self) -> None:
+        self._by_id.clear()
+        self._ongoing.clear()
+        self._unreplicated.clear()
+        self._verifying.clear()

@@ -1,0 +1,178 @@
+"""One segment of a log: batches, their indexes, and the rules for finding, cutting and rolling."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from odradek.protocol.record_batch import HEADER, LOG_OVERHEAD, RecordBatch
+from odradek.protocol.records import Buffer
+from odradek.storage.backend import SegmentFiles
+from odradek.storage.log_config import LogConfig
+
+_WALK = struct.Struct(">qi11xi").unpack_from
+"""Base offset, length and last offset delta of a batch: what a search needs."""
+_MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+
+
+class Segment:
+    """A run of batches from `base_offset` on. Owner: the partition log; only its last segment is appended to."""
+
+    __slots__ = (
+        "_bytes_since_index",
+        "base_offset",
+        "created_ms",
+        "files",
+        "first_timestamp",
+        "jitter_ms",
+        "last_modified_ms",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "next_offset",
+    )
+
+    def __init__(self, files: SegmentFiles, created_ms: int, jitter_ms: int = 0) -> None:
+        self.files = files
+        self.base_offset = files.base_offset
+        self.next_offset = files.base_offset
+        self.created_ms = created_ms
+        self.last_modified_ms = created_ms
+        self.jitter_ms = jitter_ms
+        self.first_timestamp: int | None = None
+        self.max_timestamp = -1
+        self.max_timestamp_offset = -1
+        self._bytes_since_index = 0
+
+    @property
+    def size(self) -> int:
+        return self.files.batches.size
+
+    @property
+    def largest_timestamp(self) -> int:
+        """What time retention goes by: the largest record timestamp, or the time of the last write without one."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.last_modified_ms
+
+    def append(
+        self, batch: Buffer, base_offset: int, leader_epoch: int, last_offset: int, max_timestamp: int, interval: int
+    ) -> int:
+        """Append one batch; returns its position. `interval` is `index.interval.bytes`."""
+        position = self.files.batches.append(batch, base_offset, leader_epoch)
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.max_timestamp_offset = last_offset
+        if self._bytes_since_index > interval:
+            self.files.offset_index.append(last_offset, position)
+            self.files.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+            self._bytes_since_index = 0
+        self._bytes_since_index += len(batch)
+        if self.first_timestamp is None:
+            self.first_timestamp = max_timestamp
+        self.next_offset = last_offset + 1
+        return position
+
+    def should_roll(
+        self, config: LogConfig, max_bytes: int, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int
+    ) -> bool:
+        """Whether a batch must go to a new segment: size, age, a full index or offsets too far from the base."""
+        size = self.files.batches.size
+        if size > max_bytes - batch_size or last_offset - self.base_offset > _MAX_RELATIVE_OFFSET:
+            return True
+        if size and self.waited_ms(now_ms, max_timestamp) > config.segment_ms - self.jitter_ms:
+            return True
+        return self.files.offset_index.is_full() or self.files.time_index.is_full()
+
+    def waited_ms(self, now_ms: int, max_timestamp: int) -> int:
+        """How long this segment has waited to roll; records' own time counts, where they have one."""
+        if self.first_timestamp is not None and self.first_timestamp >= 0:
+            return max_timestamp - self.first_timestamp
+        return now_ms - self.created_ms
+
+    def seal(self) -> None:
+        """No more appends: the time index ends with the segment's largest timestamp."""
+        if self.max_timestamp >= 0:
+            self.files.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+
+    # --- finding ------------------------------------------------------------------------------------------------------
+
+    def position_of(self, offset: int) -> int | None:
+        """Position of the first batch that holds `offset` or a later one; None when there is none here."""
+        return self._walk(self.files.offset_index.floor(offset), offset)
+
+    def _walk(self, position: int, offset: int) -> int | None:
+        batches = self.files.batches
+        size = batches.size
+        while position < size:
+            view, at = batches.view(position)
+            start, end = at, len(view)
+            while at < end:
+                base, length, delta = _WALK(view, at)
+                if base + delta >= offset:
+                    return position + at - start
+                at += LOG_OVERHEAD + length
+            position += at - start
+        return None
+
+    def boundary_before(self, start: int, limit: int) -> int:
+        """The largest batch boundary in (start, limit], or `start` when its batch does not end by `limit`."""
+        batches = self.files.batches
+        if limit >= batches.size:
+            return batches.size
+        position = max(start, self.files.offset_index.floor_position(limit))
+        while position < limit:
+            view, at = batches.view(position)
+            begin, end = at, len(view)
+            stop = begin + limit - position
+            while at < end:
+                after = at + LOG_OVERHEAD + _WALK(view, at)[1]
+                if after > stop:
+                    return position + at - begin
+                at = after
+            position += at - begin
+        return position
+
+    def batch_size(self, position: int) -> int:
+        view, at = self.files.batches.view(position)
+        return LOG_OVERHEAD + int(_WALK(view, at)[1])
+
+    def batch_at(self, position: int) -> RecordBatch:
+        view, at = self.files.batches.view(position)
+        return RecordBatch(view, at)
+
+    def iter_batches(self, position: int = 0) -> Iterator[tuple[int, RecordBatch]]:
+        """(position, batch) from `position` on, up to what is there when the iteration starts."""
+        batches = self.files.batches
+        size = batches.size
+        while position < size:
+            view, at = batches.view(position)
+            start, end = at, len(view)
+            while at < end and position + at - start < size:
+                batch = RecordBatch(view, at)
+                yield position + at - start, batch
+                at += LOG_OVERHEAD + batch.batch_length
+            position += at - start
+
+    def iter_headers(self) -> Iterator[tuple[int, ...]]:
+        """The header fields of every batch, in the order of `record_batch.HEADER`."""
+        for _, batch in self.iter_batches():
+            yield HEADER.unpack_from(batch.data)
+
+    # --- after loading ------------------------------------------------------------------------------------------------
+
+    def restore(self, next_offset: int, last_modified_ms: int) -> None:
+        """Take over a segment that a backend loaded with its indexes."""
+        self.next_offset = next_offset
+        self.last_modified_ms = last_modified_ms
+        last = self.files.time_index.last()
+        self.max_timestamp, self.max_timestamp_offset = last
+        if self.size:
+            self.first_timestamp = self.batch_at(0).max_timestamp
+        # Batches behind the last index entry may carry larger timestamps than the index knows.
+        position = self.files.offset_index.floor(next_offset)
+        for _, batch in self.iter_batches(position):
+            if batch.max_timestamp > self.max_timestamp:
+                self.max_timestamp = batch.max_timestamp
+                self.max_timestamp_offset = batch.last_offset
+        self._bytes_since_index = self.size - position
+
+    def close(self) -> None:
+        self.files.close()
