@@ -1,0 +1,149 @@
+"""The small text files of a Kafka log directory, as values and as text.
+
+| file | where | what |
+| --- | --- | --- |
+| `recovery-point-offset-checkpoint` | log dir | per partition: everything below is flushed |
+| `log-start-offset-checkpoint` | log dir | per partition: first offset, where it is not that of the first segment |
+| `cleaner-offset-checkpoint` | log dir | per partition: first offset that compaction has not looked at |
+| `replication-offset-checkpoint` | log dir | per partition: high watermark |
+| `leader-epoch-checkpoint` | partition | epoch and its start offset |
+| `partition.metadata` | partition | the topic's id |
+| `meta.properties` | log dir | node, cluster and directory ids |
+
+Formats observed in log directories that Kafka 4.3.1 wrote.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LEADER_EPOCHS = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+
+_VERSION = "0"
+
+
+class CheckpointFormatError(ValueError):
+    """A checkpoint file holds something else than a checkpoint; the text says where."""
+
+
+def format_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
+    """(topic, partition) -> offset, as an offset checkpoint file."""
+    lines = [_VERSION, str(len(offsets))]
+    lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
+    return _text(lines)
+
+
+def parse_offsets(data: bytes) -> dict[tuple[str, int], int]:
+    """The inverse of `format_offsets`."""
+    offsets: dict[tuple[str, int], int] = {}
+    for number, fields in _entries(data, 3):
+        offsets[fields[0], _integer(fields[1], number)] = _integer(fields[2], number)
+    return offsets
+
+
+def format_leader_epochs(entries: Sequence[tuple[int, int]]) -> bytes:
+    """(epoch, start offset), ascending, as a leader-epoch-checkpoint file."""
+    return _text([_VERSION, str(len(entries)), *(f"{epoch} {start}" for epoch, start in entries)])
+
+
+def parse_leader_epochs(data: bytes) -> list[tuple[int, int]]:
+    """The inverse of `format_leader_epochs`."""
+    return [(_integer(f[0], number), _integer(f[1], number)) for number, f in _entries(data, 2)]
+
+
+def format_partition_metadata(topic_id: bytes) -> bytes:
+    """The topic id (16 bytes) as a partition.metadata file."""
+    return f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode()
+
+
+def parse_partition_metadata(data: bytes) -> bytes:
+    """The topic id (16 bytes) of a partition.metadata file."""
+    fields = dict(line.split(": ", 1) for line in _lines(data) if ": " in line)
+    if fields.get("version") != "0" or "topic_id" not in fields:
+        raise CheckpointFormatError("not a partition.metadata file of version 0")
+    return parse_uuid(fields["topic_id"])
+
+
+@dataclass(frozen=True, slots=True)
+class MetaProperties:
+    """Who a log directory belongs to. Ids are in Kafka's 22-character form."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: str | None = None
+
+
+def format_meta_properties(meta: MetaProperties) -> bytes:
+    """A meta.properties file of version 1."""
+    lines = [f"node.id={meta.node_id}", "version=1", f"cluster.id={meta.cluster_id}"]
+    if meta.directory_id is not None:
+        lines.insert(1, f"directory.id={meta.directory_id}")
+    return _text(lines)
+
+
+def parse_meta_properties(data: bytes) -> MetaProperties:
+    """A meta.properties file of version 1, or of the older version 0 (broker.id)."""
+    fields = dict(line.split("=", 1) for line in _lines(data) if "=" in line and not line.startswith("#"))
+    node = fields.get("node.id", fields.get("broker.id"))
+    if node is None or "cluster.id" not in fields:
+        raise CheckpointFormatError("meta.properties lacks node.id or cluster.id")
+    return MetaProperties(fields["cluster.id"], _integer(node, 0), fields.get("directory.id"))
+
+
+def uuid_text(value: bytes) -> str:
+    """16 bytes in Kafka's text form: base64 for URLs without padding, 22 characters."""
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
+
+
+def parse_uuid(text: str) -> bytes:
+    """The inverse of `uuid_text`."""
+    try:
+        value = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except ValueError as error:
+        raise CheckpointFormatError(f"{text!r} is no id: {error}") from None
+    if len(value) != 16:
+        raise CheckpointFormatError(f"{text!r} is no id of 16 bytes")
+    return value
+
+
+def _text(lines: Sequence[str]) -> bytes:
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _lines(data: bytes) -> list[str]:
+    try:
+        return [line.strip() for line in data.decode().splitlines()]
+    except UnicodeDecodeError:
+        raise CheckpointFormatError("not a text file") from None
+
+
+def _entries(data: bytes, width: int) -> list[tuple[int, list[str]]]:
+    lines = _lines(data)
+    if len(lines) < 2:
+        raise CheckpointFormatError("the file ends before the number of entries")
+    if lines[0] != _VERSION:
+        raise CheckpointFormatError(f"line 1: version {lines[0]!r} is not {_VERSION}")
+    expected = _integer(lines[1], 2)
+    rows = [(number, line.split()) for number, line in enumerate(lines[2:], 3) if line]
+    if len(rows) != expected:
+        raise CheckpointFormatError(f"{expected} entries are announced, {len(rows)} are there")
+    for number, fields in rows:
+        if len(fields) != width:
+            raise CheckpointFormatError(f"line {number}: {width} fields expected")
+    return rows
+
+
+def _integer(text: str, line: int) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise CheckpointFormatError(f"line {line}: {text!r} is no number") from None

@@ -1,0 +1,286 @@
+"""The `.index`, `.timeindex` and `.txnindex` files: formats, and the indexes of the disk backend.
+
+Offset index: 8 bytes an entry, int32 offset relative to the segment's base, int32 position. Time index: 12 bytes, int64
+timestamp, int32 relative offset. Transaction index: 34 bytes, int16 version 0, int64 producer id, first offset, last
+offset, last stable offset. A running Kafka keeps the first two preallocated and zero-filled behind the last entry, so
+reading stops where entries stop ascending.
+
+An index lives in memory once it is used (8 bytes per 4 KiB of log) and reaches its file at `flush` and `close`: until
+then the log behind the recovery point is scanned after a crash anyway, which rebuilds it.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+from odradek.storage.backend import AbortedTxn, IndexEntry, StorageError, TimeEntry
+from odradek.storage.file_system import FileSystem
+
+OFFSET_ENTRY = struct.Struct(">ii")
+TIME_ENTRY = struct.Struct(">qi")
+TXN_ENTRY = struct.Struct(">hqqqq")
+TXN_INDEX_VERSION = 0
+
+
+def parse_offset_index(data: bytes, base_offset: int) -> list[IndexEntry]:
+    """Entries with absolute offsets; the zero-filled rest of a preallocated file is left out."""
+    entries: list[IndexEntry] = []
+    last = (0, -1)
+    whole = len(data) - len(data) % OFFSET_ENTRY.size
+    for relative, position in OFFSET_ENTRY.iter_unpack(memoryview(data)[:whole]):
+        if position <= last[1] or relative < last[0] or (position == 0 and relative == 0):
+            break
+        last = (relative, position)
+        entries.append(IndexEntry(base_offset + relative, position))
+    return entries
+
+
+def parse_time_index(data: bytes, base_offset: int) -> list[TimeEntry]:
+    """Entries with absolute offsets; the zero-filled rest of a preallocated file is left out."""
+    entries: list[TimeEntry] = []
+    last = -1
+    whole = len(data) - len(data) % TIME_ENTRY.size
+    for timestamp, relative in TIME_ENTRY.iter_unpack(memoryview(data)[:whole]):
+        if timestamp < last or relative < 0 or (timestamp == 0 and relative == 0):
+            break
+        if timestamp > last:
+            entries.append(TimeEntry(timestamp, base_offset + relative))
+        last = timestamp
+    return entries
+
+
+def parse_txn_index(data: bytes) -> list[AbortedTxn]:
+    """The aborted transactions of a `.txnindex` file; ValueError for anything else."""
+    if len(data) % TXN_ENTRY.size:
+        raise ValueError(f"{len(data)} bytes are no whole number of entries")
+    entries = []
+    for number, (version, *fields) in enumerate(TXN_ENTRY.iter_unpack(data)):
+        if version != TXN_INDEX_VERSION:
+            raise ValueError(f"entry {number} has version {version}")
+        entries.append(AbortedTxn(*fields))
+    return entries
+
+
+class _IndexFile:
+    """The file behind an index: read once when first asked for, appended to or rewritten at a flush."""
+
+    __slots__ = ("_dirty", "_fs", "_loaded", "_rewrite", "_written", "path")
+
+    def __init__(self, fs: FileSystem, path: Path, *, new: bool) -> None:
+        self._fs = fs
+        self.path = path
+        self._loaded = new
+        self._written = 0
+        self._dirty = self._rewrite = new
+
+    def read(self) -> bytes:
+        self._loaded = True
+        return self._fs.read(self.path) if self.path.exists() else b""
+
+    def write(self, data: bytes) -> None:
+        """`data` is the whole index; what the file holds already is not written again."""
+        if not self._dirty:
+            return
+        start = 0 if self._rewrite else self._written
+        descriptor = self._fs.open(self.path)
+        try:
+            if self._rewrite or len(data) < self._written:
+                self._fs.truncate(descriptor, start, self.path)
+            if len(data) > start:
+                self._fs.write_at(descriptor, [memoryview(data)[start:]], start, self.path)
+            self._fs.sync(descriptor, self.path)
+        finally:
+            self._fs.close(descriptor)
+        self._written = len(data)
+        self._dirty = self._rewrite = False
+
+
+class DiskOffsetIndex(_IndexFile):
+    """The offset index of a segment in two arrays, backed by its `.index` file."""
+
+    __slots__ = ("_base", "_max_entries", "_offsets", "_positions")
+
+    def __init__(self, fs: FileSystem, path: Path, base_offset: int, max_bytes: int, *, new: bool) -> None:
+        super().__init__(fs, path, new=new)
+        self._base = base_offset
+        self._max_entries = max(1, max_bytes // OFFSET_ENTRY.size)
+        self._offsets = array("q")
+        self._positions = array("q")
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        data = self.read()
+        entries = parse_offset_index(data, self._base)
+        self._offsets = array("q", [e.offset for e in entries])
+        self._positions = array("q", [e.position for e in entries])
+        self._written = len(entries) * OFFSET_ENTRY.size
+        self._dirty = self._rewrite = self._written != len(data)
+
+    def append(self, offset: int, position: int) -> None:
+        self._load()
+        self._offsets.append(offset)
+        self._positions.append(position)
+        self._dirty = True
+
+    def floor(self, offset: int) -> int:
+        self._load()
+        i = bisect_right(self._offsets, offset) - 1
+        return self._positions[i] if i >= 0 else 0
+
+    def floor_position(self, position: int) -> int:
+        self._load()
+        i = bisect_right(self._positions, position) - 1
+        return self._positions[i] if i >= 0 else 0
+
+    def is_full(self) -> bool:
+        self._load()
+        return len(self._offsets) >= self._max_entries
+
+    def entries(self) -> Sequence[IndexEntry]:
+        self._load()
+        return [IndexEntry(*pair) for pair in zip(self._offsets, self._positions, strict=True)]
+
+    def truncate(self, offset: int) -> None:
+        self._load()
+        keep = bisect_left(self._offsets, offset)
+        if keep < len(self._offsets):
+            del self._offsets[keep:], self._positions[keep:]
+            self._dirty = self._rewrite = True
+
+    def clear(self) -> None:
+        """Forget everything: the segment is scanned again."""
+        self._loaded = True
+        self._offsets, self._positions = array("q"), array("q")
+        self._dirty = self._rewrite = True
+
+    def flush(self) -> None:
+        if self._dirty:
+            pairs = zip(self._offsets, self._positions, strict=True)
+            self.write(b"".join(OFFSET_ENTRY.pack(offset - self._base, position) for offset, position in pairs))
+
+    def close(self) -> None:
+        self.flush()
+
+
+class DiskTimeIndex(_IndexFile):
+    """The time index of a segment in two arrays, backed by its `.timeindex` file."""
+
+    __slots__ = ("_base", "_max_entries", "_offsets", "_timestamps")
+
+    def __init__(self, fs: FileSystem, path: Path, base_offset: int, max_bytes: int, *, new: bool) -> None:
+        super().__init__(fs, path, new=new)
+        self._base = base_offset
+        self._max_entries = max(1, max_bytes // TIME_ENTRY.size)
+        self._timestamps = array("q")
+        self._offsets = array("q")
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        data = self.read()
+        entries = parse_time_index(data, self._base)
+        self._timestamps = array("q", [e.timestamp for e in entries])
+        self._offsets = array("q", [e.offset for e in entries])
+        self._written = len(entries) * TIME_ENTRY.size
+        self._dirty = self._rewrite = self._written != len(data)
+
+    def append(self, timestamp: int, offset: int) -> None:
+        self._load()
+        if self._timestamps and timestamp <= self._timestamps[-1]:
+            return
+        self._timestamps.append(timestamp)
+        self._offsets.append(offset)
+        self._dirty = True
+
+    def floor(self, timestamp: int) -> int:
+        self._load()
+        i = bisect_right(self._timestamps, timestamp) - 1
+        return self._offsets[i] if i >= 0 else -1
+
+    def last(self) -> TimeEntry:
+        self._load()
+        return TimeEntry(self._timestamps[-1], self._offsets[-1]) if self._timestamps else TimeEntry(-1, -1)
+
+    def is_full(self) -> bool:
+        self._load()
+        return len(self._timestamps) >= self._max_entries
+
+    def entries(self) -> Sequence[TimeEntry]:
+        self._load()
+        return [TimeEntry(*pair) for pair in zip(self._timestamps, self._offsets, strict=True)]
+
+    def truncate(self, offset: int) -> None:
+        self._load()
+        keep = bisect_left(self._offsets, offset)
+        if keep < len(self._offsets):
+            del self._timestamps[keep:], self._offsets[keep:]
+            self._dirty = self._rewrite = True
+
+    def clear(self) -> None:
+        """Forget everything: the segment is scanned again."""
+        self._loaded = True
+        self._timestamps, self._offsets = array("q"), array("q")
+        self._dirty = self._rewrite = True
+
+    def flush(self) -> None:
+        if self._dirty:
+            pairs = zip(self._timestamps, self._offsets, strict=True)
+            self.write(b"".join(TIME_ENTRY.pack(timestamp, offset - self._base) for timestamp, offset in pairs))
+
+    def close(self) -> None:
+        self.flush()
+
+
+class DiskTxnIndex(_IndexFile):
+    """The aborted transactions of a segment, backed by its `.txnindex` file, which exists only when there are any."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, fs: FileSystem, path: Path, *, new: bool) -> None:
+        super().__init__(fs, path, new=new)
+        self._dirty = False
+        self._entries: list[AbortedTxn] = []
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        data = self.read()
+        try:
+            self._entries = parse_txn_index(data)
+        except ValueError as error:
+            raise StorageError(f"{self.path}: {error}", str(self.path)) from None
+        self._written = len(data)
+
+    def append(self, entry: AbortedTxn) -> None:
+        self._load()
+        self._entries.append(entry)
+        self._dirty = True
+
+    def entries(self) -> Sequence[AbortedTxn]:
+        self._load()
+        return self._entries
+
+    def truncate(self, offset: int) -> None:
+        self._load()
+        kept = [entry for entry in self._entries if entry.last_offset < offset]
+        if len(kept) < len(self._entries):
+            self._entries = kept
+            self._dirty = self._rewrite = True
+
+    def clear(self) -> None:
+        """Forget everything: the segment is scanned again."""
+        self._loaded = True
+        self._dirty = self._rewrite = bool(self._entries) or self.path.exists()
+        self._entries = []
+
+    def flush(self) -> None:
+        if self._dirty:
+            self.write(b"".join(TXN_ENTRY.pack(TXN_INDEX_VERSION, *entry) for entry in self._entries))
+
+    def close(self) -> None:
+        self.flush()
