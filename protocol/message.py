@@ -49,24 +49,27 @@ class Message:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
 
 
-class ApiMessage(Message):
-    """A request or a response: all versions of it in one class."""
+class VersionedMessage(Message):
+    """A message of its own, not a struct inside one: all its versions in one class."""
 
     __slots__ = ()
-    API_KEY: ClassVar[int]
     MIN_VERSION: ClassVar[int]
     MAX_VERSION: ClassVar[int]
     FLEXIBLE_FROM: ClassVar[int | None]
     """The first version with compact lengths and tagged fields, None if there is none."""
 
 
-class DataMessage(Message):
+class ApiMessage(VersionedMessage):
+    """A request or a response."""
+
+    __slots__ = ()
+    API_KEY: ClassVar[int]
+
+
+class DataMessage(VersionedMessage):
     """A message that is stored or exchanged between clients, not sent as a request: its version travels with it."""
 
     __slots__ = ()
-    MIN_VERSION: ClassVar[int]
-    MAX_VERSION: ClassVar[int]
-    FLEXIBLE_FROM: ClassVar[int | None]
 
 
 class CoordinatorRecord(DataMessage):

@@ -1,0 +1,92 @@
+"""Python source from constructs: one decoder and one builder per message and version.
+
+The generated code works on a buffer and an offset. Runs of fixed-size fields become one `struct` call, which also reads
+the length (or the first byte of it) of what follows; a length below 128 in compact form costs one comparison; record
+fields are slices. Every read is bounded: `unpack_from` and indexing raise at the end of the buffer, slices are checked.
+A construct that is not known here raises TypeError at generation: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from struct import error as struct_error
+from typing import Any
+
+from odradek.protocol.decoder_source import DecoderSource
+from odradek.protocol.encoder_source import EncoderSource
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message import Message
+from odradek.protocol.primitives import StructBody
+
+_ENCODING_ERRORS = (ProtocolError, struct_error, TypeError, AttributeError, ValueError, OverflowError)
+
+
+def decoder_source(body: StructBody, version: int) -> DecoderSource:
+    """The code of `decode(buf, offset=0) -> (message, offset after it)`."""
+    source = DecoderSource()
+    title = f"{body.message.__name__} version {version}"
+    source.add("pos = offset", "end = len(buf)")
+    with source.block("try:"):
+        source.struct(body, "message")
+        source.flush()
+    with source.block("except (struct_error, IndexError):"):
+        source.add(f"raise ProtocolError('{title} is cut off after %d bytes' % max(end - offset, 0)) from None")
+    source.add("return message, pos")
+    if source.uses_view:
+        source.lines.insert(0, "    view = buf if type(buf) is memoryview else memoryview(buf)")
+    return source
+
+
+def compile_decoder(body: StructBody, version: int) -> Callable[..., tuple[Any, int]]:
+    """`decode(buf, offset=0) -> (message, offset after it)`."""
+    return decoder_source(body, version).function("def generated(buf, offset=0):")  # type: ignore[no-any-return]
+
+
+def encoder_source(body: StructBody) -> EncoderSource:
+    """The code of `build(message, parts, out)`: finished parts go to `parts`, pieces of the last one to `out`."""
+    source = EncoderSource()
+    source.struct(body, "message")
+    source.flush()
+    return source
+
+
+def compile_encoders(
+    body: StructBody, version: int
+) -> tuple[Callable[[Any], bytes], Callable[[Any], list[bytes | memoryview]]]:
+    """`encode(message) -> bytes` and `encode_parts(message) -> list of parts`."""
+    build = encoder_source(body).function("def generated(message, parts, out):")
+
+    def encode(message: Any) -> bytes:
+        parts: list[bytes | memoryview] = []
+        out: list[bytes] = []
+        try:
+            build(message, parts, out)
+            return b"".join([*parts, *out] if parts else out)
+        except _ENCODING_ERRORS as error:
+            raise explain(body, version, message, error) from None
+
+    def encode_parts(message: Any) -> list[bytes | memoryview]:
+        parts: list[bytes | memoryview] = []
+        out: list[bytes] = []
+        try:
+            build(message, parts, out)
+            if out:
+                parts.append(b"".join(out))
+        except _ENCODING_ERRORS as error:
+            raise explain(body, version, message, error) from None
+        return parts
+
+    return encode, encode_parts
+
+
+def explain(body: StructBody, version: int, message: Message, error: Exception) -> ProtocolError:
+    """The error that encoding meets, with the path to the value: found by building again with the construct itself."""
+    title = f"{body.message.__name__} version {version}"
+    try:
+        body._build(message, BytesIO(), None, title)
+    except ProtocolError as explained:
+        return explained
+    except Exception as unexpected:
+        return ProtocolError(f"{title}: {unexpected}")
+    return ProtocolError(f"{title}: {error}")

@@ -1,0 +1,218 @@
+"""Generates the Python source that reads one version of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from struct import Struct, unpack_from
+from struct import error as struct_error
+from typing import Any, NoReturn
+
+from construct import Construct
+
+from odradek.protocol import primitives as p
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.source_code import RUN_LIMIT, SIZES, Source, format_of, is_null, minimum_size
+from odradek.protocol.varint import (
+    read_compact_length,
+    read_raw_field,
+    read_tagged_field,
+    read_unknown_fields,
+    read_uvarint,
+    signed32,
+)
+
+
+def too_long(what: str, size: int, left: int) -> NoReturn:
+    raise ProtocolError(f"{what}: {size} announced, {left} bytes are left")
+
+
+def long_string(buf: Any, offset: int) -> tuple[int, int]:
+    """A compact string length of more than one byte, plus one; 0 is null."""
+    length, offset = read_compact_length(buf, offset)
+    if length > p.MAX_STRING_BYTES:
+        raise ProtocolError(f"string of {length} bytes, at most {p.MAX_STRING_BYTES} are allowed")
+    return max(length + 1, 0), offset
+
+
+def long_length(buf: Any, offset: int) -> tuple[int, int]:
+    """A compact length of more than one byte, plus one; 0 is null."""
+    length, offset = read_compact_length(buf, offset)
+    return max(length + 1, 0), offset
+
+
+DECODER_CONSTANTS: dict[str, Any] = {
+    "ProtocolError": ProtocolError,
+    "IndexError": IndexError,
+    "struct_error": struct_error,
+    "too_long": too_long,
+    "is_null": is_null,
+    "long_string": long_string,
+    "long_length": long_length,
+    "read_uvarint": read_uvarint,
+    "read_tagged_field": read_tagged_field,
+    "read_raw_field": read_raw_field,
+    "read_unknown_fields": read_unknown_fields,
+    "signed32": signed32,
+    "unpack_from": unpack_from,
+}
+
+
+class DecoderSource(Source):
+    """Generates the code that reads. `buf` is the buffer, `pos` the offset, `end` its length."""
+
+    def __init__(self) -> None:
+        super().__init__(dict(DECODER_CONSTANTS))
+        self.uses_view = False
+        self._run: list[tuple[str, str]] = []  # (struct code, target) not yet read
+
+    def fixed(self, code: str, target: str) -> None:
+        self._run.append((code, target))
+
+    def flush(self) -> None:
+        """Read the pending fixed-size fields with one call."""
+        if not self._run:
+            return
+        codes = "".join(code for code, _ in self._run)
+        targets = ", ".join(target for _, target in self._run)
+        size = sum(SIZES[code] for code, _ in self._run)
+        if codes == "B":
+            self.add(f"{targets} = buf[pos]", "pos += 1")
+        else:
+            comma = "," if len(self._run) == 1 else ""
+            self.add(f"{targets}{comma} = {self.structure(codes, 'unpack_from')}(buf, pos)", f"pos += {size}")
+        self._run.clear()
+
+    def value(self, body: Construct, target: str, what: str) -> None:
+        """Read a value of any type into `target`."""
+        code = format_of(body)
+        if code is not None:
+            self.fixed(code, target)
+        elif isinstance(body, p.Text):
+            self._sized(body, target, what, "str(buf[pos:{0}], 'utf-8', 'replace')", long="long_string")
+        elif isinstance(body, p.RecordData):
+            self.uses_view = True
+            self._sized(body, target, what, "view[pos:{0}]")
+        elif isinstance(body, p.Blob):
+            self._sized(body, target, what, "bytes(buf[pos:{0}])")
+        elif isinstance(body, p.ListOf):
+            self._list(body, target, what)
+        elif isinstance(body, p.NullableStruct):
+            marker = self.name("n")
+            self.fixed("b", marker)
+            self.flush()
+            with self.block(f"if {marker} < 0:"):
+                self.add(f"{target} = None")
+            with self.block("else:"):
+                self.struct(body.struct, target)
+                self.flush()
+        elif isinstance(body, p.StructBody):
+            self.struct(body, target)
+        else:
+            raise TypeError(f"no code can be generated for {type(body).__name__}")
+
+    @contextmanager
+    def _length(self, body: p.LengthPrefixed, target: str, what: str, long: str) -> Iterator[tuple[str, str]]:
+        """The head of a length-prefixed value; yields the variable with the length and what must be added to it."""
+        length = self.name("n")
+        compact = body.length is p.COMPACT_LENGTH
+        code = "B" if compact else format_of(body.length)
+        assert code is not None
+        self.fixed(code, length)
+        self.flush()
+        if compact:
+            with self.block(f"if {length} > 127:"):
+                self.add(f"{length}, pos = {long}(buf, pos - 1)")
+        null = f"{length} == 0" if compact else f"{length} < 0"
+        with self.block(f"if {null}:"):
+            self.add(f"{target} = None" if body.nullable else f"is_null({what!r})")
+        with self.block("else:"):
+            yield length, " - 1" if compact else ""
+            self.flush()
+
+    def _sized(self, body: p.LengthPrefixed, target: str, what: str, content: str, long: str = "long_length") -> None:
+        with self._length(body, target, what, long) as (length, shift):
+            stop = self.name("e")
+            self.add(f"{stop} = pos + {length}{shift}")
+            with self.block(f"if {stop} > end:"):
+                self.add(f"too_long({what!r}, {stop} - pos, end - pos)")
+            self.add(f"{target} = {content.format(stop)}", f"pos = {stop}")
+
+    def _list(self, body: p.ListOf, target: str, what: str) -> None:
+        with self._length(body, target, what, "long_length") as (length, shift):
+            if shift:
+                self.add(f"{length} -= 1")
+            with self.block(f"if {length} * {minimum_size(body.element)} > end - pos:"):
+                self.add(f"too_long({what!r}, {length}, end - pos)")
+            code = format_of(body.element)
+            if code is not None and code != "16s":
+                self._numbers(code, length, target)
+            else:
+                items, append = self.name("l"), self.name("a")
+                self.add(f"{target} = {items} = []", f"{append} = {items}.append")
+                with self.block(f"for _ in range({length}):"):
+                    item = self.name("v")
+                    self.value(body.element, item, what)
+                    self.flush()
+                    self.add(f"{append}({item})")
+
+    def _numbers(self, code: str, length: str, target: str) -> None:
+        runs = self.constant([Struct(f">{count}{code}").unpack_from for count in range(RUN_LIMIT)], f"runs_{code}")
+        size = SIZES[code]
+        self.add(
+            f"{target} = list({runs}[{length}](buf, pos) if {length} < {RUN_LIMIT} else "
+            f"unpack_from('>%d{code}' % {length}, buf, pos))",
+            f"pos += {length} * {size}" if size > 1 else f"pos += {length}",
+        )
+
+    def struct(self, body: p.StructBody, target: str) -> None:
+        """Read a struct into a new object; its last fixed-size fields may stay pending."""
+        message = self.constant(body.message, "Message_")
+        new = self.constant(body.message.__new__, "new_")
+        instance = self.name("o")
+        self.flush()
+        self.add(f"{target} = {instance} = {new}({message})")
+        for member in body.absent + [body.tagged[tag] for tag in sorted(body.tagged)]:
+            self.add(f"{instance}.{member.name} = {self._default(member)}")
+        for member in body.plain:
+            assert member.body is not None
+            self.value(member.body, f"{instance}.{member.name}", f"{body.message.__name__}.{member.name}")
+        if not body.flexible:
+            self.add(f"{instance}.unknown_tagged_fields = ()")
+        else:
+            self._tagged(body, instance)
+
+    def _default(self, member: p.Member) -> str:
+        if isinstance(member.default, type):
+            return f"{self.constant(member.default, 'Message_')}()"
+        return repr(member.default)
+
+    def _tagged(self, body: p.StructBody, instance: str) -> None:
+        count = self.name("n")
+        self.fixed("B", count)
+        self.flush()
+        with self.block(f"if {count}:"):
+            if not body.tagged:
+                self.add(f"{instance}.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)")
+            else:
+                self._known_tags(body, instance, count)
+        with self.block("else:"):
+            self.add(f"{instance}.unknown_tagged_fields = ()")
+
+    def _known_tags(self, body: p.StructBody, instance: str, count: str) -> None:
+        unknown, tag, size, data = (self.name(prefix) for prefix in ("u", "t", "s", "d"))
+        with self.block(f"if {count} > 127:"):
+            self.add(f"{count}, pos = read_uvarint(buf, pos - 1)", f"{count} = signed32({count})")
+        self.add(f"{unknown} = []")
+        with self.block(f"for _ in range({count}):"):
+            self.add(f"{tag}, {size}, pos = read_tagged_field(buf, pos)")
+            word = "if"
+            for number, member in sorted(body.tagged.items()):
+                assert member.body is not None
+                with self.block(f"{word} {tag} == {number}:"):
+                    self.value(member.body, f"{instance}.{member.name}", f"{body.message.__name__}.{member.name}")
+                    self.flush()
+                word = "elif"
+            with self.block("else:"):
+                self.add(f"{data}, pos = read_raw_field(buf, pos, {size})", f"{unknown}.append(({tag}, {data}))")
+        self.add(f"{instance}.unknown_tagged_fields = tuple({unknown})")

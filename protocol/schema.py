@@ -1,0 +1,228 @@
+"""The vocabulary in which messages are declared, and `codec`, which makes one version of a declaration executable.
+
+A declaration is a list of `Field`s: constructs with the versions they are for. It serves all versions; `fold` gives the
+construct of one version, with no version test left in it, and `odradek.protocol.compiler` the code for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+from construct import Construct
+
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message import ZERO_UUID, Buffer, Message, VersionedMessage
+from odradek.protocol.primitives import (
+    BOOLEAN,
+    COMPACT_LENGTH,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT16,
+    UINT32,
+    UUID,
+    Blob,
+    ListOf,
+    Member,
+    NullableStruct,
+    RecordData,
+    StructBody,
+    Text,
+)
+
+M = TypeVar("M", bound=VersionedMessage)
+
+Boolean, Float64, Uuid = BOOLEAN, FLOAT64, UUID
+Int8, Int16, Int32, Int64, UInt16, UInt32 = INT8, INT16, INT32, INT64, UINT16, UINT32
+
+_BY_TYPE: Final = object()
+_FIXED_DEFAULTS: Final = {id(BOOLEAN): False, id(FLOAT64): 0.0, id(UUID): ZERO_UUID}
+
+
+class Unfolded(Construct):  # type: ignore[misc]
+    """A type whose encoding depends on the version."""
+
+    default: Any = None
+
+    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+        raise NotImplementedError
+
+
+class _String(Unfolded):
+    default = ""
+
+    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+        return Text(COMPACT_LENGTH if compact else INT16, nullable)
+
+
+class _Bytes(Unfolded):
+    default = b""
+
+    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+        return Blob(COMPACT_LENGTH if compact else INT32, nullable)
+
+
+class _Records(Unfolded):
+    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+        return RecordData(COMPACT_LENGTH if compact else INT32, nullable)
+
+
+String, Bytes, Records = _String(), _Bytes(), _Records()
+
+
+class ArrayOf(Unfolded):
+    """An array of `element`; elements are never null."""
+
+    def __init__(self, element: Construct) -> None:
+        super().__init__()
+        self.element = element
+        self.default: list[Any] = []
+
+    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+        element = fold_type(self.element, version, compact, nullable=False)
+        return ListOf(COMPACT_LENGTH if compact else INT32, element, nullable)
+
+
+class StructOf(Unfolded):
+    """A struct, declared by its class."""
+
+    def __init__(self, message: type[Message]) -> None:
+        super().__init__()
+        self.message = message
+        self.default = message
+
+    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+        body = fold_struct(self.message, version, compact)
+        return NullableStruct(body) if nullable else body
+
+
+class Versions:
+    """A range of versions in Kafka's notation: `3+`, `0-12`, `4` or `none`."""
+
+    def __init__(self, text: str) -> None:
+        low, dash, high = text.removesuffix("+").partition("-")
+        self.low = -1 if text == "none" else int(low)
+        self.high = int(high) if dash else None if text.endswith("+") else self.low
+
+    def __contains__(self, version: int) -> bool:
+        return 0 <= self.low <= version and (self.high is None or version <= self.high)
+
+
+class Field:
+    """A named construct and the versions it is for.
+
+    `nullable` and `tagged` are the versions in which it may be null, or is a tagged field with `tag`. A field that is
+    not `ignorable` may only have its default in versions that lack it. `compact=False`: plain in flexible versions too.
+    """
+
+    def __init__(
+        self,
+        named: Construct,
+        versions: str,
+        *,
+        nullable: str = "none",
+        tag: int | None = None,
+        tagged: str = "none",
+        default: Any = _BY_TYPE,
+        ignorable: bool = False,
+        compact: bool = True,
+    ) -> None:
+        self.name: str = named.name
+        self.type: Construct = named.subcon
+        self.versions = Versions(versions)
+        self.nullable = Versions(nullable)
+        self.tag = tag
+        self.tagged = Versions(tagged)
+        self.ignorable = ignorable
+        self.compact = compact
+        if default is not _BY_TYPE:
+            self.default = default
+        elif isinstance(self.type, Unfolded):
+            self.default = self.type.default
+        else:
+            self.default = _FIXED_DEFAULTS.get(id(self.type), 0)
+
+    def fold(self, version: int, flexible: bool) -> Member:
+        if version not in self.versions:
+            return Member(self.name, self.default, None, None, self.ignorable)
+        body = fold_type(self.type, version, flexible and self.compact, version in self.nullable)
+        tag = self.tag if version in self.tagged else None
+        return Member(self.name, self.default, body, tag, self.ignorable)
+
+
+Declaration: TypeAlias = list[Field]
+
+
+def fold_type(declared: Construct, version: int, compact: bool, nullable: bool) -> Construct:
+    return declared.fold(version, compact, nullable) if isinstance(declared, Unfolded) else declared
+
+
+def fold_struct(message: type[Any], version: int, flexible: bool) -> StructBody:
+    return StructBody(message, [field.fold(version, flexible) for field in message.declare()], flexible)
+
+
+def is_flexible(message: type[VersionedMessage], version: int) -> bool:
+    return message.FLEXIBLE_FROM is not None and version >= message.FLEXIBLE_FROM
+
+
+def fold(message: type[VersionedMessage], version: int) -> StructBody:
+    """The construct of one version of a message. Raises ProtocolError for a version that the message does not have."""
+    if not message.MIN_VERSION <= version <= message.MAX_VERSION:
+        known = f"{message.MIN_VERSION} to {message.MAX_VERSION}"
+        raise ProtocolError(f"{message.__name__} has the versions {known}, not {version}")
+    return fold_struct(message, version, is_flexible(message, version))
+
+
+class Codec(Generic[M]):
+    """Reads and writes one version of a message. Code is generated when a direction is used first.
+
+    Errors: ProtocolError, for bytes that are not such a message and for values that the version cannot express.
+    """
+
+    decode: Callable[..., tuple[M, int]]
+    """`decode(buf, offset=0) -> (message, offset after it)`. More bytes may follow; records are slices of `buf`."""
+    encode: Callable[[M], bytes]
+    """`encode(message) -> bytes`."""
+    encode_parts: Callable[[M], list[bytes | memoryview]]
+    """`encode_parts(message)`: the same in parts, for `sendmsg`; large record fields are among them uncopied."""
+
+    def __init__(self, message: type[M], version: int) -> None:
+        self.message = message
+        self.version = version
+        self.construct = fold(message, version)
+        self.decode = self._compile_and_decode
+        self.encode = self._compile_and_encode
+        self.encode_parts = self._compile_and_encode_parts
+
+    def _compile_and_decode(self, buf: Buffer, offset: int = 0) -> tuple[M, int]:
+        from odradek.protocol.compiler import compile_decoder
+
+        self.decode = compile_decoder(self.construct, self.version)
+        return self.decode(buf, offset)
+
+    def _compile_and_encode(self, message: M) -> bytes:
+        self._compile_encoders()
+        return self.encode(message)
+
+    def _compile_and_encode_parts(self, message: M) -> list[bytes | memoryview]:
+        self._compile_encoders()
+        return self.encode_parts(message)
+
+    def _compile_encoders(self) -> None:
+        from odradek.protocol.compiler import compile_encoders
+
+        self.encode, self.encode_parts = compile_encoders(self.construct, self.version)
+
+
+_codecs: dict[tuple[type[Any], int], Codec[Any]] = {}
+
+
+def codec(message: type[M], version: int) -> Codec[M]:
+    """The codec of a version of a message class, always the same. Raises ProtocolError if there is no such version."""
+    found = _codecs.get((message, version))
+    if found is None:
+        found = _codecs[message, version] = Codec(message, version)
+    return found
