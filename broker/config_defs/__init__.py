@@ -1,0 +1,1 @@
+"""Kafka's configuration as facts: names, types, defaults, limits, and what odradek makes of each."""
