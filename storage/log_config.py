@@ -59,6 +59,13 @@ class LogConfig:
         """Whether retention removes whole segments."""
         return DELETE in self.cleanup_policy
 
+    @property
+    def max_segment_ms(self) -> int:
+        """Age at which a segment rolls: a compacted log must roll in time for `max.compaction.lag.ms`."""
+        if self.compact and self.max_compaction_lag_ms > 0:
+            return min(self.segment_ms, self.max_compaction_lag_ms)
+        return self.segment_ms
+
     def compression_level(self, codec: Codec) -> int | None:
         """The configured level of a codec that has levels."""
         levels = {

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.record_batch import HEADER, RecordBatch, TimestampType, iter_batches, next_sequence
+from odradek.protocol.record_batch import HEADER, RecordBatch, iter_batches, next_sequence
 from odradek.protocol.records import Buffer
-from odradek.storage.backend import AbortedTxn, LoadedLog, LogBackend, SegmentFiles
+from odradek.storage import compaction, retention, time_lookup
+from odradek.storage.backend import AbortedTxn, LoadedLog, LogBackend
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
-from odradek.storage.producer_state import BatchMetadata, ProducerStates
+from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
 from odradek.storage.segment import Segment
+from odradek.storage.time_lookup import TimestampOffset
 from odradek.storage.validation import (
     Header,
     RecordsRefused,
@@ -58,14 +61,6 @@ class ReadResult(NamedTuple):
 
     parts: list[memoryview]
     size_bytes: int
-
-
-class TimestampOffset(NamedTuple):
-    """An offset found by time."""
-
-    timestamp: int
-    offset: int
-    leader_epoch: int
 
 
 _EMPTY = ReadResult([], 0)
@@ -134,7 +129,7 @@ class PartitionLog:
         self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = 0
         loaded = self.store.load()
         if loaded is not None and loaded.segments:
-            self._restore(loaded, now_ms)
+            self.active = self._restore(loaded, now_ms)
         else:
             self.active = self._add_segment(loaded.log_start_offset if loaded else 0, now_ms)
 
@@ -232,7 +227,16 @@ class PartitionLog:
             self.producers.check_epoch(header[9], header[10], base_offset)
         self._write(batch, base_offset, leader_epoch, last_offset, header[8], header[12], now_ms)
         if marker is not None:
-            self._marker_appended(header, marker.commit, marker.coordinator_epoch, base_offset)
+            completed = self.producers.marker_appended(
+                header[9],
+                header[10],
+                marker.coordinator_epoch,
+                commit=marker.commit,
+                offset=base_offset,
+                timestamp=header[8],
+            )
+            if completed is not None:
+                self._txn_completed(completed)
         elif header[9] >= 0 and not header[5] & 0x20:
             self._data_appended(header, base_offset)
         append_time = header[8] if self._config.message_timestamp_type else -1
@@ -255,7 +259,7 @@ class PartitionLog:
             header: Header = HEADER.unpack_from(batch.data)
             epoch = batch.partition_leader_epoch
             self._write(batch.data, batch.base_offset, epoch, batch.last_offset, header[8], header[12], now_ms)
-            self.track_producer(batch)
+            self._track(batch)
         return AppendInfo(batches[0].base_offset, batches[-1].last_offset, -1, self.log_start_offset)
 
     def _write(
@@ -280,6 +284,8 @@ class PartitionLog:
                 )
             if segment.size:
                 segment = self.roll(now_ms, base_offset)
+                if config.retention_bytes >= 0 and config.delete:
+                    retention.drop_by_size(self, now_ms)
         segment.append(batch, base_offset, leader_epoch, last_offset, max_timestamp, config.index_interval_bytes)
         segment.last_modified_ms = now_ms
         if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
@@ -312,35 +318,28 @@ class PartitionLog:
         if transactional and self._first_unstable is None:
             self._update_unstable()
 
-    def _marker_appended(self, header: Header, commit: bool, coordinator_epoch: int, offset: int) -> None:
-        completed = self.producers.marker_appended(
-            header[9], header[10], coordinator_epoch, commit=commit, offset=offset, timestamp=header[8]
-        )
-        if completed is None:
-            return
+    def _txn_completed(self, completed: CompletedTxn) -> None:
+        """A marker ended a transaction that had data here: index it if it was aborted, move the stable offset."""
         if completed.aborted:
             stable = self.producers.first_ongoing_offset
-            entry = AbortedTxn(
-                completed.producer_id,
-                completed.first_offset,
-                completed.last_offset,
-                self.log_end_offset if stable is None else stable,
+            self.active.files.txn_index.append(
+                AbortedTxn(
+                    completed.producer_id,
+                    completed.first_offset,
+                    completed.last_offset,
+                    self.log_end_offset if stable is None else stable,
+                )
             )
-            self.active.files.txn_index.append(entry)
             self._aborted_count += 1
         self._update_unstable()
 
-    def track_producer(self, batch: RecordBatch) -> None:
-        """Note in the producer state what a batch that is already in the log says (copying, recovery)."""
-        if not batch.has_producer_id:
-            return
-        header: Header = HEADER.unpack_from(batch.data)
-        if not batch.is_control:
-            self._data_appended(header, batch.base_offset)
-            return
-        marker = next(map(parse_control_record, batch.records()), None)
-        if marker is not None:
-            self._marker_appended(header, marker.commit, marker.coordinator_epoch, batch.base_offset)
+    def _track(self, batch: RecordBatch) -> None:
+        """Note what a copied batch says of its producer."""
+        completed = self.producers.replay(batch)
+        if completed is not None:
+            self._txn_completed(completed)
+        elif batch.is_transactional and self._first_unstable is None:
+            self._update_unstable()
 
     def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
         """Whether the producer, in this epoch, has an open transaction here (KIP-890 needs no verification then)."""
@@ -415,6 +414,62 @@ class PartitionLog:
         """(epoch, end offset) as OffsetForLeaderEpoch answers; (-1, -1) when the epoch is unknown."""
         return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
 
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record with this timestamp or a later one; None when there is none."""
+        return time_lookup.first_offset_from(self.segments, timestamp, self.log_start_offset)
+
+    def max_timestamp_offset(self) -> TimestampOffset | None:
+        """The first record with the log's largest timestamp; None when no record has one."""
+        return time_lookup.largest_timestamp(self.segments)
+
+    # --- what goes ----------------------------------------------------------------------------------------------------
+
+    def delete_records(self, before_offset: int, *, now_ms: int = 0) -> int:
+        """Move the log start up to `before_offset` (-1: the high watermark); returns the new log start offset.
+
+        Raises OFFSET_OUT_OF_RANGE beyond the high watermark. A smaller offset than the log start changes nothing.
+        """
+        target = self.high_watermark if before_offset == -1 else before_offset
+        if target < 0 or target > self.high_watermark:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"cannot delete records of {self.name} before {before_offset}, the high watermark is "
+                f"{self.high_watermark}",
+            )
+        if target > self.log_start_offset:
+            self._move_start(target)
+            retention.drop_before_start(self, now_ms)
+        return self.log_start_offset
+
+    def apply_retention(self, now_ms: int) -> int:
+        """Drop segments that the config no longer keeps; returns how many."""
+        return retention.apply_retention(self, now_ms)
+
+    def compact(self, now_ms: int, *, force: bool = False) -> compaction.CompactionResult | None:
+        """Compact the log if its config asks for it and enough is dirty (`force`: anything); None when it was not."""
+        return next(filter(None, self.compact_steps(now_ms, force=force)), None)
+
+    def compact_steps(self, now_ms: int, *, force: bool = False) -> Iterator[compaction.CompactionResult | None]:
+        """The same in steps of a few milliseconds; the result comes last. Other calls may go in between."""
+        return compaction.compaction_steps(self, now_ms, force=force)
+
+    def expire_producers(self, now_ms: int) -> int:
+        """Forget producers idle for `producer.id.expiration.ms`; returns how many."""
+        return self.producers.expire(now_ms, self._config.producer_id_expiration_ms)
+
+    def active_producers(self) -> list[ProducerState]:
+        """The producers that the partition knows, for DescribeProducers."""
+        return list(self.producers)
+
+    def _move_start(self, offset: int) -> None:
+        self.log_start_offset = offset
+        self.high_watermark = max(self.high_watermark, offset)
+        self.producers.forget_before(offset)
+        self.store.save_log_start_offset(offset)
+        if self.leader_epochs.truncate_from_start(offset):
+            self.store.save_leader_epochs(self.leader_epochs)
+        self._update_unstable()
+
     # --- segments -----------------------------------------------------------------------------------------------------
 
     def _add_segment(self, base_offset: int, now_ms: int) -> Segment:
@@ -428,6 +483,19 @@ class PartitionLog:
         limit = min(self._config.segment_jitter_ms, self._config.segment_ms)
         return random.randrange(limit) if limit > 0 else 0
 
+    def maybe_roll(self, now_ms: int) -> bool:
+        """Begin a new segment if the active one is due by the rule of `segment.ms`, as if a record came now.
+
+        A segment's age is counted in the records' own timestamps, so only one without them ages while idle.
+        """
+        active = self.active
+        if not active.size or active.waited_ms(now_ms, active.max_timestamp) <= (
+            self._config.max_segment_ms - active.jitter_ms
+        ):
+            return False
+        self.roll(now_ms)
+        return True
+
     def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
         """Close the active segment to appends and begin a new one at the log's end (or at `base_offset` behind it)."""
         self.active.seal()
@@ -437,18 +505,85 @@ class PartitionLog:
         self.store.save_producers(self.log_end_offset, self.producers)
         return self.active
 
-    def _restore(self, loaded: LoadedLog, now_ms: int) -> None:
-        raise NotImplementedError
+    def drop_oldest(self, count: int) -> None:
+        """Drop the first `count` segments (never the active one) and move the log start behind them."""
+        doomed = self.segments[:count]
+        del self.segments[:count], self._bases[:count]
+        self._hints.clear()
+        self._aborted_count -= sum(len(s.files.txn_index.entries()) for s in doomed)
+        self.store.drop_segments([s.files for s in doomed], self._config.file_delete_delay_ms)
+        self.store.drop_producer_snapshots(self._bases[0])
+        if self._bases[0] > self.log_start_offset:
+            self._move_start(self._bases[0])
+
+    def swap_segments(self, old: Sequence[Segment], new: Segment) -> bool:
+        """Put a compacted segment in place of the neighbours it was made from; False if they are no longer there."""
+        try:
+            index = self.segments.index(old[0])
+        except ValueError:
+            return False
+        if self.segments[index : index + len(old)] != list(old):
+            return False
+        self.store.replace_segments([s.files for s in old], [new.files])
+        self.segments[index : index + len(old)] = [new]
+        self._bases[index : index + len(old)] = [new.base_offset]
+        self._hints.clear()
+        self._aborted_count += len(new.files.txn_index.entries())
+        self._aborted_count -= sum(len(s.files.txn_index.entries()) for s in old)
+        return True
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Make everything appended durable and note how far in the store."""
+        for segment in self.segments:
+            if segment.next_offset > self.recovery_point or segment is self.active:
+                segment.flush()
+        self.recovery_point = self.log_end_offset
+        self.unflushed_messages = 0
+        self.store.save_recovery_point(self.recovery_point)
+
+    def _restore(self, loaded: LoadedLog, now_ms: int) -> Segment:
+        """Take over the segments that a backend found; rebuild the producer state unless it brought one."""
+        for files, following in zip(loaded.segments, [*loaded.segments[1:], None], strict=True):
+            segment = Segment(files, now_ms, self._jitter())
+            modified = loaded.last_modified_ms.get(files.base_offset, now_ms)
+            segment.restore(following.base_offset if following else None, modified)
+            self.segments.append(segment)
+            self._bases.append(files.base_offset)
+        end = self.segments[-1].next_offset
+        self.log_start_offset = max(loaded.log_start_offset, self._bases[0])
+        self.log_end_offset = self.high_watermark = max(end, self.log_start_offset)
+        self.recovery_point = loaded.recovery_point
+        self.cleaner_offset = loaded.cleaner_offset
+        self.leader_epochs = LeaderEpochs(loaded.leader_epochs)
+        self._aborted_count = sum(len(s.files.txn_index.entries()) for s in self.segments)
+        if loaded.producers is not None:
+            self.producers = loaded.producers
+        else:
+            self.rebuild_producers()
+        self._update_unstable()
+        return self.segments[-1]
+
+    def rebuild_producers(self) -> None:
+        """Derive the producer state from the batches in the log; the aborted-transaction indexes stay as they are."""
+        self.producers.clear()
+        for segment in self.segments:
+            for _, batch in segment.iter_batches():
+                self.producers.replay(batch)
 
     def close(self, *, clean: bool = True) -> None:
         """Release the medium; the log is not used again."""
+        if clean and self.segments:
+            self.flush()
+            self.store.save_producers(self.log_end_offset, self.producers)
         for segment in self.segments:
             segment.close()
         self.store.close(clean=clean)
 
     def delete(self) -> None:
         """The partition is gone: drop all its data."""
-        self.close()
+        self.close(clean=False)
         self.store.delete()
         self.segments, self._bases, self._hints = [], [], {}
 
@@ -460,7 +595,5 @@ __all__ = [
     "ReadResult",
     "RecordValidationError",
     "RecordsRefused",
-    "SegmentFiles",
     "TimestampOffset",
-    "TimestampType",
 ]

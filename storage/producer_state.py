@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.record_batch import MAX_SEQUENCE, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
+from odradek.protocol.record_batch import MAX_SEQUENCE, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, RecordBatch
 
 KEPT_BATCHES = 5
 """Batches of a producer that are remembered, as many as a client may have in flight."""
@@ -219,6 +220,28 @@ class ProducerStates:
             state.batches.clear()
             state.producer_epoch = epoch
         return state
+
+    def replay(self, batch: RecordBatch) -> CompletedTxn | None:
+        """Note a batch that is in the log already (copied, or read again after a restart), without any check."""
+        if not batch.has_producer_id:
+            return None
+        if batch.is_control:
+            marker = next(map(parse_control_record, batch.records()), None)
+            if marker is None:
+                return None
+            return self.marker_appended(
+                batch.producer_id,
+                batch.producer_epoch,
+                marker.coordinator_epoch,
+                commit=marker.commit,
+                offset=batch.base_offset,
+                timestamp=batch.max_timestamp,
+            )
+        metadata = BatchMetadata(
+            batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp
+        )
+        self.data_appended(batch.producer_id, batch.producer_epoch, metadata, transactional=batch.is_transactional)
+        return None
 
     def restore(self, state: ProducerState) -> None:
         """Take over an entry from a snapshot."""

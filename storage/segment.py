@@ -13,6 +13,7 @@ from odradek.storage.log_config import LogConfig
 _WALK = struct.Struct(">qi11xi").unpack_from
 """Base offset, length and last offset delta of a batch: what a search needs."""
 _MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+_MAX_OFFSET = (1 << 63) - 1
 
 
 class Segment:
@@ -77,7 +78,7 @@ class Segment:
         size = self.files.batches.size
         if size > max_bytes - batch_size or last_offset - self.base_offset > _MAX_RELATIVE_OFFSET:
             return True
-        if size and self.waited_ms(now_ms, max_timestamp) > config.segment_ms - self.jitter_ms:
+        if size and self.waited_ms(now_ms, max_timestamp) > config.max_segment_ms - self.jitter_ms:
             return True
         return self.files.offset_index.is_full() or self.files.time_index.is_full()
 
@@ -158,21 +159,27 @@ class Segment:
 
     # --- after loading ------------------------------------------------------------------------------------------------
 
-    def restore(self, next_offset: int, last_modified_ms: int) -> None:
-        """Take over a segment that a backend loaded with its indexes."""
-        self.next_offset = next_offset
+    def restore(self, following: int | None, last_modified_ms: int) -> None:
+        """Take over a segment that a backend loaded with its indexes; `following` is the next one's base offset."""
         self.last_modified_ms = last_modified_ms
         last = self.files.time_index.last()
         self.max_timestamp, self.max_timestamp_offset = last
         if self.size:
             self.first_timestamp = self.batch_at(0).max_timestamp
         # Batches behind the last index entry may carry larger timestamps than the index knows.
-        position = self.files.offset_index.floor(next_offset)
+        position = self.files.offset_index.floor(_MAX_OFFSET)
         for _, batch in self.iter_batches(position):
+            self.next_offset = batch.next_offset
             if batch.max_timestamp > self.max_timestamp:
                 self.max_timestamp = batch.max_timestamp
                 self.max_timestamp_offset = batch.last_offset
         self._bytes_since_index = self.size - position
+        if following is not None:
+            self.next_offset = following
+
+    def flush(self) -> None:
+        for part in (self.files.batches, self.files.offset_index, self.files.time_index, self.files.txn_index):
+            part.flush()
 
     def close(self) -> None:
         self.files.close()

@@ -1,0 +1,304 @@
+"""Compaction: keep the latest record of each key, as Kafka's log cleaner does.
+
+Cleaned are the segments before the active one, up to the last stable offset and outside `min.compaction.lag.ms`.
+Kept are the latest record of each key; tombstones and transaction markers until their delete horizon (set by the first
+compaction that could drop them, KIP-534); the offsets and sequences of every batch that survives; the last batch of
+each known producer, emptied if need be; markers while data of their transaction remain. Aborted data goes at once.
+Unlike Kafka the map of keys has no size limit: one run covers the whole dirty part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.protocol.control import parse_control_record
+from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch
+from odradek.protocol.records import Record
+from odradek.storage.backend import AbortedTxn
+from odradek.storage.segment import Segment
+
+if TYPE_CHECKING:
+    from odradek.storage.partition_log import PartitionLog
+
+_STEP_BYTES = 256 * 1024
+"""How much is read between two points at which a compaction run may be interrupted."""
+
+
+class CleanableRange(NamedTuple):
+    """What a compaction would look at: offsets [first_dirty, first_uncleanable) and the sizes in bytes."""
+
+    first_dirty: int
+    first_uncleanable: int
+    clean_bytes: int
+    dirty_bytes: int
+    overdue: bool
+    """Whether `max.compaction.lag.ms` asks for a run whatever the dirty ratio."""
+
+    @property
+    def dirty_ratio(self) -> float:
+        total = self.clean_bytes + self.dirty_bytes
+        return self.dirty_bytes / total if total else 0.0
+
+
+@dataclass(slots=True)
+class CompactionResult:
+    """What a run did. Sizes in bytes."""
+
+    end_offset: int
+    bytes_before: int = 0
+    bytes_after: int = 0
+    records_before: int = 0
+    records_after: int = 0
+
+
+def cleanable_range(log: PartitionLog, now_ms: int) -> CleanableRange:
+    """Work out which part of the log a compaction may clean now."""
+    config = log.config
+    first_dirty = log.cleaner_offset
+    if not log.log_start_offset <= first_dirty <= log.active.base_offset:
+        first_dirty = log.log_start_offset
+    limit = min(log.last_stable_offset, log.active.base_offset)
+    sealed = log.segments[:-1]
+    if config.min_compaction_lag_ms > 0:
+        for segment in sealed:
+            if segment.next_offset > first_dirty and segment.largest_timestamp > now_ms - config.min_compaction_lag_ms:
+                limit = min(limit, segment.base_offset)
+                break
+    limit = max(limit, first_dirty)
+    clean = sum(s.size for s in sealed if s.next_offset <= first_dirty)
+    dirty = [s for s in sealed if s.next_offset > first_dirty and s.base_offset < limit]
+    overdue = any(
+        s.first_timestamp is not None and now_ms - s.first_timestamp > config.max_compaction_lag_ms for s in dirty
+    )
+    return CleanableRange(first_dirty, limit, clean, sum(s.size for s in dirty), overdue)
+
+
+def compaction_steps(log: PartitionLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
+    """Compact if it is worth it. Yields None where other work may go on, and the result at the end, if there is one.
+
+    The log may be appended to between steps; a run whose segments were dropped meanwhile gives up.
+    """
+    if not log.config.compact:
+        return
+    span = cleanable_range(log, now_ms)
+    if not span.dirty_bytes or span.first_dirty >= span.first_uncleanable:
+        return
+    if not (force or span.overdue or span.dirty_ratio > log.config.min_cleanable_dirty_ratio):
+        return
+    latest: dict[bytes, int] = {}
+    for _ in _map_keys(log, span, latest):
+        yield None
+    result = CompactionResult(span.first_uncleanable)
+    cleaner = _Cleaner(log, now_ms, span.first_uncleanable, latest, result)
+    segments = [s for s in log.segments[:-1] if s.base_offset < span.first_uncleanable]
+    for group in _groups(segments, log.config.segment_bytes):
+        yield from cleaner.clean(group)
+        if cleaner.interrupted:
+            return
+    log.cleaner_offset = span.first_uncleanable
+    log.store.save_cleaner_offset(log.cleaner_offset)
+    yield result
+
+
+def _groups(segments: Sequence[Segment], max_bytes: int) -> list[list[Segment]]:
+    """Neighbouring segments whose cleaned content surely fits one segment."""
+    groups: list[list[Segment]] = []
+    size = 0
+    for segment in segments:
+        if groups and size + segment.size <= max_bytes and segment.next_offset - groups[-1][0].base_offset < 1 << 31:
+            groups[-1].append(segment)
+            size += segment.size
+        else:
+            groups.append([segment])
+            size = segment.size
+    return groups
+
+
+def _map_keys(log: PartitionLog, span: CleanableRange, latest: dict[bytes, int]) -> Iterator[None]:
+    """Fill `latest` with the last offset of each key in the dirty part; aborted data does not count."""
+    transactions = _TransactionTracker(_aborted(log.segments, span.first_dirty))
+    done = 0
+    for segment in [s for s in log.segments if s.next_offset > span.first_dirty]:
+        for _, batch in segment.iter_batches(segment.position_of(span.first_dirty) or 0):
+            if batch.base_offset >= span.first_uncleanable:
+                return
+            done += batch.size_bytes
+            if batch.is_control:
+                transactions.on_marker(batch)
+            elif not transactions.is_aborted(batch):
+                for record in batch.records():
+                    if record.key is not None and record.offset >= span.first_dirty:
+                        latest[record.key] = record.offset
+            if done >= _STEP_BYTES:
+                done = 0
+                yield None
+
+
+def _aborted(segments: Sequence[Segment], from_offset: int) -> list[AbortedTxn]:
+    entries = [e for s in segments for e in s.files.txn_index.entries() if e.last_offset >= from_offset]
+    return sorted(entries, key=lambda e: e.first_offset, reverse=True)
+
+
+class _TransactionTracker:
+    """Follows transactions while batches are read in order: which data is aborted, which markers are needed still."""
+
+    def __init__(self, aborted: list[AbortedTxn]) -> None:
+        self._upcoming = aborted
+        self._aborted: dict[int, AbortedTxn] = {}
+        self._aborted_data_seen: set[int] = set()
+        self._committed_data_seen: set[int] = set()
+        self.kept_aborted: list[AbortedTxn] = []
+
+    def _advance(self, last_offset: int) -> None:
+        while self._upcoming and self._upcoming[-1].first_offset <= last_offset:
+            entry = self._upcoming.pop()
+            self._aborted[entry.producer_id] = entry
+
+    def is_aborted(self, batch: RecordBatch) -> bool:
+        self._advance(batch.last_offset)
+        if not batch.is_transactional:
+            return False
+        if batch.producer_id in self._aborted:
+            self._aborted_data_seen.add(batch.producer_id)
+            return True
+        self._committed_data_seen.add(batch.producer_id)
+        return False
+
+    def on_marker(self, batch: RecordBatch) -> bool:
+        """Whether the marker has no data left that it speaks for."""
+        self._advance(batch.last_offset)
+        marker = next(map(parse_control_record, batch.records()), None)
+        if marker is None:
+            # An emptied marker says nothing of data; one of another kind is never ours to drop.
+            return batch.record_count == 0
+        producer_id = batch.producer_id
+        if marker.commit:
+            seen = producer_id in self._committed_data_seen
+            self._committed_data_seen.discard(producer_id)
+            return not seen
+        entry = self._aborted.pop(producer_id, None)
+        if entry is not None and producer_id in self._aborted_data_seen:
+            self._aborted_data_seen.discard(producer_id)
+            self.kept_aborted.append(entry)
+            return False
+        return True
+
+
+class _Cleaner:
+    """Writes cleaned segments and swaps them in, a group at a time."""
+
+    def __init__(
+        self, log: PartitionLog, now_ms: int, end_offset: int, latest: dict[bytes, int], result: CompactionResult
+    ) -> None:
+        self._log = log
+        self._now_ms = now_ms
+        self._end = end_offset
+        self._latest = latest
+        self._result = result
+        self._transactions = _TransactionTracker(_aborted(log.segments, log.segments[0].base_offset))
+        self._last_data = {p.producer_id: (p.last_data_offset, p.producer_epoch) for p in log.producers}
+        self.interrupted = False
+
+    def clean(self, group: list[Segment]) -> Iterator[None]:
+        log, config = self._log, self._log.config
+        files = log.store.create_cleaned(group[0].base_offset, config)
+        cleaned = Segment(files, group[0].created_ms, group[0].jitter_ms)
+        done = 0
+        for segment in group:
+            for _, batch in segment.iter_batches():
+                stored = self._filter(batch)
+                self._result.bytes_before += batch.size_bytes
+                if stored is not None:
+                    cleaned.append(
+                        stored,
+                        batch.base_offset,
+                        batch.partition_leader_epoch,
+                        batch.last_offset,
+                        RecordBatch(stored).max_timestamp,
+                        config.index_interval_bytes,
+                    )
+                    self._result.bytes_after += len(stored)
+                done += batch.size_bytes
+                if done >= _STEP_BYTES:
+                    done = 0
+                    yield None
+        for entry in self._transactions.kept_aborted:
+            files.txn_index.append(entry)
+        self._transactions.kept_aborted.clear()
+        cleaned.seal()
+        cleaned.last_modified_ms = group[-1].last_modified_ms
+        cleaned.next_offset = group[-1].next_offset
+        if not log.swap_segments(group, cleaned):
+            log.store.discard(files)
+            self.interrupted = True
+
+    def _filter(self, batch: RecordBatch) -> bytes | memoryview | None:
+        """What is stored in place of a batch; None to drop it."""
+        if batch.base_offset >= self._end:
+            self._result.records_before += batch.record_count
+            self._result.records_after += batch.record_count
+            return batch.data
+        marker_obsolete = False
+        if batch.is_control:
+            marker_obsolete = self._transactions.on_marker(batch)
+            horizon = batch.delete_horizon_ms
+            discard = marker_obsolete and horizon is not None and horizon <= self._now_ms
+        else:
+            discard = self._transactions.is_aborted(batch)
+        self._result.records_before += batch.record_count
+        kept: list[Record] = []
+        tombstones = False
+        if not discard:
+            for record in batch.records():
+                if batch.is_control or self._keep(batch, record):
+                    kept.append(record)
+                    tombstones = tombstones or (record.value is None and not batch.is_control)
+        self._result.records_after += len(kept)
+        if not kept:
+            return empty_batch(batch) if self._is_last_of_producer(batch) else None
+        set_horizon = (tombstones or marker_obsolete) and batch.delete_horizon_ms is None
+        if len(kept) == batch.record_count and not set_horizon:
+            return batch.data
+        return self._rebuild(batch, kept, set_horizon)
+
+    def _keep(self, batch: RecordBatch, record: Record) -> bool:
+        if record.offset >= self._end:
+            return True
+        if record.key is None:
+            return False
+        if record.offset < self._latest.get(record.key, -1):
+            return False
+        horizon = batch.delete_horizon_ms
+        return record.value is not None or horizon is None or self._now_ms < horizon
+
+    def _is_last_of_producer(self, batch: RecordBatch) -> bool:
+        """Whether the producer's last sequence (or its epoch, when only a marker is left) is known from this batch."""
+        last = self._last_data.get(batch.producer_id) if batch.has_producer_id else None
+        if last is None:
+            return False
+        last_offset, epoch = last
+        if last_offset >= 0:
+            return batch.last_offset == last_offset
+        return batch.is_control and batch.producer_epoch == epoch
+
+    def _rebuild(self, batch: RecordBatch, kept: list[Record], set_horizon: bool) -> bytes:
+        horizon = self._now_ms + self._log.config.delete_retention_ms if set_horizon else batch.delete_horizon_ms
+        return build_batch(
+            kept,
+            base_offset=batch.base_offset,
+            leader_epoch=batch.partition_leader_epoch,
+            codec=batch.codec,
+            compression_level=self._log.config.compression_level(batch.codec),
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            base_sequence=batch.base_sequence,
+            transactional=batch.is_transactional,
+            control=batch.is_control,
+            timestamp_type=batch.timestamp_type,
+            log_append_time_ms=batch.max_timestamp,
+            delete_horizon_ms=horizon,
+            keep_offsets=True,
+            last_offset=batch.last_offset,
+        )

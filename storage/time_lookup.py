@@ -1,0 +1,61 @@
+"""Offsets by time: the first record from a timestamp on, and the record with the largest one (KIP-79, KIP-734)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from odradek.protocol.record_batch import RecordBatch, TimestampType
+from odradek.storage.segment import Segment
+
+
+class TimestampOffset(NamedTuple):
+    """An offset found by time; times in milliseconds."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+def first_offset_from(segments: Sequence[Segment], timestamp: int, from_offset: int) -> TimestampOffset | None:
+    """The first record at or behind `from_offset` whose timestamp is `timestamp` or later."""
+    for segment in segments:
+        if segment.max_timestamp < timestamp or segment.next_offset <= from_offset:
+            continue
+        # All batches up to an index entry's offset are older than the entries behind it.
+        indexed = segment.files.time_index.floor(timestamp - 1)
+        start = segment.files.offset_index.floor(max(indexed, from_offset))
+        for _, batch in segment.iter_batches(start):
+            if batch.max_timestamp >= timestamp and batch.last_offset >= from_offset:
+                found = _in_batch(batch, timestamp, from_offset)
+                if found is not None:
+                    return found
+    return None
+
+
+def _in_batch(batch: RecordBatch, timestamp: int, from_offset: int) -> TimestampOffset | None:
+    for record in batch.records():
+        if record.timestamp >= timestamp and record.offset >= from_offset:
+            return TimestampOffset(record.timestamp, record.offset, batch.partition_leader_epoch)
+    return None
+
+
+def largest_timestamp(segments: Sequence[Segment]) -> TimestampOffset | None:
+    """The first record with the largest timestamp of the log; None when no record has one."""
+    segment = max(segments, key=lambda s: s.max_timestamp)
+    if segment.max_timestamp < 0:
+        return None
+    start = segment.position_of(segment.max_timestamp_offset)
+    for _, batch in segment.iter_batches(start or 0):
+        if batch.max_timestamp == segment.max_timestamp:
+            return TimestampOffset(batch.max_timestamp, _offset_of_max(batch), batch.partition_leader_epoch)
+    return None
+
+
+def _offset_of_max(batch: RecordBatch) -> int:
+    if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return batch.base_offset
+    for record in batch.records():
+        if record.timestamp == batch.max_timestamp:
+            return record.offset
+    return batch.last_offset
