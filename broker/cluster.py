@@ -7,24 +7,31 @@ import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from odradek.broker.clock import BrokerClock
+from odradek.broker.config import BrokerConfig
 from odradek.broker.dispatch import Bug, Dispatcher, load_handlers
 from odradek.broker.faults import FaultSet
 from odradek.broker.features import Features
+from odradek.broker.maintenance import Maintenance
 from odradek.broker.node import Node
+from odradek.broker.producer_ids import ProducerIdAllocator
+from odradek.broker.server import Server
+from odradek.broker.topics import TopicRegistry
 from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
-    from odradek.broker.config import BrokerConfig
-    from odradek.broker.topics import TopicRegistry
+    from odradek.broker.fetch_sessions import FetchSessionCache
 
 _RECENT_REQUESTS = 64
 _MAX_BUGS = 100
+_GRACE_S = 0.2
 
 
 class Cluster:
@@ -43,9 +50,6 @@ class Cluster:
         data_dir: Path | None = None,
         cluster_id: str | None = None,
     ) -> None:
-        from odradek.broker.config import BrokerConfig
-        from odradek.broker.topics import TopicRegistry
-
         if nodes < 1:
             raise ValueError(f"a cluster needs at least one node: {nodes}")
         self.config: BrokerConfig = config if isinstance(config, BrokerConfig) else BrokerConfig(config or {})
@@ -64,9 +68,23 @@ class Cluster:
         self.maintenance_nursery: trio.Nursery | None = None
         self.coordinator_nursery: trio.Nursery | None = None
         self.connection_nursery: trio.Nursery | None = None
-        self.topics: TopicRegistry = TopicRegistry(self)
-        self.groups: Any = None
-        self.transactions: Any = None
+        self.server = Server(self)
+        self.producer_ids = ProducerIdAllocator()
+        self.fetch_sessions: dict[int, FetchSessionCache] = {}
+        self.maintenance = Maintenance(self)
+        self.topics = TopicRegistry(self)
+        self.groups: Any = _optional("odradek.broker.coordinator.group.service", "GroupService", self)
+        self.transactions: Any = _optional("odradek.broker.coordinator.transaction.service", "TransactionService", self)
+
+    @property
+    def max_request_bytes(self) -> int:
+        """``socket.request.max.bytes``."""
+        return int(self.config.get("socket.request.max.bytes"))
+
+    @property
+    def max_idle_ms(self) -> int:
+        """``connections.max.idle.ms``; negative = never."""
+        return int(self.config.get("connections.max.idle.ms"))
 
     # -- life
 
@@ -76,6 +94,7 @@ class Cluster:
         self.clock.attach()
         async with trio.open_nursery() as maintenance:
             self.maintenance_nursery = maintenance
+            await maintenance.start(self.maintenance.run)
             async with trio.open_nursery() as coordinators:
                 self.coordinator_nursery = coordinators
                 async with trio.open_nursery() as connections:
@@ -83,9 +102,23 @@ class Cluster:
                     try:
                         yield self
                     finally:
+                        with trio.CancelScope(shield=True):
+                            await self._end_connections()
                         connections.cancel_scope.cancel()
                 coordinators.cancel_scope.cancel()
             maintenance.cancel_scope.cancel()
+        self.topics.close()
+
+    async def listen(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        """Accept connections for every node; OSError if an address cannot be taken."""
+        if self.connection_nursery is None:
+            raise RuntimeError("the cluster is not running")
+        await self.server.start(self.connection_nursery, host, port)
+
+    async def _end_connections(self) -> None:
+        """Accept nothing more and let the requests under way be answered, for a moment at most."""
+        self.clock.resume()
+        await self.server.close(_GRACE_S)
 
     # -- nodes
 
@@ -112,7 +145,7 @@ class Cluster:
         """The last requests as lines of text, newest last."""
         return [
             f"{connection} {API_BY_KEY[key].name} v{version} correlation {correlation} client {client!r} ({size} bytes)"
-            for connection, key, version, correlation, client, size in self.recent
+            for connection, key, version, correlation, client, size in self.recent.copy()
         ]
 
     def start(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
@@ -120,3 +153,10 @@ class Cluster:
         if self.coordinator_nursery is None:
             raise RuntimeError("the cluster is not running")
         self.coordinator_nursery.start_soon(function, *arguments)
+
+
+def _optional(module: str, name: str, cluster: Cluster) -> Any:
+    """A coordinator service, or None in a build that has none."""
+    if find_spec(module) is None:
+        return None
+    return getattr(import_module(module), name)(cluster)

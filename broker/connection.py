@@ -26,20 +26,21 @@ class Connection:
 
     Owner: the task that runs :meth:`serve`. The next request is read after the last one was answered (Kafka mutes a
     connection in the same way), so answers need no reordering. The socket is tried first and waited for only when it
-    has nothing, which saves most trips through the scheduler; a checkpoint at every 16th receive keeps the others
-    alive.
+    has nothing, which saves most trips through the scheduler; a checkpoint after 16 requests without a wait keeps the
+    others alive.
     """
 
-    __slots__ = ("_buffer", "_cluster", "_receives", "_socket", "busy", "info", "last_used_ms", "node")
+    __slots__ = ("_buffer", "_cluster", "_socket", "_streak", "busy", "closing", "info", "last_used_ms", "node")
 
     def __init__(self, cluster: Cluster, node: Node, sock: socket.socket, info: ConnectionInfo) -> None:
         self._cluster = cluster
         self.node = node
         self._socket = sock
         self._buffer = ReceiveBuffer(cluster.max_request_bytes)
-        self._receives = 0
+        self._streak = 0
         self.info = info
         self.busy = False
+        self.closing = False
         self.last_used_ms = cluster.clock.now_ms()
 
     async def serve(self) -> None:
@@ -56,6 +57,10 @@ class Connection:
         exchange = self._cluster.dispatcher.exchange
         while await self._receive():
             while (frame := buffer.next_frame()) is not None:
+                self._streak += 1
+                if self._streak >= _CHECKPOINT_EVERY:
+                    self._streak = 0
+                    await trio.lowlevel.checkpoint()
                 self.busy = True
                 try:
                     parts = await exchange(self.node, self.info, frame)
@@ -63,18 +68,18 @@ class Connection:
                         await self._send(parts)
                 finally:
                     self.busy = False
+                if self.closing:
+                    return
 
     async def _receive(self) -> bool:
         """Read what the socket has into the buffer, waiting for the first byte; False at the end of the stream."""
-        self._receives += 1
-        if self._receives % _CHECKPOINT_EVERY == 0:
-            await trio.lowlevel.checkpoint()
         space = self._buffer.space()
         sock = self._socket
         while True:
             try:
                 count = sock.recv_into(space)
             except BlockingIOError:
+                self._streak = 0
                 self.last_used_ms = self._cluster.clock.now_ms()
                 await trio.lowlevel.wait_readable(sock)
                 continue

@@ -182,7 +182,11 @@ class Dispatcher:
             response = self.error_answer(context, request, error, frame)
         if response is None:
             return None
-        parts = route.encode_parts(response)
+        try:
+            parts = route.encode_parts(response)
+        except Exception as error:
+            self.remember_bug(f"the answer to {route.handler.spec.name} v{version}: {response!r:.2000}", error)
+            raise CloseConnection("the answer cannot be encoded") from error
         size = 4
         for part in parts:
             size += len(part)

@@ -35,6 +35,7 @@ class Server:
         self._scopes: dict[int, trio.CancelScope] = {}
         self._connections: dict[Connection, trio.CancelScope] = {}
         self._numbers = itertools.count(1)
+        self._drained: trio.Event | None = None
 
     @property
     def connections(self) -> list[Connection]:
@@ -86,11 +87,17 @@ class Server:
         self._listeners.clear()
         self._scopes.clear()
 
-    async def drain(self, grace_s: float) -> None:
-        """Let requests that are being served finish, for at most ``grace_s`` real or trio seconds."""
-        with trio.move_on_after(grace_s):
-            while any(connection.busy for connection in self._connections):
-                await trio.sleep(0.005)
+    async def close(self, grace_s: float) -> None:
+        """Accept nothing more, cut idle connections, give the others ``grace_s`` seconds for the answer under way."""
+        self.close_listeners()
+        self._drained = trio.Event()
+        for connection, scope in list(self._connections.items()):
+            connection.closing = True
+            if not connection.busy:
+                scope.cancel()
+        if self._connections:
+            with trio.move_on_after(grace_s):
+                await self._drained.wait()
 
     # -- tasks
 
@@ -138,6 +145,8 @@ class Server:
                 self._cluster.dispatcher.remember_bug(f"connection {info.id}", error)
             finally:
                 del self._connections[connection]
+                if self._drained is not None and not self._connections:
+                    self._drained.set()
 
     async def _close_idle(self) -> None:
         """Cut connections that sent nothing for ``connections.max.idle.ms``, on the broker's clock."""

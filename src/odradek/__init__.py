@@ -1,5 +1,65 @@
-"""odradek: Apache Kafka in your test process."""
+"""odradek: Apache Kafka in your test process.
+
+``with odradek.KafkaBroker(topics={"orders": 6}) as broker:`` runs a broker in its own thread;
+``async with odradek.open_broker(...) as broker:`` runs it in the caller's trio run. The names are imported when they
+are first used, so importing odradek costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from odradek._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.faults import Fault
+    from odradek.broker.inspect import Broker, PartitionInfo, StoredRecord, TopicInfo, TopicSpec
+    from odradek.broker.threaded import BrokerClosedError, KafkaBroker, open_broker
+    from odradek.protocol.errors import ErrorCode, KafkaError
+
+__all__ = [
+    "Broker",
+    "BrokerClock",
+    "BrokerClosedError",
+    "ErrorCode",
+    "Fault",
+    "KafkaBroker",
+    "KafkaError",
+    "PartitionInfo",
+    "StoredRecord",
+    "TopicInfo",
+    "TopicSpec",
+    "__version__",
+    "open_broker",
+]
+
+_HOMES = {
+    "Broker": "odradek.broker.inspect",
+    "BrokerClock": "odradek.broker.clock",
+    "BrokerClosedError": "odradek.broker.threaded",
+    "ErrorCode": "odradek.protocol.errors",
+    "Fault": "odradek.broker.faults",
+    "KafkaBroker": "odradek.broker.threaded",
+    "KafkaError": "odradek.protocol.errors",
+    "PartitionInfo": "odradek.broker.inspect",
+    "StoredRecord": "odradek.broker.inspect",
+    "TopicInfo": "odradek.broker.inspect",
+    "TopicSpec": "odradek.broker.inspect",
+    "open_broker": "odradek.broker.threaded",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -1,9 +1,44 @@
-"""The ``odradek`` command."""
+"""The ``odradek`` command: a table of subcommands, each a module of ``odradek.commands`` that is imported when chosen.
+
+A command module has ``add_arguments(parser)`` and ``run(arguments) -> int`` (the exit status). It raises
+``odradek.commands.CommandError`` for what the user can put right: one line on standard error, exit status 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from odradek._version import __version__
+from odradek.commands import COMMANDS, CommandError
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status is returned."""
-    return 0
+    words = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    parser = argparse.ArgumentParser(prog="odradek", description="Apache Kafka in your test process.")
+    parser.add_argument("--version", action="version", version=f"odradek {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, help_text in COMMANDS.items():
+        command = commands.add_parser(name, help=help_text, description=help_text)
+        if name == chosen:
+            importlib.import_module(f"odradek.commands.{name}").add_arguments(command)
+    arguments = parser.parse_args(words)
+    module = importlib.import_module(f"odradek.commands.{arguments.command}")
+    try:
+        status: int = module.run(arguments)
+    except CommandError as error:
+        print(f"odradek {arguments.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return status
 
 
 if __name__ == "__main__":

@@ -1,0 +1,234 @@
+"""Looking into a broker without a client: topics, records, and whatever the coordinators offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.dispatch import Bug
+from odradek.broker.faults import Fault
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.topics import Topic
+
+T = TypeVar("T")
+Isolation = Literal["read_uncommitted", "read_committed"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record as it lies in the log, with what its batch says.
+
+    ``timestamp``: milliseconds since 1970. ``producer_id``, ``producer_epoch``, ``sequence``: -1 without idempotence.
+    ``control``: ``"commit"`` or ``"abort"`` for a transaction marker, else ``None``.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    producer_id: int = -1
+    producer_epoch: int = -1
+    sequence: int = -1
+    transactional: bool = False
+    control: str | None = None
+    leader_epoch: int = 0
+    codec: str = "none"
+    log_append_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionInfo:
+    """A partition: who leads it, and which offsets its log holds."""
+
+    index: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    log_start_offset: int
+    high_watermark: int
+    last_stable_offset: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """A topic: its id (as Kafka prints it), its partitions and the configs that were set on it."""
+
+    name: str
+    topic_id: str
+    internal: bool
+    partitions: tuple[PartitionInfo, ...]
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic to create. ``replication_factor`` -1 takes the broker's default."""
+
+    partitions: int = 1
+    replication_factor: int = -1
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, value: int | Mapping[str, Any] | TopicSpec) -> TopicSpec:
+        """From a number of partitions, or a mapping with ``partitions``, ``replication_factor``, ``config``."""
+        if isinstance(value, TopicSpec):
+            return value
+        if isinstance(value, int):
+            return cls(partitions=value)
+        known = {"partitions", "replication_factor", "config"}
+        if unknown := set(value) - known:
+            raise ValueError(f"a topic has {', '.join(sorted(known))}; not {', '.join(sorted(unknown))}")
+        return cls(
+            partitions=value.get("partitions", 1),
+            replication_factor=value.get("replication_factor", -1),
+            config=config_texts(value.get("config", {})),
+        )
+
+
+def config_texts(config: Mapping[str, Any]) -> dict[str, str]:
+    """Config values as the text that Kafka's files hold: ``True`` is ``true``, a list is joined by commas."""
+    return {name: _config_text(value) for name, value in config.items()}
+
+
+def _config_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple | set | frozenset):
+        return ",".join(_config_text(each) for each in value)
+    return str(value)
+
+
+class Broker:
+    """A running broker as its user sees it.
+
+    Everything that touches the cluster goes through ``call``, which runs a function in the broker's own thread:
+    directly when the broker runs in the caller's trio run, handed over when it has a thread of its own.
+    """
+
+    def __init__(self, cluster: Cluster, call: Callable[[Callable[[], Any]], Any]) -> None:
+        self._cluster = cluster
+        self._call_in_broker = call
+
+    def _call(self, function: Callable[[], T]) -> T:
+        result: T = self._call_in_broker(function)
+        return result
+
+    # -- where and when
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster itself; use it in the broker's own thread only."""
+        return self._cluster
+
+    @property
+    def clock(self) -> BrokerClock:
+        """The broker's clock: ``advance(hours=1)``, ``freeze()``, ``resume()``, from any thread."""
+        return self._cluster.clock
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What a client's ``bootstrap.servers`` takes: ``host:port`` of every node that is up."""
+        addresses = [node.advertised or (node.host, node.port) for node in self._cluster.up_nodes()]
+        return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses)
+
+    @property
+    def bugs(self) -> list[Bug]:
+        """Exceptions that a handler should not have raised; empty in a broker that works."""
+        return list(self._cluster.bugs)
+
+    def last_requests(self) -> list[str]:
+        """What the broker was asked last, as lines of text, newest last."""
+        return self._cluster.recent_requests()
+
+    # -- topics and records
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        *,
+        replication_factor: int = -1,
+        config: Mapping[str, Any] | None = None,
+    ) -> TopicInfo:
+        """Create a topic, ready when the call returns; KafkaError if Kafka would refuse it."""
+        spec = TopicSpec(partitions, replication_factor, config_texts(config or {}))
+        return self._call(lambda: topic_info(create_topic(self._cluster, name, spec)))
+
+    def topics(self, *, internal: bool = False) -> dict[str, TopicInfo]:
+        """The topics by name; Kafka's own (``__consumer_offsets``, ...) only if asked for."""
+
+        def collect() -> dict[str, TopicInfo]:
+            every = sorted(self._cluster.topics.all(), key=lambda topic: topic.name)
+            return {topic.name: topic_info(topic) for topic in every if internal or not topic.internal}
+
+        return self._call(collect)
+
+    def records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        *,
+        start: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+    ) -> Iterator[StoredRecord]:
+        """The records of a topic, partition after partition, in offset order, as they are at the time of the call.
+
+        ``start``: first offset (default: the log's first). ``isolation="read_committed"`` leaves out aborted and open
+        transactions. ``control=True`` also shows transaction markers. KeyError for an unknown topic or partition.
+        """
+        from odradek.broker.record_view import bounds_of, read_records
+
+        bounds = self._call(lambda: bounds_of(self._cluster, topic, partition, isolation))
+        return read_records(self._call, self._cluster, topic, bounds, start, isolation, control)
+
+    # -- faults
+
+    def set_faults(self, *faults: Fault) -> None:
+        """Make the broker misbehave as told; no argument = behave again."""
+        self._call(lambda: self._cluster.set_faults(faults))
+
+
+def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
+    """Create a topic from its spec (in the broker's thread)."""
+    return cluster.topics.create(
+        name,
+        partitions=spec.partitions,
+        replication_factor=spec.replication_factor,
+        configs=dict(spec.config),
+    )
+
+
+def topic_info(topic: Topic) -> TopicInfo:
+    """A picture of a topic (in the broker's thread)."""
+    import base64
+
+    return TopicInfo(
+        name=topic.name,
+        topic_id=base64.urlsafe_b64encode(topic.topic_id).rstrip(b"=").decode(),
+        internal=topic.internal,
+        partitions=tuple(
+            PartitionInfo(
+                index=partition.index,
+                leader=partition.leader_id,
+                leader_epoch=partition.leader_epoch,
+                replicas=tuple(partition.replicas),
+                isr=tuple(partition.isr),
+                log_start_offset=partition.log.log_start_offset,
+                high_watermark=partition.log.high_watermark,
+                last_stable_offset=partition.log.last_stable_offset,
+                size_bytes=partition.log.size_bytes,
+            )
+            for partition in topic.partitions
+        ),
+        config=dict(topic.configs),
+    )

@@ -1,0 +1,14 @@
+"""The subcommands of ``odradek``: a module each, named as the command."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "serve": "Run a broker until it is interrupted.",
+    "coverage": "Show every API with the versions served and what differs from Kafka.",
+    "decode": "Decode frames: JSON lines with hex on standard input, JSON lines on standard output.",
+    "encode": "Encode frames: the reverse of decode.",
+}
+
+
+class CommandError(Exception):
+    """What the user can put right; shown as one line, exit status 2."""

@@ -1,0 +1,133 @@
+"""``odradek serve``: a broker on a port."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odradek.commands import CommandError
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.inspect import TopicSpec
+
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
+    parser.add_argument("--port", type=_port, default=9092, help="port, 0 = any free one (default %(default)s)")
+    parser.add_argument("--nodes", type=_count, default=1, help="brokers in the cluster; node n listens on PORT+n-1")
+    parser.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        metavar="NAME:PARTITIONS[:key=value,...]",
+        help="create a topic if it does not exist (repeatable)",
+    )
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="a broker config of Kafka (repeatable)"
+    )
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="keep the logs in DIR (default: in memory)")
+    parser.add_argument("--log-level", choices=_LEVELS, default="warning", help="what to log (default %(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until SIGINT or SIGTERM."""
+    import trio
+
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.cluster import Cluster
+
+    logging.basicConfig(level=arguments.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    topics = [_topic(text) for text in arguments.topic]
+    config = dict(_pair(text, "--config") for text in arguments.config)
+    try:
+        cluster = Cluster(nodes=arguments.nodes, config=config, data_dir=arguments.data_dir, clock=BrokerClock())
+    except (ValueError, OSError) as error:
+        raise CommandError(_one_line(error)) from error
+    cluster.on_bug = lambda bug: logging.getLogger("odradek").error("%s", bug)
+    try:
+        trio.run(_serve, cluster, topics, arguments.host, arguments.port, clock=cluster.clock)
+    except BaseExceptionGroup as group:
+        raise _expected(group) from group
+    return 0
+
+
+async def _serve(cluster: Cluster, topics: list[tuple[str, TopicSpec]], host: str, port: int) -> None:
+    import trio
+
+    from odradek.broker.inspect import create_topic
+
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with cluster.run():
+            for name, spec in topics:
+                if cluster.topics.get(name) is None:
+                    create_topic(cluster, name, spec)
+            await cluster.listen(host, port)
+            first = cluster.nodes[1]
+            shown = f"[{first.host}]" if ":" in first.host else first.host
+            print(f"odradek ready on {shown}:{first.port}", flush=True)
+            async for _ in signals:
+                break
+
+
+def _expected(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error inside the nurseries' groups: a CommandError if it is one that the user can put right."""
+    from odradek.protocol.errors import KafkaError
+
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, OSError | ValueError | KafkaError):
+        return CommandError(_one_line(error))
+    return error
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno is not None:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{os.strerror(error.errno)}"
+    return " ".join(str(error).split())
+
+
+def _topic(text: str) -> tuple[str, TopicSpec]:
+    from odradek.broker.inspect import TopicSpec
+
+    name, _, rest = text.partition(":")
+    count, _, settings = rest.partition(":")
+    if not name or (rest and not count.isdecimal()):
+        raise CommandError(f"--topic {text}: expected NAME:PARTITIONS[:key=value,...]")
+    pairs: list[str] = []
+    for piece in filter(None, settings.split(",")):
+        if "=" not in piece and pairs:
+            pairs[-1] += f",{piece}"  # a value that is a list, as in cleanup.policy=compact,delete
+        else:
+            pairs.append(piece)
+    return name, TopicSpec(int(count or 1), config=dict(_pair(each, "--topic") for each in pairs))
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise CommandError(f"{option} {text}: expected key=value")
+    return key.strip(), value.strip()
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{port} is not a port")
+    return port
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return count
