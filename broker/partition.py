@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from odradek.broker.topics import Topic
     from odradek.protocol.message import Buffer
 
+_CLIENT = AppendOrigin.CLIENT
+
 
 class Partition:
     """One partition of a topic.
@@ -21,12 +23,15 @@ class Partition:
     are in ``waiters`` and are told by the mutators here, so write through this class and never to ``log`` directly.
 
     There is one log for all replicas of the cluster: ``replicas`` and ``isr`` are what Metadata shows and what
-    ``min.insync.replicas`` is held against. ``leader_id`` is -1 while no replica's node is up. ``config_watchers`` and
-    ``on_activity`` are the maintenance task's way to know that the log holds something worth looking after.
+    ``min.insync.replicas`` is held against. ``leader_id`` is -1 while no replica's node is up. ``on_activity`` is called
+    once, with the first append (and again after a changed config): the maintenance task looks after such logs only.
+    ``coordinator_appends`` counts appends by coordinators, so that whoever awaited something can tell whether a
+    transaction marker came in between.
     """
 
     __slots__ = (
         "active",
+        "coordinator_appends",
         "deleted",
         "index",
         "isr",
@@ -63,47 +68,46 @@ class Partition:
         self.waiters = WaiterSet()
         self.deleted = False
         self.active = False
+        self.coordinator_appends = 0
         self.on_activity = on_activity
+        if log.log_end_offset:
+            self._activate()
 
     def __repr__(self) -> str:
         return f"Partition({self.topic.name}-{self.index}, leader {self.leader_id}, epoch {self.leader_epoch})"
 
     # -- writing
 
-    def append(self, records: Buffer, *, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT) -> AppendInfo:
+    def append(self, records: Buffer, *, now_ms: int, origin: AppendOrigin = _CLIENT) -> AppendInfo:
         """Append one record batch and wake whoever waits for it.
 
-        The records are copied or rewritten by the log, never kept. Raises KafkaError (RecordValidationError with the
-        refused records); a refused append changes nothing.
+        The records are copied or rewritten by the log, never kept. Raises KafkaError (RecordsRefused with what a produce
+        response says of it); a refused append changes nothing.
         """
-        log = self.log
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        waiters = self.waiters
-        if not waiters:
-            info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
-        else:
+        log = self.log
+        if self.waiters.all:
             stable = log.last_stable_offset
             info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
             if not info.duplicate:
-                waiters.appended(len(records), stable_moved=log.last_stable_offset != stable)
+                self.waiters.appended(len(records), stable_moved=log.last_stable_offset != stable)
+        else:
+            info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
+        if origin is not _CLIENT:
+            self.coordinator_appends += 1
         if not self.active:
             self._activate()
         return info
 
-    def delete_records(self, before_offset: int) -> int:
-        """Move the log start up to ``before_offset``; return the new log start offset.
+    def delete_records(self, before_offset: int, *, now_ms: int) -> int:
+        """Move the log start up to ``before_offset`` (-1 = high watermark); return the new log start offset.
 
         Raises OFFSET_OUT_OF_RANGE beyond the high watermark.
         """
-        if not 0 <= before_offset <= self.log.high_watermark:
-            raise KafkaError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"cannot delete records before offset {before_offset}: the high watermark is {self.log.high_watermark}",
-            )
-        self.log.delete_records(before_offset)
+        start = self.log.delete_records(before_offset, now_ms=now_ms)
         self.waiters.wake_all()
-        return self.log.log_start_offset
+        return start
 
     # -- leadership
 
@@ -116,13 +120,20 @@ class Partition:
             self.isr = list(isr)
         self.waiters.wake_all()
 
-    def check_leader_epoch(self, current_leader_epoch: int) -> None:
-        """KIP-320: refuse a client that knows an older or newer leader epoch than ours (-1 = does not say)."""
-        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
-            return
-        if current_leader_epoch < self.leader_epoch:
-            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
-        raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+    def check_leader(self, node_id: int, current_leader_epoch: int = -1) -> None:
+        """Raise unless ``node_id`` leads in the epoch that the client knows (-1 = it does not say; KIP-320)."""
+        if 0 <= current_leader_epoch != self.leader_epoch:
+            if current_leader_epoch < self.leader_epoch:
+                raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
+            raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if self.leader_id != node_id:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    @property
+    def under_min_isr(self) -> bool:
+        """Whether acks=all has to be refused: fewer replicas in sync than ``min.insync.replicas`` (as far as there are
+        so many replicas at all)."""
+        return len(self.isr) < min(self.log.config.min_insync_replicas, len(self.replicas))
 
     # -- life
 
@@ -132,12 +143,18 @@ class Partition:
             self.on_activity(self)
 
     def close(self) -> None:
-        """The partition is gone: waiting readers learn it, the log is closed. Idempotent."""
-        if self.deleted:
-            return
-        self.deleted = True
-        self.waiters.wake_all()
-        self.log.close()
+        """The broker stops: release the log, keep its data. Idempotent."""
+        if not self.deleted:
+            self.deleted = True
+            self.waiters.wake_all()
+            self.log.close()
+
+    def delete(self) -> None:
+        """The partition is gone with its data; waiting readers learn it. Idempotent."""
+        if not self.deleted:
+            self.deleted = True
+            self.waiters.wake_all()
+            self.log.delete()
 
     def _activate(self) -> None:
         self.active = True

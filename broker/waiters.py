@@ -1,7 +1,8 @@
 """Parked requests: who waits for a partition to change, and how it is woken.
 
-A fetch that finds too little data registers one :class:`Waiter` with each of its partitions and sleeps. Whatever changes
-a partition for readers (an append, a moved watermark, a deletion, a new leader) tells its waiters; nothing polls.
+A fetch that finds too little data registers one :class:`Waiter` with each of its partitions and sleeps. Whatever
+changes a partition for readers (an append, a moved watermark, a deletion, a new leader) tells its waiters; nothing
+polls.
 """
 
 from __future__ import annotations
@@ -46,27 +47,27 @@ class Waiter:
 
 
 class WaiterSet:
-    """The waiters of one partition. Falsy when nobody waits, so that an append without readers pays one test."""
+    """The waiters of one partition. ``all`` is empty when nobody waits: an append without readers pays one test."""
 
-    __slots__ = ("_waiters",)
+    __slots__ = ("all",)
 
     def __init__(self) -> None:
-        self._waiters: set[Waiter] = set()
+        self.all: set[Waiter] = set()
 
     def __len__(self) -> int:
-        return len(self._waiters)
+        return len(self.all)
 
     def add(self, waiter: Waiter) -> None:
         """Tell ``waiter`` of changes from now on; adding twice is the same as once."""
-        self._waiters.add(waiter)
+        self.all.add(waiter)
 
     def discard(self, waiter: Waiter) -> None:
         """Forget ``waiter``; fine when it is not there."""
-        self._waiters.discard(waiter)
+        self.all.discard(waiter)
 
     def appended(self, size_bytes: int, *, stable_moved: bool) -> None:
         """Data became readable: ``size_bytes`` up to the high watermark; ``stable_moved`` = the LSO moved as well."""
-        for waiter in self._waiters:
+        for waiter in self.all:
             if waiter.committed:
                 # What an ended transaction lays open is more than this append, so the task has to look for itself.
                 if stable_moved:
@@ -78,5 +79,5 @@ class WaiterSet:
 
     def wake_all(self) -> None:
         """Something other than new data happened (deleted, new leader, cut off): everybody looks again."""
-        for waiter in self._waiters:
+        for waiter in self.all:
             waiter.wake()
