@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from odradek.broker.context import CloseConnection
 from odradek.protocol.errors import ErrorCode
@@ -20,8 +20,8 @@ _ITSELF = ""
 class Level(NamedTuple):
     """One list of the response and the list of the request that it repeats.
 
-    ``copied``: response field -> request field of the same item; the empty name is the item itself (lists of strings or
-    numbers).
+    ``asked`` may lead through an outer list, as in ``dirs.topics``. ``copied``: response field -> request field of the
+    same item; the empty name is the item itself (lists of strings or numbers).
     """
 
     answered: str
@@ -106,7 +106,15 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "DescribeConfigs": (Shape(0, (_named("results", "resources", "resource_type", "resource_name"),)),),
     "AlterConfigs": (Shape(0, (_named("responses", "resources", "resource_type", "resource_name"),)),),
     "IncrementalAlterConfigs": (Shape(0, (_named("responses", "resources", "resource_type", "resource_name"),)),),
-    "DescribeLogDirs": (Shape(0, ()),),
+    "AlterReplicaLogDirs": (
+        Shape(
+            0,
+            (
+                Level("results", "dirs.topics", {"topic_name": "name"}),
+                Level("partitions", "partitions", {"partition_index": _ITSELF}),
+            ),
+        ),
+    ),
     "CreatePartitions": (Shape(0, (_named("results", "topics", "name"),)),),
     "DeleteGroups": (Shape(0, (Level("results", "groups_names", {"group_id": _ITSELF}),)),),
     "ElectLeaders": (
@@ -156,10 +164,16 @@ _NOTHING = {
 """What Kafka puts into these fields beside an error."""
 
 
+_MESSAGES_FROM = {"DescribeGroups": 6}
+"""First version with an error message, where the field may not simply be left out of older ones."""
+
+
 def error_response(request: Any, version: int, code: ErrorCode, message: str | None = None) -> Any:
     """The response that answers all of ``request`` with one error; CloseConnection where none can carry it."""
     spec = API_BY_KEY[request.API_KEY]
     levels = _levels(spec.name, version)
+    if version < _MESSAGES_FROM.get(spec.name, 0):
+        message = None
     response = spec.response()
     if levels:
         _fill(response, request, levels, code, message)
@@ -182,7 +196,7 @@ def _fill(target: Any, source: Any, levels: tuple[Level, ...], code: ErrorCode, 
     level, below = levels[0], levels[1:]
     item_class = _item_class(type(target), level.answered)
     answers = []
-    for asked in getattr(source, level.asked) or ():
+    for asked in _asked_items(source, level.asked):
         answer = item_class()
         if below:
             _fill(answer, asked, below, code, message)
@@ -192,6 +206,13 @@ def _fill(target: Any, source: Any, levels: tuple[Level, ...], code: ErrorCode, 
             setattr(answer, field, getattr(asked, asked_field) if asked_field else asked)
         answers.append(answer)
     setattr(target, level.answered, answers)
+
+
+def _asked_items(source: Any, path: str) -> list[Any]:
+    items = [source]
+    for name in path.split("."):
+        items = [inner for item in items for inner in getattr(item, name) or ()]
+    return items
 
 
 def _put_error(target: Any, code: ErrorCode, message: str | None) -> None:
@@ -210,10 +231,15 @@ def _put_error(target: Any, code: ErrorCode, message: str | None) -> None:
 def _item_class(owner: type[Any], field: str) -> type[Any]:
     """The struct class of the items in a list field, from the annotations of the generated class."""
     hints = get_type_hints(owner.__init__, globalns=vars(sys.modules[owner.__module__]))
-    hint = hints[field]
-    inner = [each for each in get_args(hint) if isinstance(each, type) and each is not type(None)]
-    found: type[Any] = (
-        next((each for each in inner if hasattr(each, "declare")), None)
-        or get_args(next(each for each in get_args(hint) if get_args(each)))[0]
-    )
+    found = _item_of(hints[field])
+    if found is None:
+        raise TypeError(f"{owner.__name__}.{field} is not a list")
     return found
+
+
+def _item_of(hint: Any) -> type[Any] | None:
+    """X of ``list[X]`` or ``list[X] | None``."""
+    if get_origin(hint) is list:
+        item: type[Any] = get_args(hint)[0]
+        return item
+    return next((item for each in get_args(hint) if (item := _item_of(each)) is not None), None)
