@@ -49,8 +49,9 @@ class Journal(Protocol):
 class PartitionJournal:
     """A partition of this broker as a journal."""
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: Partition, *, base_sequence: int = -1) -> None:
         self._partition = partition
+        self._base_sequence = base_sequence
 
     @property
     def end_offset(self) -> int:
@@ -69,7 +70,7 @@ class PartitionJournal:
 
     def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> int:
         """See `Journal`."""
-        batch = build_coordinator_batch(records, now_ms, producer)
+        batch = build_coordinator_batch(records, now_ms, producer, self._base_sequence)
         return self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).base_offset
 
     def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
@@ -91,13 +92,15 @@ class PartitionJournal:
             yield iter(batches)
 
 
-def build_coordinator_batch(records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> bytes:
-    """One record batch as a coordinator writes it: sequence 0, and transactional when written for a producer."""
+def build_coordinator_batch(
+    records: Sequence[NewRecord], now_ms: int, producer: Producer | None, base_sequence: int
+) -> bytes:
+    """One record batch as a coordinator writes it: transactional when it is written in the name of a producer."""
     entries = [Record(i, now_ms, key, value) for i, (key, value) in enumerate(records)]
     if producer is None:
-        return build_batch(entries, base_sequence=0)
+        return build_batch(entries, base_sequence=base_sequence)
     return build_batch(
-        entries, producer_id=producer.id, producer_epoch=producer.epoch, base_sequence=0, transactional=True
+        entries, producer_id=producer.id, producer_epoch=producer.epoch, base_sequence=base_sequence, transactional=True
     )
 
 

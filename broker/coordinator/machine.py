@@ -91,9 +91,8 @@ class Outcome(Generic[R]):
 
     1. ``records`` are appended as one batch (several where they do not fit and ``atomic`` is false), in the name of
        ``producer`` where given, and each is replayed. A refused append ends here: see `Machine.refused`.
-    2. ``then()`` changes soft state (what no record expresses) and returns further effects. It exists because a
-       decision with records must leave soft state alone until they are written; without records `decide` may change it
-       directly.
+    2. ``then()`` changes soft state (what no record expresses) and returns further effects. It is for changes that must
+       not happen when the records are refused; all others `decide` makes directly.
     3. ``park``: the command waits under this ticket until an `Answer` names it. A ticket is used once in a machine's
        life.
     4. ``effects``, then those of ``then()``, in order.
@@ -134,10 +133,12 @@ class Machine(Protocol):
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
         """A transaction marker stands here in the log: settle what that producer left pending."""
 
-    def refused(self, command: Command[Any], error: KafkaError, now_ms: int) -> Outcome[Any] | None:
-        """The records decided for ``command`` could not be appended; nothing has changed.
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """The records of ``outcome``, decided for ``command``, could not be appended: durable state is as before.
 
-        The returned outcome is carried out instead; with None the asker gets ``error``.
+        The returned outcome, which must have no records, is carried out instead; with None the asker gets ``error``.
         """
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:

@@ -33,7 +33,8 @@ class CoordinatorService(Generic[M_co]):
     Owner: the cluster, which owns one for groups and one for transactional ids. A shard belongs to the leader node of
     its partition; when the leader changes, it reloads from the log, as a coordinator on another machine would.
 
-    ``perform(partition, effect)`` carries out the machine's own effects (see `Shard`).
+    ``perform(shard, effect)`` carries out the machine's own effects (see `Shard`). ``base_sequence`` is what the batches
+    carry: Kafka's group coordinator writes 0, its transaction coordinator -1.
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class CoordinatorService(Generic[M_co]):
         topic_name: str,
         machine_factory: MachineFactory[M_co],
         *,
-        perform: Callable[[int, Effect], None] | None = None,
+        perform: Callable[[Shard, Effect], None] | None = None,
+        base_sequence: int = -1,
     ) -> None:
         self._cluster = cluster
         self.topic_name = topic_name
         self._machine_factory = machine_factory
         self._perform = perform
+        self._base_sequence = base_sequence
         self._shards: dict[int, Shard] = {}
         self._topic: Topic | None = None
 
@@ -128,13 +131,21 @@ class CoordinatorService(Generic[M_co]):
         """The same for a command that is never parked, without awaiting."""
         return self.shard_for(key, node).ask_now(command)
 
-    def end_transaction(
-        self, partition: int, producer: Producer, coordinator_epoch: int, commit: bool, node: Node | None = None
+    def complete_transaction(
+        self,
+        partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        commit: bool,
+        coordinator_epoch: int,
+        node: Node | None = None,
     ) -> None:
         """Write a transaction marker to a partition of this topic and settle the producer's pending records in it."""
         if self.topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        self.shard(partition, node).end_transaction(producer, coordinator_epoch, commit)
+        self.shard(partition, node).complete_transaction(
+            Producer(producer_id, producer_epoch), commit, coordinator_epoch
+        )
 
     # -- life
 
@@ -162,13 +173,13 @@ class CoordinatorService(Generic[M_co]):
         self._shards.clear()
 
     def _start(self, topic: Topic, partition: int) -> Shard:
-        perform = self._perform
         shard = Shard(
             f"{self.topic_name}-{partition}",
+            partition,
             lambda: self._machine_factory(partition),
-            PartitionJournal(topic.partitions[partition]),
+            PartitionJournal(topic.partitions[partition], base_sequence=self._base_sequence),
             self._cluster.clock,
-            perform=None if perform is None else lambda effect: perform(partition, effect),
+            perform=self._perform,
             report=self._report,
         )
         self._shards[partition] = shard

@@ -56,21 +56,23 @@ class Shard:
     Invariants: durable state changes in `Machine.replay` only; every command gets exactly one reply; a command that is
     caused by another one waits in the inbox until that one is done.
 
-    ``perform`` carries out effects that belong to the machine (anything but `Schedule`, `Cancel`, `Answer`); it must
-    not block, and may `submit` commands to this or another shard. ``report`` is told of bugs.
+    ``perform(shard, effect)`` carries out effects that belong to the machine (anything but `Schedule`, `Cancel`,
+    `Answer`); it must not block, and may `submit` commands to this or another shard. ``report`` is told of bugs.
     """
 
     def __init__(
         self,
         name: str,
+        partition: int,
         machine_factory: Callable[[], Machine],
         journal: Journal,
         clock: BrokerClock,
         *,
-        perform: Callable[[Effect], None] | None = None,
+        perform: Callable[[Shard, Effect], None] | None = None,
         report: Callable[[str, BaseException], None] | None = None,
     ) -> None:
         self.name = name
+        self.partition = partition
         self.journal = journal
         self.timers = TimerQueue()
         self.machine: Any = machine_factory()
@@ -146,7 +148,7 @@ class Shard:
 
     # -- transaction markers
 
-    def end_transaction(self, producer: Producer, coordinator_epoch: int, commit: bool) -> None:
+    def complete_transaction(self, producer: Producer, commit: bool, coordinator_epoch: int) -> None:
         """Append a transaction marker to this partition and settle what the producer left pending in it.
 
         Raises `KafkaError` when the log refuses the marker; then nothing has changed. A shard that is loading needs no
@@ -219,7 +221,7 @@ class Shard:
             try:
                 offset = self.journal.append(records, now_ms, outcome.producer)
             except KafkaError as error:
-                instead: Outcome[Any] | None = self.machine.refused(command, error, now_ms)
+                instead: Outcome[Any] | None = self.machine.refused(command, outcome, error, now_ms)
                 if instead is None:
                     raise
                 if instead.records:
@@ -278,7 +280,7 @@ class Shard:
                 else:
                     slot.complete(effect.reply)
             elif self._perform is not None:
-                self._perform(effect)
+                self._perform(self, effect)
             else:
                 raise RuntimeError(f"{self.name}: nobody performs {effect!r}")
 

@@ -24,7 +24,7 @@ class FakeJournal:
         self.on_append: Callable[[], None] | None = None
 
     def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> int:
-        return self._put(build_coordinator_batch(records, now_ms, producer))
+        return self._put(build_coordinator_batch(records, now_ms, producer, 0))
 
     def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
         return self._put(
@@ -82,7 +82,11 @@ class FakeJournal:
             kept = [r for r in batch.records() if last[r.key or b""] == r.offset and r.value is not None]
             if kept:
                 data = build_batch(
-                    kept, base_offset=batch.base_offset, keep_offsets=True, last_offset=batch.last_offset, base_sequence=0
+                    kept,
+                    base_offset=batch.base_offset,
+                    keep_offsets=True,
+                    last_offset=batch.last_offset,
+                    base_sequence=0,
                 )
                 other.batches.append(parse_batch(data))
         return other
