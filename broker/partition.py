@@ -23,8 +23,8 @@ class Partition:
     are in ``waiters`` and are told by the mutators here, so write through this class and never to ``log`` directly.
 
     There is one log for all replicas of the cluster: ``replicas`` and ``isr`` are what Metadata shows and what
-    ``min.insync.replicas`` is held against. ``leader_id`` is -1 while no replica's node is up. ``on_activity`` is called
-    once, with the first append (and again after a changed config): the maintenance task looks after such logs only.
+    ``min.insync.replicas`` is held against. ``leader_id`` is -1 while no replica's node is up. ``on_activity`` is
+    called once, with the first append (and again after a changed config): maintenance looks after such logs only.
     ``coordinator_appends`` counts appends by coordinators, so that whoever awaited something can tell whether a
     transaction marker came in between.
     """
@@ -81,8 +81,8 @@ class Partition:
     def append(self, records: Buffer, *, now_ms: int, origin: AppendOrigin = _CLIENT) -> AppendInfo:
         """Append one record batch and wake whoever waits for it.
 
-        The records are copied or rewritten by the log, never kept. Raises KafkaError (RecordsRefused with what a produce
-        response says of it); a refused append changes nothing.
+        The records are copied or rewritten by the log, never kept. Raises KafkaError (RecordsRefused with what a
+        produce response says of it); a refused append changes nothing.
         """
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -12,8 +12,8 @@ class ProducerIdAllocator:
     """Hands out producer ids from a block of 1,000 for each node, as Kafka's controller does.
 
     Owner: the cluster (one for all nodes). ``next_block`` is the first id of the block to be given next: whoever
-    persists or recovers a cluster sets it with :meth:`skip_past`, so that a restarted broker never repeats an id that its
-    logs know.
+    persists or recovers a cluster calls :meth:`skip_past`, so that a restarted broker never repeats an id that its logs
+    know.
     """
 
     __slots__ = ("_blocks", "next_block")

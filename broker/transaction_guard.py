@@ -20,10 +20,10 @@ class TransactionGuard(Protocol):
         partitions: Sequence[tuple[str, int]],
         api_version: int,
     ) -> Mapping[tuple[str, int], KafkaError]:
-        """Verify (Produce up to v11) or register (v12 and later) ``(topic, partition)`` pairs in the ongoing transaction.
+        """Verify (Produce up to v11) or register (v12 and later) ``(topic, partition)`` pairs in the transaction.
 
-        Returns an error for each partition that must not be written, with the code and the message that the Produce answer
-        carries in this version; an empty mapping lets all pass. Asked only for partitions whose log has no
+        Returns an error for each partition that must not be written, with the code and the message that the Produce
+        answer carries in this version; an empty mapping lets all pass. Asked only for partitions whose log has no
         transaction of this producer open.
         """
         ...

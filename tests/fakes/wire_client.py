@@ -1,8 +1,8 @@
 """A raw client for tests: one request object out, one response object back, through the project's own codecs.
 
-Two forms with one meaning: `WireClient` blocks (for brokers in a thread of their own), `TrioWireClient` awaits (for brokers
-in the test's own trio run). Both count correlation ids and check that answers come in order. A version of None means the
-newest that the project knows. `raw` sends bytes as they are and returns the answer's frame without its size.
+Two forms with one meaning: `WireClient` blocks (for brokers in a thread of their own), `TrioWireClient` awaits (for
+brokers in the test's own trio run). Both count correlation ids and check that answers come in order. A version of None
+means the newest that the project knows. `raw` sends bytes as they are and returns the answer's frame without its size.
 """
 
 from __future__ import annotations
