@@ -140,10 +140,10 @@ def check_supported(key: ConfigKey, text: str) -> None:
 class BrokerConfig:
     """All broker configs of one cluster, in Kafka's layers.
 
-    From strongest to weakest: ``dynamic_nodes[node_id]``, ``dynamic_default`` (both changed by clients), ``static`` (given
-    at the start), default. Without a node id a getter answers for the cluster: per-node values count only where the
-    cluster has one node. All layers hold checked text. Owner: the cluster; listeners (:meth:`on_change`) hear the names
-    that changed.
+    From strongest to weakest: ``dynamic_nodes[node_id]``, ``dynamic_default`` (both changed by clients), ``static``
+    (given at the start), default. Without a node id a getter answers for the cluster: per-node values count only where
+    the cluster has one node. All layers hold checked text. Owner: the cluster; listeners (:meth:`on_change`) hear the
+    names that changed.
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None, *, node_ids: Iterable[int] = (1,)) -> None:

@@ -39,6 +39,8 @@ class Partition:
         "leader_id",
         "log",
         "on_activity",
+        "on_leadership",
+        "open_log",
         "partition_epoch",
         "replicas",
         "topic",
@@ -49,17 +51,17 @@ class Partition:
         self,
         topic: Topic,
         index: int,
-        log: PartitionLog,
+        log: PartitionLog | Callable[[], PartitionLog],
         *,
         replicas: Sequence[int],
         leader_id: int | None = None,
         leader_epoch: int = 0,
         isr: Sequence[int] | None = None,
         on_activity: Callable[[Partition], None] | None = None,
+        on_leadership: Callable[[Partition], None] | None = None,
     ) -> None:
         self.topic = topic
         self.index = index
-        self.log = log
         self.replicas = list(replicas)
         self.isr = list(replicas if isr is None else isr)
         self.leader_id = self.replicas[0] if leader_id is None else leader_id
@@ -70,8 +72,27 @@ class Partition:
         self.active = False
         self.coordinator_appends = 0
         self.on_activity = on_activity
-        if log.log_end_offset:
-            self._activate()
+        self.on_leadership = on_leadership
+        self.open_log: Callable[[], PartitionLog] | None = None
+        if isinstance(log, PartitionLog):
+            self.log = log
+            if log.log_end_offset:
+                self._activate()
+        else:
+            self.open_log = log
+
+    def __getattr__(self, name: str) -> PartitionLog:
+        """Open the log when it is first looked at: thousands of idle partitions cost next to nothing."""
+        if name != "log" or self.open_log is None:
+            raise AttributeError(name)
+        open_log, self.open_log = self.open_log, None
+        self.log = log = open_log()
+        return log
+
+    @property
+    def opened(self) -> bool:
+        """Whether there is a log yet; looking at ``log`` opens it."""
+        return self.open_log is None
 
     def __repr__(self) -> str:
         return f"Partition({self.topic.name}-{self.index}, leader {self.leader_id}, epoch {self.leader_epoch})"
@@ -118,6 +139,8 @@ class Partition:
         self.partition_epoch += 1
         if isr is not None:
             self.isr = list(isr)
+        if self.on_leadership is not None:
+            self.on_leadership(self)
         self.waiters.wake_all()
 
     def check_leader(self, node_id: int, current_leader_epoch: int = -1) -> None:
@@ -147,14 +170,16 @@ class Partition:
         if not self.deleted:
             self.deleted = True
             self.waiters.wake_all()
-            self.log.close()
+            if self.opened:
+                self.log.close()
 
     def delete(self) -> None:
         """The partition is gone with its data; waiting readers learn it. Idempotent."""
         if not self.deleted:
             self.deleted = True
             self.waiters.wake_all()
-            self.log.delete()
+            if self.opened:
+                self.log.delete()
 
     def _activate(self) -> None:
         self.active = True
