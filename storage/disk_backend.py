@@ -1,0 +1,426 @@
+"""Logs on disk: a Kafka log directory, written and read as Kafka 4.3.1 does.
+
+`DiskBackend` owns the directory (lock, meta.properties, checkpoints, the clean-shutdown mark); `DiskLogStore` owns one
+partition's folder. Nothing here knows Kafka's rules of rolling, retention or compaction: see `PartitionLog`.
+
+What is durable when: batches reach the file with the append, so they survive the death of the process; `flush` makes
+them survive the death of the machine. The recovery point says how far that went; a start without the clean-shutdown
+mark scans everything behind it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from odradek.storage.backend import LoadedLog, LogStore, SegmentFiles, StorageError
+from odradek.storage.checkpoint_files import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+    CheckpointFormatError,
+    MetaProperties,
+    format_leader_epochs,
+    format_meta_properties,
+    format_offsets,
+    format_partition_metadata,
+    parse_leader_epochs,
+    parse_meta_properties,
+    parse_offsets,
+    parse_partition_metadata,
+    uuid_text,
+)
+from odradek.storage.file_system import FileSystem
+from odradek.storage.leader_epochs import LeaderEpochs
+from odradek.storage.log_config import LogConfig
+from odradek.storage.producer_state import ProducerStates
+from odradek.storage.recovery import finish_swaps, indexes_missing, recover_segment, restore_producers
+from odradek.storage.segment_files import (
+    CLEANED,
+    DELETED,
+    LOG,
+    SNAPSHOT,
+    SWAP,
+    DiskSegmentFiles,
+    file_name,
+    parse_file_name,
+)
+from odradek.storage.snapshot_file import format_snapshot
+
+_LOCK = ".lock"
+_CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERMARKS)
+_locked_here: set[Path] = set()
+"""Directories that this process holds: the operating system's lock does not keep out the process that has it."""
+
+
+class DiskBackend:
+    """One log directory. Owner: the cluster; `now_ms` is the broker's clock.
+
+    Raises StorageError when the directory can't be used: not writable, held by another process, another cluster's.
+    """
+
+    def __init__(
+        self,
+        directory: str | Path,
+        *,
+        now_ms: Callable[[], int],
+        cluster_id: str | None = None,
+        node_id: int = 1,
+        fs: FileSystem | None = None,
+    ) -> None:
+        self.directory = Path(directory).absolute()
+        self.fs = fs or FileSystem()
+        self.now_ms = now_ms
+        self.recovered: list[str] = []
+        """What recovery had to mend, a line each, for the log at the start."""
+        self.fs.make_directory(self.directory)
+        self._lock = _lock_directory(self.directory)
+        try:
+            self.meta = self._load_meta(cluster_id, node_id)
+            self._offsets = {name: self._read_offsets(name) for name in _CHECKPOINTS}
+            self.was_clean = self._take_clean_mark()
+        except BaseException:
+            self._unlock()
+            raise
+        self._stale: set[str] = set()
+        self._doomed: list[tuple[int, Path]] = []
+
+    # --- the directory ------------------------------------------------------------------------------------------------
+
+    def _load_meta(self, cluster_id: str | None, node_id: int) -> MetaProperties:
+        path = self.directory / META_PROPERTIES
+        if path.exists():
+            try:
+                return parse_meta_properties(self.fs.read(path))
+            except CheckpointFormatError as error:
+                raise StorageError(f"{path}: {error}", str(path)) from None
+        meta = MetaProperties(cluster_id or uuid_text(uuid.uuid4().bytes), node_id, uuid_text(uuid.uuid4().bytes))
+        self.fs.write_atomically(path, format_meta_properties(meta))
+        return meta
+
+    def _read_offsets(self, name: str) -> dict[tuple[str, int], int]:
+        path = self.directory / name
+        if not path.exists():
+            return {}
+        try:
+            return parse_offsets(self.fs.read(path))
+        except CheckpointFormatError as error:
+            raise StorageError(f"{path}: {error}", str(path)) from None
+
+    def _take_clean_mark(self) -> bool:
+        path = self.directory / CLEAN_SHUTDOWN
+        clean = path.exists()
+        if clean:
+            self.fs.remove(path)
+            self.fs.sync_directory(self.directory)
+        return clean
+
+    def partitions(self) -> dict[tuple[str, int], bytes | None]:
+        """(topic, partition) -> topic id of every partition folder that is there; None without partition.metadata."""
+        found: dict[tuple[str, int], bytes | None] = {}
+        with os.scandir(self.directory) as entries:
+            folders = [entry.name for entry in entries if entry.is_dir()]
+        for name in sorted(folders):
+            topic, _, number = name.rpartition("-")
+            if topic and number.isdigit() and not topic.startswith("__cluster_metadata"):
+                found[topic, int(number)] = self._topic_id(self.directory / name)
+        return found
+
+    def _topic_id(self, folder: Path) -> bytes | None:
+        path = folder / PARTITION_METADATA
+        if not path.exists():
+            return None
+        try:
+            return parse_partition_metadata(self.fs.read(path))
+        except CheckpointFormatError as error:
+            raise StorageError(f"{path}: {error}", str(path)) from None
+
+    def remove_leftovers(self) -> None:
+        """Remove the folders of topics whose deletion was cut short."""
+        with os.scandir(self.directory) as entries:
+            folders = [Path(entry.path) for entry in entries if entry.is_dir() and entry.name.endswith("-delete")]
+        for folder in folders:
+            self._remove_folder(folder)
+
+    def _remove_folder(self, folder: Path) -> None:
+        for path in folder.iterdir():
+            self.fs.remove(path)
+        self.fs.remove_directory(folder)
+
+    # --- the contract of LogBackend -----------------------------------------------------------------------------------
+
+    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
+        return DiskLogStore(self, topic, partition, topic_id, config)
+
+    def segment_bytes(self, config: LogConfig) -> int:
+        return config.segment_bytes
+
+    def offset(self, checkpoint: str, key: tuple[str, int], default: int = 0) -> int:
+        """What a checkpoint file (RECOVERY_POINTS, ...) says of a partition."""
+        return self._offsets[checkpoint].get(key, default)
+
+    def set_offset(self, checkpoint: str, key: tuple[str, int], offset: int) -> None:
+        """Note an offset; `write_checkpoints` brings it to the file."""
+        if self._offsets[checkpoint].get(key) != offset:
+            self._offsets[checkpoint][key] = offset
+            self._stale.add(checkpoint)
+
+    def forget(self, key: tuple[str, int]) -> None:
+        """The partition is gone: no checkpoint names it any more."""
+        for name, offsets in self._offsets.items():
+            if offsets.pop(key, None) is not None:
+                self._stale.add(name)
+
+    def write_checkpoints(self, names: Iterable[str] = _CHECKPOINTS, *, durable: bool = True) -> None:
+        """Bring changed checkpoints to their files."""
+        for name in [name for name in names if name in self._stale]:
+            self.fs.write_atomically(self.directory / name, format_offsets(self._offsets[name]), durable=durable)
+            self._stale.discard(name)
+
+    def doom(self, paths: Sequence[Path], delay_ms: int) -> None:
+        """Remove these files or folders once `delay_ms` (`file.delete.delay.ms`) have passed."""
+        due = self.now_ms() + delay_ms
+        self._doomed += [(due, path) for path in paths]
+        self.remove_due()
+
+    def remove_due(self) -> int | None:
+        """Remove doomed files whose time has come; returns when the next ones are due (None: nothing waits)."""
+        now = self.now_ms()
+        due = [path for at, path in self._doomed if at <= now]
+        self._doomed = [entry for entry in self._doomed if entry[0] > now]
+        for path in due:
+            if path.is_dir():
+                self._remove_folder(path)
+            else:
+                self.fs.remove(path)
+        return min((at for at, _ in self._doomed), default=None)
+
+    def close(self, *, clean: bool = True) -> None:
+        """Write what is left to write and let the directory go; all logs were closed before."""
+        try:
+            if clean:
+                for _, path in self._doomed:
+                    self._remove_folder(path) if path.is_dir() else self.fs.remove(path)
+                self._doomed = []
+                self.write_checkpoints()
+                self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}')
+        finally:
+            self._unlock()
+
+    def _unlock(self) -> None:
+        _locked_here.discard(self.directory)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _lock_directory(directory: Path) -> int:
+    """Take the directory's `.lock`, as Kafka does; StorageError while anybody else has it."""
+    path = directory / _LOCK
+    held = StorageError(f"{path}: another broker uses this data directory", str(path))
+    if directory in _locked_here:
+        raise held
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}", str(path)) from error
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise held from None
+    _locked_here.add(directory)
+    return descriptor
+
+
+class DiskLogStore:
+    """The folder of one partition. Owner: its PartitionLog."""
+
+    __slots__ = ("_backend", "_config", "_directory_changed", "_fs", "_key", "_snapshots", "folder")
+
+    def __init__(self, backend: DiskBackend, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> None:
+        self._backend = backend
+        self._fs = backend.fs
+        self._key = (topic, partition)
+        self._config = config
+        self._snapshots: list[int] = []
+        self.folder = backend.directory / f"{topic}-{partition}"
+        self._directory_changed = False
+        if not self.folder.exists():
+            self._fs.make_directory(self.folder)
+            self._fs.write_atomically(
+                self.folder / PARTITION_METADATA, format_partition_metadata(topic_id), durable=False
+            )
+            self._fs.sync_directory(backend.directory)
+            self._directory_changed = True
+
+    # --- loading ------------------------------------------------------------------------------------------------------
+
+    def load(self) -> LoadedLog | None:
+        names = os.listdir(self.folder)
+        if any(not name[0].isdigit() or name.count(".") > 1 for name in names):
+            finish_swaps(self._fs, self.folder, names)
+            names = os.listdir(self.folder)
+        parsed = [parts for name in names if (parts := parse_file_name(name)) is not None]
+        bases = sorted(offset for offset, kind, _ in parsed if kind == LOG)
+        self._snapshots = sorted(offset for offset, kind, _ in parsed if kind == SNAPSHOT)
+        log_start = self._backend.offset(LOG_START_OFFSETS, self._key)
+        if not bases:
+            return None
+        segments = [self._open(base) for base in bases]
+        recovery_point = self._backend.offset(RECOVERY_POINTS, self._key)
+        segments, trusted_to = self._recover(segments, recovery_point)
+        self._check_covered(segments)
+        producers = restore_producers(
+            self._fs, self.folder, f"{self._key[0]}-{self._key[1]}", segments, self._snapshots, trusted_to
+        )
+        return LoadedLog(
+            list(segments),
+            max(log_start, segments[0].base_offset),
+            recovery_point,
+            self._leader_epochs(),
+            producers,
+            {files.base_offset: int(files.batches.path.stat().st_mtime * 1000) for files in segments},
+            self._backend.offset(CLEANER_OFFSETS, self._key),
+        )
+
+    def _open(self, base: int) -> DiskSegmentFiles:
+        size = self._fs.size(self.folder / file_name(base, LOG))
+        return DiskSegmentFiles(self._fs, self.folder, base, self._config.segment_index_bytes, size=size)
+
+    def _recover(self, segments: list[DiskSegmentFiles], recovery_point: int) -> tuple[list[DiskSegmentFiles], int]:
+        """Scan what may be torn; returns the segments that are left and the offset up to which nothing was scanned."""
+        trusted_to = sys.maxsize
+        for index, files in enumerate(segments):
+            last = index == len(segments) - 1
+            unflushed = not self._backend.was_clean and (last or segments[index + 1].base_offset > recovery_point)
+            if not unflushed and not indexes_missing(self.folder, files.base_offset):
+                continue
+            trusted_to = min(trusted_to, files.base_offset)
+            cut = recover_segment(files, self._config.index_interval_bytes)
+            if cut:
+                self._backend.recovered.append(f"{files.batches.path}: {cut} bytes behind the last whole batch removed")
+                if not last:
+                    self._drop_behind(segments[index + 1 :])
+                    return segments[: index + 1], trusted_to
+        return segments, trusted_to
+
+    def _drop_behind(self, segments: Sequence[DiskSegmentFiles]) -> None:
+        for files in segments:
+            self._backend.recovered.append(f"{files.batches.path}: removed, the log before it was cut")
+            files.release()
+            files.remove()
+
+    def _check_covered(self, segments: Sequence[DiskSegmentFiles]) -> None:
+        for offset in [offset for offset in self._snapshots if offset < segments[0].base_offset]:
+            self._remove_snapshot(offset)
+
+    def _leader_epochs(self) -> list[tuple[int, int]]:
+        path = self.folder / LEADER_EPOCHS
+        if not path.exists():
+            return []
+        try:
+            return parse_leader_epochs(self._fs.read(path))
+        except CheckpointFormatError as error:
+            raise StorageError(f"{path}: {error}", str(path)) from None
+
+    # --- segments -----------------------------------------------------------------------------------------------------
+
+    def create_segment(self, base_offset: int, config: LogConfig) -> SegmentFiles:
+        self._config = config
+        self._directory_changed = True
+        return DiskSegmentFiles(self._fs, self.folder, base_offset, config.segment_index_bytes, size=None)
+
+    def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentFiles:
+        return DiskSegmentFiles(
+            self._fs, self.folder, base_offset, config.segment_index_bytes, size=None, suffix=CLEANED
+        )
+
+    def replace_segments(self, old: Sequence[SegmentFiles], new: Sequence[SegmentFiles]) -> None:
+        for files in new:
+            assert isinstance(files, DiskSegmentFiles)
+            files.batches.flush()
+            for index in (files.offset_index, files.time_index, files.txn_index):
+                index.flush()
+            files.batches.seal()
+        for files in reversed(new):
+            assert isinstance(files, DiskSegmentFiles)
+            files.rename(SWAP)
+        self._fs.sync_directory(self.folder)
+        self.drop_segments(old, self._config.file_delete_delay_ms)
+        for files in new:
+            assert isinstance(files, DiskSegmentFiles)
+            files.rename("")
+        self._fs.sync_directory(self.folder)
+
+    def discard(self, cleaned: SegmentFiles) -> None:
+        assert isinstance(cleaned, DiskSegmentFiles)
+        cleaned.release()
+        cleaned.remove()
+
+    def drop_segments(self, segments: Sequence[SegmentFiles], delay_ms: int) -> None:
+        for files in segments:
+            assert isinstance(files, DiskSegmentFiles)
+            files.release()
+            self._backend.doom(files.rename(DELETED), delay_ms)
+
+    def segment_sealed(self, files: SegmentFiles) -> None:
+        assert isinstance(files, DiskSegmentFiles)
+        files.batches.seal()
+
+    # --- what is kept beside them -------------------------------------------------------------------------------------
+
+    def save_producers(self, offset: int, producers: ProducerStates) -> None:
+        path = self.folder / file_name(offset, SNAPSHOT)
+        self._fs.write_atomically(path, format_snapshot(producers), durable=False)
+        if offset not in self._snapshots:
+            self._snapshots.append(offset)
+            self._snapshots.sort()
+
+    def drop_producer_snapshots(self, before_offset: int) -> None:
+        for offset in [offset for offset in self._snapshots if offset < before_offset]:
+            self._remove_snapshot(offset)
+
+    def _remove_snapshot(self, offset: int) -> None:
+        self._snapshots.remove(offset)
+        self._fs.remove(self.folder / file_name(offset, SNAPSHOT))
+
+    def save_leader_epochs(self, epochs: LeaderEpochs) -> None:
+        self._fs.write_atomically(self.folder / LEADER_EPOCHS, format_leader_epochs(epochs.entries()), durable=False)
+
+    def save_log_start_offset(self, offset: int) -> None:
+        self._backend.set_offset(LOG_START_OFFSETS, self._key, offset)
+        self._backend.write_checkpoints([LOG_START_OFFSETS])
+
+    def save_recovery_point(self, offset: int) -> None:
+        if self._directory_changed:
+            self._fs.sync_directory(self.folder)
+            self._directory_changed = False
+        self._backend.set_offset(RECOVERY_POINTS, self._key, offset)
+        self._backend.set_offset(HIGH_WATERMARKS, self._key, offset)
+
+    def save_cleaner_offset(self, offset: int) -> None:
+        self._backend.set_offset(CLEANER_OFFSETS, self._key, offset)
+        self._backend.write_checkpoints([CLEANER_OFFSETS])
+
+    def close(self, *, clean: bool) -> None:
+        if self._directory_changed and clean:
+            self._fs.sync_directory(self.folder)
+
+    def delete(self) -> None:
+        """Rename the folder as Kafka does (`topic-0.<id>-delete`) and remove it after `file.delete.delay.ms`."""
+        target = self.folder.with_name(f"{self.folder.name}.{uuid.uuid4().hex}-delete")
+        self._fs.rename(self.folder, target)
+        self._backend.forget(self._key)
+        self._backend.doom([target], self._config.file_delete_delay_ms)

@@ -1,0 +1,131 @@
+"""The batches of one segment in a `.log` file.
+
+What is appended goes to the file at once and stays in memory chunks until 4 MiB came together; older bytes are read
+through a read-only map of the file. So a consumer at the end of the log never waits for a map, a log that is only
+written is never mapped, and nothing is copied on the way to a socket. Maps stay valid while views of them are held,
+also after the file was removed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from odradek.protocol.records import Buffer
+from odradek.storage.backend import StorageError
+from odradek.storage.file_system import FileSystem
+from odradek.storage.memory_backend import MemoryBatchStore
+
+_TAIL_LIMIT = 4 * 1024 * 1024
+
+
+class DiskBatchStore:
+    """A segment's file. Owner: its SegmentFiles; the descriptor is open from the first append to `seal` or `close`."""
+
+    __slots__ = ("_descriptor", "_fs", "_map", "_tail", "_tail_start", "_unsynced", "path", "size")
+
+    def __init__(self, fs: FileSystem, path: Path, size: int) -> None:
+        self._fs = fs
+        self.path = path
+        self.size = size
+        self._descriptor = -1
+        self._unsynced = False
+        self._map = memoryview(b"")
+        self._tail = MemoryBatchStore()
+        self._tail_start = size
+
+    def append(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
+        position = self.size
+        tail = self._tail
+        if tail.size >= _TAIL_LIMIT:
+            self._tail = tail = MemoryBatchStore()
+            self._tail_start = position
+        at = tail.append(batch, base_offset, leader_epoch)
+        try:
+            if self._descriptor < 0:
+                self._descriptor = self._fs.open(self.path)
+            self._fs.write_at(self._descriptor, tail.read(at, tail.size - at), position, self.path)
+        except StorageError:
+            tail.truncate(at)
+            self._cut_file(position)
+            raise
+        self._unsynced = True
+        self.size = position + tail.size - at
+        return position
+
+    def _cut_file(self, size: int) -> None:
+        """Take back a partly written batch; where even that fails the torn batch is cut at the next start."""
+        if self._descriptor >= 0:
+            try:
+                self._fs.truncate(self._descriptor, size, self.path)
+            except StorageError:
+                pass
+
+    def read(self, position: int, length: int) -> list[memoryview]:
+        start = self._tail_start
+        if position >= start:
+            return self._tail.read(position - start, length)
+        end = position + length
+        mapped = self._mapped()
+        if end <= start:
+            return [mapped[position:end]]
+        return [mapped[position:start], *self._tail.read(0, end - start)]
+
+    def view(self, position: int) -> tuple[memoryview, int]:
+        start = self._tail_start
+        if position >= start:
+            return self._tail.view(position - start)
+        return self._mapped(), position
+
+    def _mapped(self) -> memoryview:
+        """The file up to the tail; mapped anew when bytes have left the tail since the last time."""
+        if len(self._map) < self._tail_start:
+            descriptor = self._fs.open_read(self.path) if self._descriptor < 0 else self._descriptor
+            try:
+                self._map = self._fs.map(descriptor, self._tail_start, self.path)
+            finally:
+                if descriptor != self._descriptor:
+                    self._fs.close(descriptor)
+        return self._map
+
+    def truncate(self, size: int) -> None:
+        if size >= self.size:
+            return
+        # A map of bytes that a truncated file no longer has would kill the process that reads it.
+        self._map = memoryview(b"")
+        if size >= self._tail_start:
+            self._tail.truncate(size - self._tail_start)
+        else:
+            self._tail, self._tail_start = MemoryBatchStore(), size
+        if self._descriptor < 0:
+            self._descriptor = self._fs.open(self.path)
+        self._fs.truncate(self._descriptor, size, self.path)
+        self.size = size
+        self._unsynced = True
+
+    def flush(self) -> None:
+        if not self._unsynced:
+            return
+        if self._descriptor >= 0:
+            self._fs.sync(self._descriptor, self.path)
+        else:
+            descriptor = self._fs.open(self.path)
+            try:
+                self._fs.sync(descriptor, self.path)
+            finally:
+                self._fs.close(descriptor)
+        self._unsynced = False
+
+    def seal(self) -> None:
+        """No more appends: what is in memory is read from the file from now on; flushing stays to be done."""
+        self._close_descriptor()
+        self._tail, self._tail_start = MemoryBatchStore(), self.size
+
+    def _close_descriptor(self) -> None:
+        if self._descriptor >= 0:
+            self._fs.close(self._descriptor)
+            self._descriptor = -1
+
+    def close(self) -> None:
+        self._close_descriptor()
+        self._map = memoryview(b"")
+        self._tail = MemoryBatchStore()

@@ -1,0 +1,114 @@
+"""The files of a segment by name, and the stores that open them.
+
+Names are Kafka's: the base offset in 20 digits, `.log`, `.index`, `.timeindex`, `.txnindex`, and `.snapshot` for the
+producer state at an offset; `.cleaned` while compaction writes, `.swap` while it swaps, `.deleted` until removed.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from odradek.storage.backend import SegmentFiles
+from odradek.storage.disk_batches import DiskBatchStore
+from odradek.storage.file_system import FileSystem
+from odradek.storage.index_files import DiskOffsetIndex, DiskTimeIndex, DiskTxnIndex
+
+LOG = ".log"
+OFFSET_INDEX = ".index"
+TIME_INDEX = ".timeindex"
+TXN_INDEX = ".txnindex"
+SNAPSHOT = ".snapshot"
+INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
+SEGMENT_PARTS = (*INDEXES, LOG)
+"""The parts of a segment in the order in which they are renamed: the `.log` last, so it tells what was finished."""
+
+CLEANED = ".cleaned"
+SWAP = ".swap"
+DELETED = ".deleted"
+
+_NAME = re.compile(r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.cleaned|\.swap|\.deleted)?")
+
+
+def file_name(offset: int, kind: str, suffix: str = "") -> str:
+    """The name of a segment's file of a kind (LOG, ...), with an optional CLEANED, SWAP or DELETED."""
+    return f"{offset:020d}{kind}{suffix}"
+
+
+def parse_file_name(name: str) -> tuple[int, str, str] | None:
+    """(offset, kind, suffix or ""), or None for a file that belongs to no segment."""
+    match = _NAME.fullmatch(name)
+    return (int(match[1]), match[2], match[3] or "") if match else None
+
+
+class DiskSegmentFiles(SegmentFiles):
+    """The stores of one segment on disk, which know how to move to other names."""
+
+    __slots__ = ("directory", "fs", "suffix")
+
+    batches: DiskBatchStore
+    offset_index: DiskOffsetIndex
+    time_index: DiskTimeIndex
+    txn_index: DiskTxnIndex
+
+    def __init__(
+        self, fs: FileSystem, directory: Path, base_offset: int, index_bytes: int, *, size: int | None, suffix: str = ""
+    ) -> None:
+        """`size` of the existing `.log` in bytes, None for a new segment, whose empty `.log` is made here."""
+        new = size is None
+        paths = {kind: directory / file_name(base_offset, kind, suffix) for kind in SEGMENT_PARTS}
+        if new:
+            _make_empty(fs, paths[LOG])
+        super().__init__(
+            base_offset,
+            DiskBatchStore(fs, paths[LOG], size or 0),
+            DiskOffsetIndex(fs, paths[OFFSET_INDEX], base_offset, index_bytes, new=new),
+            DiskTimeIndex(fs, paths[TIME_INDEX], base_offset, index_bytes, new=new),
+            DiskTxnIndex(fs, paths[TXN_INDEX], new=new),
+        )
+        self.fs = fs
+        self.directory = directory
+        self.suffix = suffix
+
+    def rename(self, suffix: str) -> list[Path]:
+        """Give all files of the segment another suffix; returns the new paths of those that exist."""
+        renamed = []
+        for part, kind in self._parts():
+            target = self.directory / file_name(self.base_offset, kind, suffix)
+            if part.path.exists():
+                self.fs.rename(part.path, target)
+                renamed.append(target)
+            part.path = target
+        self.suffix = suffix
+        return renamed
+
+    def remove(self) -> None:
+        """Remove all files of the segment, closed before."""
+        for part, _ in self._parts():
+            self.fs.remove(part.path)
+
+    def forget_indexes(self) -> None:
+        """Empty the indexes: the segment is scanned again."""
+        self.offset_index.clear()
+        self.time_index.clear()
+        self.txn_index.clear()
+
+    def release(self) -> None:
+        """Close without writing indexes back: the segment is about to go."""
+        self.batches.close()
+
+    def _parts(self) -> list[tuple[DiskBatchStore | DiskOffsetIndex | DiskTimeIndex | DiskTxnIndex, str]]:
+        return [
+            (self.offset_index, OFFSET_INDEX),
+            (self.time_index, TIME_INDEX),
+            (self.txn_index, TXN_INDEX),
+            (self.batches, LOG),
+        ]
+
+
+def _make_empty(fs: FileSystem, path: Path) -> None:
+    descriptor = fs.open(path)
+    try:
+        fs.truncate(descriptor, 0, path)
+    finally:
+        fs.close(descriptor)
