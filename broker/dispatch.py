@@ -21,6 +21,7 @@ from odradek.protocol.registry import API_BY_KEY, ApiSpec
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.node import Node
+    from odradek.protocol.schema import Codec
 
 API_VERSIONS_KEY = 18
 
@@ -115,8 +116,8 @@ class _Route:
 
     handler: Handler
     function: Callable[..., Any]
-    decode: Callable[..., tuple[Any, int]]
-    encode_parts: Callable[[Any], Parts]
+    request: Codec[Any]
+    response: Codec[Any]
     flexible_request: bool
     flexible_response: bool
 
@@ -163,7 +164,7 @@ class Dispatcher:
                     position += 1
                 else:
                     position = skip_tagged_fields(frame, position)
-            request, _ = route.decode(frame, position)
+            request, _ = route.request.decode(frame, position)
         except ProtocolError as error:
             raise CloseConnection(f"{route.handler.spec.name} v{version}: {error}") from error
         context = RequestContext(cluster, node, connection, key, version, correlation_id, client_id)
@@ -183,7 +184,7 @@ class Dispatcher:
         if response is None:
             return None
         try:
-            parts = route.encode_parts(response)
+            parts = route.response.encode_parts(response)
         except Exception as error:
             self.remember_bug(f"the answer to {route.handler.spec.name} v{version}: {response!r:.2000}", error)
             raise CloseConnection("the answer cannot be encoded") from error
@@ -224,8 +225,8 @@ class Dispatcher:
         route = _Route(
             handler=handler,
             function=handler.function,
-            decode=codec(spec.request, version).decode,
-            encode_parts=codec(spec.response, version).encode_parts,
+            request=codec(spec.request, version),
+            response=codec(spec.response, version),
             flexible_request=spec.request_header_version(version) >= 2,
             flexible_response=spec.response_header_version(version) >= 1,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import reduce
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -74,7 +75,7 @@ def test_shapes_name_fields_that_exist() -> None:
         for shape in shapes:
             request, response = filled(spec.request), filled(spec.response)
             for level in shape.levels:
-                request_items = getattr(request, level.asked)
+                request_items = reduce(lambda items, name: getattr(items[0], name), level.asked.split("."), [request])
                 response_items = getattr(response, level.answered)
                 request, response = request_items[0], response_items[0]
                 for field, asked in level.copied.items():
