@@ -85,6 +85,8 @@ def decompress(codec: Codec, data: Buffer, max_size: int = DEFAULT_MAX_INFLATED)
 def _inflate(module: object, codec: Codec, data: Buffer, max_size: int) -> Buffer:
     """Decompress into a bounded buffer, growing it while the data does not fit and the bound allows."""
     if not len(data):
+        if codec is Codec.ZSTD:
+            return b""  # no frame is no data to Kafka's reader
         raise CompressionError(f"{codec.name.lower()}: no compressed data")
     size = min(max_size, _size_hint(codec, data))
     while True:

@@ -110,7 +110,7 @@ def iter_records(
     for _ in range(count):
         try:
             record, pos = _read_record(data, pos, base_offset, base_timestamp, log_append_time)
-        except (IndexError, UnicodeDecodeError) as exc:
+        except IndexError as exc:
             raise InvalidRecordError("a record ends early or holds a malformed field") from exc
         yield record
     if pos != len(data):
@@ -157,7 +157,8 @@ def _read_headers(data: bytes, pos: int, end: int, count: int) -> tuple[tuple[He
         if name is None:
             raise InvalidRecordError("a record header has no key")
         content, pos = _read_bytes(data, pos, end)
-        headers.append((name.decode(), content))
+        # Kafka never refuses a header name for its bytes; its clients read what is no UTF-8 as replacement characters.
+        headers.append((name.decode(errors="replace"), content))
     return tuple(headers), pos
 
 
@@ -255,7 +256,7 @@ def scan_records(body: Buffer, count: int) -> RecordScan:
                 _, pos = _read_headers(data, pos, stop, headers)
             if pos != stop:
                 raise InvalidRecordError(f"record {index} has fields that do not end where it ends")
-    except (IndexError, UnicodeDecodeError):
+    except IndexError:
         raise InvalidRecordError("a record ends early or holds a malformed field") from None
     if pos != end:
         raise InvalidRecordError(f"{end - pos} bytes remain after the {count} declared records")

@@ -14,25 +14,30 @@ import struct
 
 from crc32c import crc32c
 
-from odradek.protocol.compression import Codec, codec_of, compress, decompress
+from odradek.protocol.compression import Codec, CompressionError, codec_of, compress, decompress
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import (
     CRC_FROM,
     HEADER,
     HEADER_SIZE,
     NO_TIMESTAMP,
+    CorruptBatchError,
     RecordBatch,
     TimestampType,
     assemble,
     batch_size_at,
+    build_batch,
 )
-from odradek.protocol.records import Buffer, RecordScan, check_record_chain, iter_records, scan_records
+from odradek.protocol.records import Buffer, Record, RecordScan, check_record_chain, iter_records, scan_records
 from odradek.storage.log_config import MAX_LONG, LogConfig
 
 _FULL_SCAN = 32
 """Uncompressed batches of up to so many records are walked field by field like compressed ones. In larger ones only
 the lengths of the records are followed (a few ns to 0.3 us a record instead of 1.3 us), unless the topic's rules need
 keys or the smallest timestamp."""
+
+_KNOWN_ATTRIBUTES = 0x77
+"""What a rewritten header keeps of a producer's attributes; the timestamp type is set anew."""
 
 Header = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
 
@@ -102,10 +107,8 @@ def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str
     target = config.compression_type
     if attributes & 7 or (target is not None and target):
         return _validate_compressed(header, buf, config, now_ms, name)
-    _check_plain_records(header, buf, config, now_ms, name)
-    if config.message_timestamp_type or attributes & 8:
-        return restamp(header, buf, config, now_ms)
-    return header, buf
+    max_timestamp = _check_plain_records(header, buf, config, now_ms, name)
+    return _stamped(header, buf, config, now_ms, max_timestamp)
 
 
 def too_large(size: int, config: LogConfig, name: str) -> RecordsRefused:
@@ -119,17 +122,18 @@ def single_batch(buf: Buffer) -> Buffer:
     """The one batch that a produce request may carry for a partition, without bytes that are no batch behind it."""
     try:
         size = batch_size_at(buf)
-        if size is None:
-            raise RecordsRefused(ErrorCode.INVALID_RECORD, "A produce request must carry a record batch per partition")
-        magic = buf[16]
-        if magic != 2:
-            raise RecordsRefused(ErrorCode.INVALID_RECORD, f"Records of message format {magic} are not accepted")
-        if batch_size_at(buf, size) is not None:
-            raise RecordsRefused(ErrorCode.INVALID_RECORD, "A partition of a produce request has more than one batch")
-    except KafkaError as exc:
-        if isinstance(exc, RecordsRefused):
-            raise
+    except CorruptBatchError as exc:
         raise RecordsRefused(exc.code, exc.message, client_message=exc.message) from None
+    if size is None:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, "A produce request must carry a record batch per partition")
+    if buf[16] != 2:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"Records of message format {buf[16]} are not accepted")
+    try:
+        second = batch_size_at(buf, size)
+    except CorruptBatchError as exc:
+        raise RecordsRefused(exc.code, exc.message) from None
+    if second is not None:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, "A partition of a produce request has more than one batch")
     if size < HEADER_SIZE:
         raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"A batch of {size} bytes is smaller than its header")
     return buf[:size]
@@ -138,20 +142,18 @@ def single_batch(buf: Buffer) -> Buffer:
 # --- records ---------------------------------------------------------------------------------------------------------
 
 
-def _check_plain_records(header: Header, buf: Buffer, config: LogConfig, now_ms: int, name: str) -> None:
+def _check_plain_records(header: Header, buf: Buffer, config: LogConfig, now_ms: int, name: str) -> int:
+    """Check the records of an uncompressed batch; returns their largest timestamp."""
     count = header[12]
     body = buf[HEADER_SIZE:]
     if count > _FULL_SCAN and not config.compact and config.message_timestamp_before_max_ms == MAX_LONG:
         check_record_chain(body, count)
-        if header[8] - now_ms <= config.message_timestamp_after_max_ms and not _append_time_claimed(header, config):
-            return
+        if header[8] - now_ms <= config.message_timestamp_after_max_ms and not header[5] & 8:
+            return header[8]
     scan = scan_records(body, count)
     if _records_refused(header, scan, config, now_ms):
-        raise _record_errors(header, body, config, now_ms, name)
-
-
-def _append_time_claimed(header: Header, config: LogConfig) -> bool:
-    return bool(header[5] & 8) and config.message_timestamp_type == TimestampType.LOG_APPEND_TIME
+        _raise_record_errors(header, body, config, now_ms, name)
+    return _max_timestamp(header, scan)
 
 
 def _validate_compressed(
@@ -161,31 +163,56 @@ def _validate_compressed(
     target = source if config.compression_type is None else config.compression_type
     body = decompress(source, buf[HEADER_SIZE:])
     scan = scan_records(body, header[12])
-    if not scan.sequential_offsets or _records_refused(header, scan, config, now_ms):
-        raise _record_errors(header, body, config, now_ms, name, offsets=True)
+    if target == source and not scan.sequential_offsets:
+        raise CompressionError(f"The records of a compressed batch for {name} do not have consecutive offsets")
+    if _records_refused(header, scan, config, now_ms):
+        _raise_record_errors(header, body, config, now_ms, name, partial=target == source)
     if target == source:
-        if config.message_timestamp_type or header[5] & 8:
-            return restamp(header, buf, config, now_ms)
-        return header, buf
-    packed = compress(target, body, config.compression_level(target))
-    header, stored = restamp(_with_attributes(header, header[5] & ~7 | target), packed, config, now_ms, body_only=True)
+        return _stamped(header, buf, config, now_ms, _max_timestamp(header, scan))
+    stored = _recompressed(header, body, target, config, now_ms)
     if len(stored) > config.max_message_bytes:
         raise too_large(len(stored), config, name)
-    return header, stored
+    return HEADER.unpack_from(stored), stored
 
 
-def _with_attributes(header: Header, attributes: int) -> Header:
-    return (*header[:5], attributes, *header[6:])
+def _recompressed(header: Header, body: Buffer, target: Codec, config: LogConfig, now_ms: int) -> bytes:
+    """The batch built again in the topic's own codec; Kafka's builder is stricter than its checks elsewhere are."""
+    appended = header[8] if header[5] & 8 else None
+    records = list(iter_records(body, header[12], 0, header[7], appended))
+    if header[9] >= 0 > header[10]:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"A batch of producer {header[9]} has no producer epoch")
+    if any(record.timestamp < NO_TIMESTAMP for record in records):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "A record's timestamp is negative")
+    return build_batch(
+        records,
+        codec=target,
+        compression_level=config.compression_level(target),
+        producer_id=header[9],
+        producer_epoch=header[10],
+        base_sequence=header[11],
+        transactional=bool(header[5] & 0x10),
+        timestamp_type=config.message_timestamp_type,
+        log_append_time_ms=now_ms,
+    )
 
 
-def restamp(
-    header: Header, buf: Buffer, config: LogConfig, now_ms: int, *, body_only: bool = False
+def _max_timestamp(header: Header, scan: RecordScan) -> int:
+    return max(NO_TIMESTAMP, header[8] if header[5] & 8 else header[7] + scan.max_timestamp_delta)
+
+
+def _stamped(header: Header, buf: Buffer, config: LogConfig, now_ms: int, max_timestamp: int) -> tuple[Header, Buffer]:
+    """The batch with the timestamp type and largest timestamp that the log stores; most come with them already."""
+    if not config.message_timestamp_type and not header[5] & 8 and header[8] == max_timestamp:
+        return header, buf
+    return _restamp(header, buf[HEADER_SIZE:], header[5], config, now_ms, max_timestamp)
+
+
+def _restamp(
+    header: Header, body: Buffer, attributes: int, config: LogConfig, now_ms: int, max_timestamp: int
 ) -> tuple[Header, Buffer]:
-    """The batch with the topic's timestamp type (and time, if the broker sets it) and a new checksum."""
-    attributes, max_timestamp = header[5] & ~8, header[8]
+    attributes &= _KNOWN_ATTRIBUTES
     if config.message_timestamp_type == TimestampType.LOG_APPEND_TIME:
         attributes, max_timestamp = attributes | 8, now_ms
-    body = buf if body_only else buf[HEADER_SIZE:]
     tail = (attributes, header[6], header[7], max_timestamp, *header[9:])
     stored = assemble(header[0], header[2], tail, body)
     return HEADER.unpack_from(stored), stored
@@ -207,45 +234,33 @@ def _records_refused(header: Header, scan: RecordScan, config: LogConfig, now_ms
     return now_ms - (base + scan.min_timestamp_delta) > config.message_timestamp_before_max_ms
 
 
-def _record_errors(
-    header: Header, body: Buffer, config: LogConfig, now_ms: int, name: str, *, offsets: bool = False
-) -> RecordValidationError:
+def _raise_record_errors(
+    header: Header, body: Buffer, config: LogConfig, now_ms: int, name: str, *, partial: bool = False
+) -> None:
     """Decode the records and say of each refused one why, in Kafka's words."""
     appended = header[8] if header[5] & 8 else None
     errors: list[tuple[int, str | None]] = []
     bad_time = False
     for index, record in enumerate(iter_records(body, header[12], 0, header[7], appended)):
-        shown = (
-            f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, "
-            f"key={len(record.key or b'')} bytes, value={len(record.value or b'')} bytes)"
-        )
-        if offsets and record.offset != index:
-            errors.append(
-                (
-                    index,
-                    f"Inner record {shown} inside the compressed record batch does not have incremental offsets, "
-                    f"expected offset is {index} in topic partition {name}",
-                )
-            )
-        elif config.compact and record.key is None:
+        if config.compact and record.key is None:
             errors.append((index, f"Compacted topic cannot accept message without key in topic partition {name}"))
-        elif message := _timestamp_error(header, record.timestamp, record.offset, shown, config, now_ms):
+        elif message := _timestamp_error(header, record, config, now_ms, partial):
             errors.append((index, message))
             bad_time = True
     if bad_time:
         text = "One or more records have been rejected due to invalid timestamp"
-        return RecordValidationError(ErrorCode.INVALID_TIMESTAMP, text, errors)
-    first = ", ".join(f"RecordError(batchIndex={i}, message='{m}')" for i, m in errors[:3])
-    text = (
-        f"One or more records have been rejected due to {len(errors)} record errors in total, "
-        f"and only showing the first three errors at most: [{first}]"
-    )
-    return RecordValidationError(ErrorCode.INVALID_RECORD, text, errors)
+        raise RecordValidationError(ErrorCode.INVALID_TIMESTAMP, text, errors)
+    if errors:
+        first = ", ".join(f"RecordError(batchIndex={i}, message='{m}')" for i, m in errors[:3])
+        text = (
+            f"One or more records have been rejected due to {len(errors)} record errors in total, "
+            f"and only showing the first three errors at most: [{first}]"
+        )
+        raise RecordValidationError(ErrorCode.INVALID_RECORD, text, errors)
 
 
-def _timestamp_error(
-    header: Header, timestamp: int, offset: int, shown: str, config: LogConfig, now_ms: int
-) -> str | None:
+def _timestamp_error(header: Header, record: Record, config: LogConfig, now_ms: int, partial: bool) -> str | None:
+    offset, timestamp, key, value, _ = record
     if config.message_timestamp_type == TimestampType.CREATE_TIME and timestamp != NO_TIMESTAMP:
         before, after = config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms
         if now_ms - timestamp > before or timestamp - now_ms > after:
@@ -254,6 +269,10 @@ def _timestamp_error(
                 f"within [{_java_long(now_ms - before)}, {_java_long(now_ms + after)}]"
             )
     elif header[5] & 8:
+        shown = (
+            f"{'Partial' if partial else ''}DefaultRecord(offset={offset}, timestamp={timestamp}, key={len(key or b'')} bytes, "
+            f"value={len(value or b'')} bytes)"
+        )
         return f"Invalid timestamp type in message {shown}. Producer should not set timestamp type to LogAppendTime."
     return None
 
@@ -272,17 +291,14 @@ def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name
     target = config.compression_type
     if target is not None and not batch.is_control and batch.codec is not target:
         packed = compress(target, batch.body(), config.compression_level(target))
-        return restamp(_with_attributes(header, header[5] & ~7 | target), packed, config, now_ms, body_only=True)
-    if config.message_timestamp_type or batch.attributes & 8:
-        return restamp(header, buf, config, now_ms)
-    return header, buf
+        return _restamp(header, packed, header[5] & ~7 | target, config, now_ms, header[8])
+    return _stamped(header, buf, config, now_ms, header[8])
 
 
 __all__ = [
     "Codec",
     "RecordValidationError",
     "RecordsRefused",
-    "restamp",
     "single_batch",
     "validate_client_batch",
     "validate_coordinator_batch",
