@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +156,8 @@ class Cluster:
 
 def _optional(module: str, name: str, cluster: Cluster) -> Any:
     """A coordinator service, or None in a build that has none."""
-    if find_spec(module) is None:
+    try:
+        service = getattr(import_module(module), name)
+    except (ImportError, AttributeError):
         return None
-    return getattr(import_module(module), name)(cluster)
+    return service(cluster)

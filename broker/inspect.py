@@ -230,5 +230,5 @@ def topic_info(topic: Topic) -> TopicInfo:
             )
             for partition in topic.partitions
         ),
-        config=dict(topic.configs),
+        config=dict(topic.config.overrides),
     )
