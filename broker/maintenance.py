@@ -97,6 +97,11 @@ class Maintenance:
         """The task: sleeps until some work is due (for ever while no partition holds data)."""
         clock = self._cluster.clock
         self._cluster.config.on_change(self._config_changed)
+        self._cluster.topics.on_activity = self.watch
+        for topic in self._cluster.topics.all():
+            for partition in topic.partitions:
+                if partition.active:
+                    self.watch(partition)
         task_status.started()
         while True:
             due_ms = self._next_due_ms()

@@ -1,3 +1,8 @@
 """The request handlers, a module for each family. Importing this package registers all of them."""
 
 from odradek.broker.api import api_versions as api_versions
+from odradek.broker.api import delete_records as delete_records
+from odradek.broker.api import fetch as fetch
+from odradek.broker.api import list_offsets as list_offsets
+from odradek.broker.api import produce as produce
+from odradek.broker.api import producers as producers

@@ -1,0 +1,114 @@
+"""ListOffsets (key 2) and OffsetForLeaderEpoch (key 23).
+
+ListOffsets versions 1 to 11: v2 isolation level, v4 leader epochs (KIP-320), v6 flexible, v7 max timestamp (KIP-734),
+v8 earliest local offset (KIP-405), v9 latest tiered offset (KIP-1005), v10 timeout for remote storage (KIP-1075), v11
+earliest pending upload (KIP-1023). There is no remote storage here, so the local start is the log's start and the
+tiered questions are answered "none", as by Kafka without remote storage. A partition named twice is INVALID_REQUEST.
+
+OffsetForLeaderEpoch versions 2 to 4: v3 adds the replica id (KIP-392), v4 is flexible.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from odradek.broker.api.partition_lookup import find_partition
+from odradek.broker.context import RequestContext
+from odradek.broker.dispatch import handles
+from odradek.broker.partition import Partition
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from odradek.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+# Special timestamp -> the first version in which it may be asked for.
+_SPECIAL = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+
+READ_COMMITTED = 1
+
+
+@handles(ListOffsetsRequest, differs="no remote storage: tiered offsets are answered -1")
+def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """The offsets that stand at a time or a special place of each partition."""
+    twice = _named_twice(request)
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        answers = []
+        for asked in {asked.partition_index: asked for asked in topic.partitions}.values():
+            answer = ListOffsetsPartitionResponse(asked.partition_index)
+            try:
+                if (topic.name, asked.partition_index) in twice:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST)
+                partition = find_partition(ctx, topic.name, asked.partition_index)
+                _answer(ctx, request, partition, asked, answer)
+            except KafkaError as error:
+                answer.error_code = error.code
+            answers.append(answer)
+        response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
+    return response
+
+
+def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
+    counts = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+    return {key for key, count in counts.items() if count > 1}
+
+
+def _answer(
+    ctx: RequestContext,
+    request: ListOffsetsRequest,
+    partition: Partition,
+    asked: ListOffsetsPartition,
+    answer: ListOffsetsPartitionResponse,
+) -> None:
+    timestamp = asked.timestamp
+    if timestamp < 0 and ctx.api_version < _SPECIAL.get(timestamp, 1 << 15):
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    partition.check_leader(ctx.node.id, asked.current_leader_epoch)
+    log = partition.log
+    last_fetchable = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
+    if timestamp == LATEST:
+        answer.offset = last_fetchable
+        answer.leader_epoch = partition.leader_epoch
+    elif timestamp in (EARLIEST, EARLIEST_LOCAL):
+        answer.offset = log.log_start_offset
+        answer.leader_epoch = log.leader_epochs.epoch_for_offset(log.log_start_offset)
+    elif timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        if found is not None and found.offset < last_fetchable:
+            answer.timestamp, answer.offset, answer.leader_epoch = found
+
+
+@handles(OffsetForLeaderEpochRequest)
+def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    """Where each leader epoch ended, for clients that check for a truncated log."""
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        answers = []
+        for asked in topic.partitions:
+            answer = EpochEndOffset(partition=asked.partition)
+            try:
+                partition = find_partition(ctx, topic.topic, asked.partition)
+                partition.check_leader(ctx.node.id, asked.current_leader_epoch)
+                answer.leader_epoch, answer.end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
+            except KafkaError as error:
+                answer.error_code = error.code
+            answers.append(answer)
+        response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
+    return response

@@ -1,0 +1,306 @@
+"""Produce (key 0).
+
+Versions 3 to 13 (0 to 2 are advertised only, as Kafka does). v5 tells the log start offset; v7 allows zstd (KIP-110);
+v8 tells which records were refused and why (KIP-467); v9 is flexible; v10 names the current leader beside
+NOT_LEADER_OR_FOLLOWER (KIP-951); v11 and v12 may be answered TRANSACTION_ABORTABLE, and v12 registers partitions in the
+transaction by itself (KIP-890); v13 names topics by id (KIP-516).
+
+acks=0 is never answered: an error closes the connection. acks=1 and acks=all differ only in that ``all`` is held
+against ``min.insync.replicas``, because the replicas of a cluster share one log. A partition may carry one batch of
+format v2. If a partition is named twice, the last one counts.
+Difference from Kafka: null records are answered INVALID_RECORD (Kafka never answers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.api.leader_hints import leader_endpoints
+from odradek.broker.context import CloseConnection, RequestContext
+from odradek.broker.dispatch import handles
+from odradek.broker.error_answers import error_response
+from odradek.broker.transaction_guard import TransactionGuard
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, batch_size_at
+from odradek.storage.validation import RecordsRefused
+
+if TYPE_CHECKING:
+    from odradek.broker.partition import Partition
+    from odradek.broker.topics import Topic
+
+ACKS_ALL = -1
+ADMIN_CLIENT_ID = "__admin_client"
+"""The one client id that may write to internal topics (Kafka's own tools use it)."""
+
+_FIRST_VERSION_WITH_ZSTD = 7
+_FIRST_VERSION_WITH_LEADER = 10
+_FIRST_VERSION_WITH_REGISTRATION = 12
+_FIRST_VERSION_WITH_TOPIC_ID = 13
+
+_MAGIC_AT = 16
+_FLAGS_AT = 22
+_TRANSACTIONAL = 0x10
+_CODEC = 0x07
+_ZSTD = 4
+
+# Errors that Kafka answers without the log start offset.
+_WITHOUT_LOG_START = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.INVALID_REQUIRED_ACKS,
+    }
+)
+
+_MAX_GUARD_ROUNDS = 5
+
+Key = tuple[str, int]
+Refusals = Mapping[Key, KafkaError]
+
+
+@handles(
+    ProduceRequest,
+    advertised_min=0,
+    differs="null records are answered INVALID_RECORD (Kafka never answers); all replicas share one log",
+)
+def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Coroutine[Any, Any, Any] | None:
+    """Append a batch to each partition named. Sync unless a transaction has to be asked for leave."""
+    count = 0
+    transactional = False
+    for asked in request.topic_data:
+        for data in asked.partition_data:
+            count += 1
+            records = data.records
+            if records is not None and len(records) > _FLAGS_AT and records[_FLAGS_AT] & _TRANSACTIONAL:  # type: ignore[operator]
+                transactional = transactional or records[_MAGIC_AT] == 2
+    if count > 1:
+        try:
+            _check_readable(request)
+        except KafkaError as error:
+            return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
+        _drop_repeated(request)
+    if not transactional:
+        return _append_all(ctx, request, None)
+    if request.transactional_id is None:
+        refused = error_response(request, ctx.api_version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None)
+        return _finish(request, refused)
+    return _produce_in_transaction(ctx, request)
+
+
+def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals | None) -> ProduceResponse | None:
+    now_ms = ctx.cluster.clock.now_ms()
+    topics = ctx.cluster.topics
+    by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
+    acks = request.acks
+    responses = []
+    failed = False
+    for asked in request.topic_data:
+        topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
+        partitions = () if topic is None else topic.partitions
+        answers = []
+        for data in asked.partition_data:
+            index = data.index
+            try:
+                if not 0 <= index < len(partitions):
+                    raise _unknown(topic, by_id)
+                partition = partitions[index]
+                _check(ctx, partition, data, acks)
+                if refusals:
+                    refusal = refusals.get((partition.topic.name, index))
+                    if refusal is not None:
+                        raise _before_log(refusal)
+                info = partition.append(data.records, now_ms=now_ms)  # type: ignore[arg-type]
+                answers.append(
+                    PartitionProduceResponse(index, 0, info.base_offset, info.log_append_time_ms, info.log_start_offset)
+                )
+            except KafkaError as error:
+                failed = True
+                answers.append(_refused(ctx, topic, data, error))
+        responses.append(TopicProduceResponse(asked.name, asked.topic_id, answers))
+    response = ProduceResponse(responses)
+    if not failed:
+        return response if acks else None
+    if ctx.api_version >= _FIRST_VERSION_WITH_LEADER:
+        response.node_endpoints = _endpoints(ctx, response)
+    return _finish(request, response)
+
+
+def _unknown(topic: Topic | None, by_id: bool) -> KafkaError:
+    unknown_id = topic is None and by_id
+    return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _check(ctx: RequestContext, partition: Partition, data: PartitionProduceData, acks: int) -> None:
+    """What Kafka refuses before the log sees the batch."""
+    records = data.records
+    if records is None:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, client_message="The records of the partition are null")
+    if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and len(records) > _FLAGS_AT and records[_FLAGS_AT] & _CODEC == _ZSTD:  # type: ignore[operator]
+        raise RecordsRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    if not -1 <= acks <= 1:
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+    if partition.topic.internal and ctx.client_id != ADMIN_CLIENT_ID:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+    if partition.leader_id != ctx.node.id:
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    if acks == ACKS_ALL and partition.under_min_isr:
+        raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+
+
+def _before_log(error: KafkaError) -> KafkaError:
+    """The same error as one that never came to the log: no log start offset, its message for the client."""
+    return RecordsRefused(error.code, error.message, client_message=error.message)
+
+
+def _refused(
+    ctx: RequestContext, topic: Topic | None, data: PartitionProduceData, error: KafkaError
+) -> PartitionProduceResponse:
+    """The answer for a partition that took nothing."""
+    answer = PartitionProduceResponse(data.index, error.code, -1)
+    if isinstance(error, RecordsRefused):
+        answer.log_start_offset = error.log_start_offset
+        answer.error_message = error.client_message
+        answer.record_errors = [BatchIndexAndErrorMessage(number, text) for number, text in error.record_errors]
+    elif topic is not None and error.code not in _WITHOUT_LOG_START:
+        answer.log_start_offset = topic.partitions[data.index].log.log_start_offset
+    names_leader = error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER and ctx.api_version >= _FIRST_VERSION_WITH_LEADER
+    if names_leader and topic is not None:
+        partition = topic.partitions[data.index]
+        answer.current_leader = LeaderIdAndEpoch(partition.leader_id, partition.leader_epoch)
+    return answer
+
+
+def _endpoints(ctx: RequestContext, response: ProduceResponse) -> list[NodeEndpoint]:
+    leaders = [p.current_leader.leader_id for t in response.responses for p in t.partition_responses]
+    return leader_endpoints(ctx, (leader for leader in leaders if leader >= 0), NodeEndpoint)
+
+
+def _finish(request: ProduceRequest, response: ProduceResponse) -> ProduceResponse:
+    """The answer to a request with errors; with acks=0 the client learns of them by a closed connection."""
+    if request.acks == 0:
+        raise CloseConnection("a produce request with acks=0 failed")
+    return response
+
+
+# -- requests with several partitions
+
+
+def _check_readable(request: ProduceRequest) -> None:
+    """Kafka reads all batches before it looks at partitions: one that cannot be read fails the whole request."""
+    for asked in request.topic_data:
+        for data in asked.partition_data:
+            if data.records is not None:
+                batch_size_at(data.records)  # type: ignore[arg-type]
+
+
+def _drop_repeated(request: ProduceRequest) -> None:
+    """Keep the last of the entries that name the same partition."""
+    seen: dict[tuple[str, bytes, int], PartitionProduceData] = {}
+    count = 0
+    for asked in request.topic_data:
+        for data in asked.partition_data:
+            count += 1
+            seen[(asked.name, asked.topic_id, data.index)] = data
+    if len(seen) == count:
+        return
+    kept: dict[tuple[str, bytes], TopicProduceData] = {}
+    for (name, topic_id, _), data in seen.items():
+        kept.setdefault((name, topic_id), TopicProduceData(name, topic_id)).partition_data.append(data)
+    request.topic_data = list(kept.values())
+
+
+# -- transactions
+
+
+async def _produce_in_transaction(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
+    """Ask the coordinator for leave where the log does not already know the transaction, then append.
+
+    The coordinator may end the transaction while we wait for its word; a partition that got a marker meanwhile is asked
+    for again, so that nothing is appended to a transaction that is over.
+    """
+    refusals: dict[Key, KafkaError] = {}
+    try:
+        batches = _transactional_batches(ctx, request)
+    except KafkaError as error:
+        return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
+    waiting = batches
+    for _ in range(_MAX_GUARD_ROUNDS):
+        waiting = [each for each in waiting if _needs_leave(each)]
+        if not waiting:
+            break
+        seen = [partition.coordinator_appends for partition, _ in waiting]
+        refusals.update(await _ask_leave(ctx, request, waiting))
+        waiting = [
+            (partition, batch)
+            for (partition, batch), count in zip(waiting, seen, strict=True)
+            if partition.coordinator_appends != count and (partition.topic.name, partition.index) not in refusals
+        ]
+        if not waiting:
+            break
+    for partition, _ in waiting:
+        refusals[(partition.topic.name, partition.index)] = KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+    return _append_all(ctx, request, refusals)
+
+
+def _needs_leave(each: tuple[Partition, RecordBatch]) -> bool:
+    partition, batch = each
+    return not partition.log.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
+
+
+def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list[tuple[Partition, RecordBatch]]:
+    """The readable transactional batches with their partitions; INVALID_PRODUCER_ID_MAPPING if producers differ."""
+    topics = ctx.cluster.topics
+    found: list[tuple[Partition, RecordBatch]] = []
+    for asked in request.topic_data:
+        by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
+        topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
+        if topic is None or topic.internal:
+            continue
+        for data in asked.partition_data:
+            records: Any = data.records
+            if not 0 <= data.index < len(topic.partitions) or records is None or len(records) < HEADER_SIZE:
+                continue
+            batch = RecordBatch(records)
+            partition = topic.partitions[data.index]
+            if batch.magic == 2 and batch.is_transactional and partition.leader_id == ctx.node.id:
+                found.append((partition, batch))
+    if len({(batch.producer_id, batch.producer_epoch) for _, batch in found}) > 1:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "Transactional records contain more than one producer")
+    return found
+
+
+async def _ask_leave(
+    ctx: RequestContext, request: ProduceRequest, waiting: list[tuple[Partition, RecordBatch]]
+) -> Refusals:
+    guard: TransactionGuard | None = ctx.cluster.transactions
+    keys = [(partition.topic.name, partition.index) for partition, _ in waiting]
+    if guard is None:
+        return dict.fromkeys(keys, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
+    for partition, batch in waiting:
+        partition.log.producers.begin_verification(
+            batch.producer_id, batch.producer_epoch, batch.base_sequence, supports_epoch_bump=registers
+        )
+    batch = waiting[0][1]
+    return await guard.guard_append(
+        transactional_id=request.transactional_id or "",
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        partitions=keys,
+        api_version=ctx.api_version,
+    )

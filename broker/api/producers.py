@@ -1,0 +1,86 @@
+"""InitProducerId (key 22) and DescribeProducers (key 61).
+
+InitProducerId versions 0 to 5: v2 is flexible; v3 lets a producer keep its id and bump the epoch (KIP-360); v4 may
+answer PRODUCER_FENCED where v3 says INVALID_PRODUCER_EPOCH; v5 may answer TRANSACTION_ABORTABLE (KIP-890). Without a
+transactional id every call gives a new producer id with epoch 0, whatever id the client had. With one, the transaction
+coordinator answers.
+
+DescribeProducers version 0 (KIP-664): what each partition knows of its producers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from odradek.broker.api.partition_lookup import find_partition
+from odradek.broker.context import RequestContext
+from odradek.broker.dispatch import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+from odradek.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+
+
+@handles(InitProducerIdRequest)
+def init_producer_id(
+    ctx: RequestContext, request: InitProducerIdRequest
+) -> InitProducerIdResponse | Coroutine[Any, Any, InitProducerIdResponse]:
+    """A producer id: new for idempotent producers, from the coordinator (awaited) for transactional ones."""
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+        return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
+    if request.transactional_id is None:
+        producer_id = ctx.cluster.producer_ids.allocate(ctx.node.id)
+        return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+    if request.transactional_id == "":
+        return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
+    if ctx.cluster.transactions is None:
+        return init_producer_id_refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    answer: Coroutine[Any, Any, InitProducerIdResponse] = ctx.cluster.transactions.init_producer_id(ctx, request)
+    return answer
+
+
+def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
+    """The answer that carries an error: no id, no epoch."""
+    return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
+
+
+@handles(DescribeProducersRequest)
+def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    """The producers that each partition remembers, with their open transactions."""
+    response = DescribeProducersResponse()
+    for topic in request.topics:
+        answers = []
+        for index in topic.partition_indexes:
+            answer = PartitionResponse(partition_index=index)
+            try:
+                partition = find_partition(ctx, topic.name, index)
+                partition.check_leader(ctx.node.id)
+                answer.active_producers = [_state(each) for each in partition.log.active_producers()]
+            except KafkaError as error:
+                answer.error_code = error.code
+                if ctx.cluster.topics.get(topic.name) is None:
+                    answer.error_message = "This server does not host this topic-partition."
+            answers.append(answer)
+        response.topics.append(TopicResponse(name=topic.name, partitions=answers))
+    return response
+
+
+def _state(known: Any) -> ProducerState:
+    started = known.current_txn_first_offset
+    return ProducerState(
+        producer_id=known.producer_id,
+        producer_epoch=known.producer_epoch,
+        last_sequence=known.last_sequence,
+        last_timestamp=known.last_timestamp,
+        coordinator_epoch=known.coordinator_epoch,
+        current_txn_start_offset=-1 if started is None else started,
+    )
