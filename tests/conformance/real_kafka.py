@@ -1,8 +1,8 @@
 """A real Apache Kafka 4.3.1 from its Maven jars: one KRaft node, started and stopped by a test or from the shell.
 
-The jars (about 130 MB with Streams and the command-line tools) are resolved once into a cache folder, ``$ODRADEK_CACHE``
-or ``~/.cache/odradek``. Needs a JDK 17 or newer and Maven; without them :class:`Unavailable` says what is missing, and
-tests skip with that line.
+The jars (about 130 MB with Streams and the command-line tools) are resolved once into a cache folder,
+``$ODRADEK_CACHE`` or ``~/.cache/odradek``. Needs a JDK 17 or newer and Maven; without them :class:`Unavailable` says
+what is missing, and tests skip with that line.
 
 From the shell::
 
@@ -207,8 +207,8 @@ class RealKafka:
             server = ["-Xms1g", "-Xmx1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
             server += ["-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent"]
             command = ["java", *server, "-cp", classpath(), "kafka.Kafka", str(self.folder / "server.properties")]
-        self._output = open(self.folder / "output.txt", "ab")
-        self.process = subprocess.Popen(command, stdout=self._output, stderr=self._output, cwd=self.folder)
+        with open(self.folder / "output.txt", "ab") as output:
+            self.process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self.folder)
         return self.process
 
     def start(self, timeout: float = 60) -> RealKafka:
@@ -244,7 +244,6 @@ class RealKafka:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        self._output.close()
 
     def __enter__(self) -> RealKafka:
         return self.start()

@@ -1,0 +1,33 @@
+"""The scenarios on odradek, running in a process of its own (``$ODRADEK_TARGET`` names a broker that already runs)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+pytest.register_assert_rewrite("tests.scenarios")
+
+from tests.scenarios.fixtures import bootstrap, broker, make_topic  # noqa: E402
+from tests.scenarios.java_host import java  # noqa: E402
+from tests.scenarios.target import Target, odradek_target  # noqa: E402
+
+__all__ = ["bootstrap", "broker", "java", "make_topic", "target"]
+
+
+@pytest.fixture(scope="session")
+def target() -> Iterator[Target]:
+    running = os.environ.get("ODRADEK_TARGET")
+    if running:
+        yield Target("odradek", running)
+        return
+    with odradek_target() as started:
+        yield started
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = os.path.dirname(__file__)
+    for item in items:
+        if str(item.path).startswith(here):
+            item.add_marker(pytest.mark.clients)

@@ -1,0 +1,59 @@
+"""Fixtures of the scenario modules; a folder's conftest adds ``target``, the broker they run against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.scenarios.target import Target, unique, wait_until
+
+
+class MakeTopic(Protocol):
+    """Creates a topic with a name of its own and answers the name."""
+
+    def __call__(self, label: str = "t", partitions: int = 1, **configs: str) -> str: ...
+
+
+@pytest.fixture
+def broker(target: Target) -> Iterator[Target]:
+    """The broker of this session; a traceback in its log fails the test that caused it."""
+    target.complaints()
+    yield target
+    complaint = target.complaints()
+    assert not complaint, f"the broker met a bug:\n{complaint[-8000:]}"
+
+
+@pytest.fixture
+def bootstrap(broker: Target) -> str:
+    return broker.bootstrap
+
+
+@pytest.fixture
+def make_topic(broker: Target) -> MakeTopic:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 2})
+
+    def make(label: str = "t", partitions: int = 1, **configs: str) -> str:
+        name = unique(label)
+        create_topic(admin, name, partitions, {key.replace("_", "."): value for key, value in configs.items()})
+        return name
+
+    return make
+
+
+def create_topic(admin: AdminClient, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> None:
+    """Create a topic and wait until metadata shows a leader for each of its partitions."""
+    new = NewTopic(name, partitions, replication_factor=1, config=dict(configs or {}))
+    admin.create_topics([new], operation_timeout=10)[name].result(20)
+    wait_until(f"leaders of {name}", lambda: _leaders(admin, name) == partitions)
+
+
+def _leaders(admin: AdminClient, name: str) -> int:
+    try:
+        topic: Any = admin.list_topics(name, timeout=5).topics[name]
+    except KafkaException:
+        return -1
+    return sum(partition.leader >= 0 for partition in topic.partitions.values())

@@ -1,0 +1,29 @@
+"""The Java client of Kafka: each scenario of ``java/scenarios`` is a test here; the JVM runs several at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenarios.java_host import JavaHost, scenario_names
+from tests.scenarios.target import Target
+
+pytestmark = pytest.mark.jdk
+
+SCENARIOS = [name for source in ("Data", "Administration") for name in scenario_names(source)]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_java(scenario: str, java: JavaHost, broker: Target, request: pytest.FixtureRequest) -> None:
+    java.begin(_chosen(request), broker.bootstrap)
+    result = java.scenario(scenario, broker.bootstrap)
+    assert result["ok"], result["error"]
+
+
+def _chosen(request: pytest.FixtureRequest) -> list[str]:
+    """The scenarios of this module that the run's selection keeps, in order."""
+    here = request.node.path
+    return [
+        item.callspec.params["scenario"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == here and hasattr(item, "callspec")
+    ]

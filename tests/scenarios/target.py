@@ -1,0 +1,117 @@
+"""The broker that a scenario runs against: odradek in a process of its own, a real Kafka, or one that already runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from tests.conformance.real_kafka import RealKafka
+
+# Both brokers run the scenarios with these, so that a death is noticed within a second and the log cleaner is prompt.
+SCENARIO_CONFIG: Mapping[str, str] = {
+    "group.min.session.timeout.ms": "100",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "5",
+    "transaction.state.log.num.partitions": "5",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+    "auto.create.topics.enable": "true",
+}
+Answer = TypeVar("Answer")
+READY_LINE = re.compile(r"odradek ready on (\S+:\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A running broker: ``name`` is ``odradek`` or ``kafka``, ``complaints`` gives new tracebacks of its log."""
+
+    name: str
+    bootstrap: str
+    complaints: Callable[[], str] = lambda: ""
+    nodes: int = 1
+
+
+def unique(name: str) -> str:
+    """A topic, group or transactional id that no other test of this run has."""
+    return f"{name}-{secrets.token_hex(4)}"
+
+
+def wait_until(what: str, probe: Callable[[], Answer], timeout: float = 20) -> Answer:
+    """The first true answer of the probe; fails, naming what was awaited and the last answer, after the timeout."""
+    deadline = time.monotonic() + timeout
+    while True:
+        answer = probe()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {timeout} s; last answer {answer!r}")
+        time.sleep(0.02)
+
+
+@contextmanager
+def odradek_target(nodes: int = 1, config: Mapping[str, str] = SCENARIO_CONFIG) -> Iterator[Target]:
+    """``odradek serve`` in its own process, stopped at the end; a stop that is not clean is an error."""
+    command = [sys.executable, "-m", "odradek", "serve", "--host", "127.0.0.1", "--port", "0", "--nodes", str(nodes)]
+    for name, value in config.items():
+        command += ["--config", f"{name}={value}"]
+    with tempfile.TemporaryDirectory(prefix="odradek-") as folder:
+        log = Path(folder) / "log.txt"
+        with log.open("wb") as output:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=output, text=True)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        ready = READY_LINE.match(line)
+        if ready is None:
+            process.kill()
+            process.wait()
+            raise RuntimeError(f"odradek did not start: {line!r} {log.read_text(errors='replace')[-3000:]}")
+        try:
+            yield Target("odradek", ready[1], _LogWatch(log), nodes)
+        finally:
+            process.terminate()
+            try:
+                status = process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                status = process.wait()
+            process.stdout.close()
+        assert status == 0, f"odradek stopped with status {status}: {log.read_text(errors='replace')[-3000:]}"
+
+
+class _LogWatch:
+    """Reads what was added to a log since the last call and gives it back if a traceback is in it."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._seen = 0
+
+    def __call__(self) -> str:
+        with self._log.open("rb") as file:
+            file.seek(self._seen)
+            added = file.read()
+        self._seen += len(added)
+        text = added.decode(errors="replace")
+        return text if "Traceback" in text else ""
+
+
+@contextmanager
+def kafka_target() -> Iterator[Target]:
+    """A real Kafka from its jars; ``$ODRADEK_REAL_KAFKA`` (host:port) names one that already runs."""
+    running = os.environ.get("ODRADEK_REAL_KAFKA")
+    if running:
+        yield Target("kafka", running)
+        return
+    with RealKafka(config=SCENARIO_CONFIG) as node:
+        yield Target("kafka", node.bootstrap_servers)
