@@ -75,7 +75,6 @@ Refusals = Mapping[Key, KafkaError]
 
 @handles(
     ProduceRequest,
-    advertised_min=0,
     differs="null records are answered INVALID_RECORD (Kafka never answers); all replicas share one log",
 )
 def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Coroutine[Any, Any, Any] | None:
