@@ -22,40 +22,17 @@ from odradek.protocol.primitives import StructBody
 _ENCODING_ERRORS = (ProtocolError, struct_error, TypeError, AttributeError, ValueError, OverflowError)
 
 
-def decoder_source(body: StructBody, version: int) -> DecoderSource:
-    """The code of `decode(buf, offset=0) -> (message, offset after it)`."""
-    source = DecoderSource()
-    title = f"{body.message.__name__} version {version}"
-    source.add("pos = offset", "end = len(buf)")
-    with source.block("try:"):
-        source.struct(body, "message")
-        source.flush()
-    with source.block("except (struct_error, IndexError):"):
-        source.add(f"raise ProtocolError('{title} is cut off after %d bytes' % max(end - offset, 0)) from None")
-    source.add("return message, pos")
-    if source.uses_view:
-        source.lines.insert(0, "    view = buf if type(buf) is memoryview else memoryview(buf)")
-    return source
-
-
 def compile_decoder(body: StructBody, version: int) -> Callable[..., tuple[Any, int]]:
     """`decode(buf, offset=0) -> (message, offset after it)`."""
-    return decoder_source(body, version).function("def generated(buf, offset=0):")  # type: ignore[no-any-return]
-
-
-def encoder_source(body: StructBody) -> EncoderSource:
-    """The code of `build(message, parts, out)`: finished parts go to `parts`, pieces of the last one to `out`."""
-    source = EncoderSource()
-    source.struct(body, "message")
-    source.flush()
-    return source
+    source = DecoderSource(body, f"{body.message.__name__} version {version}")
+    return source.function("def generated(buf, offset=0):")  # type: ignore[no-any-return]
 
 
 def compile_encoders(
     body: StructBody, version: int
 ) -> tuple[Callable[[Any], bytes], Callable[[Any], list[bytes | memoryview]]]:
     """`encode(message) -> bytes` and `encode_parts(message) -> list of parts`."""
-    build = encoder_source(body).function("def generated(message, parts, out):")
+    build = EncoderSource(body).function("def generated(message, parts, out):")
 
     def encode(message: Any) -> bytes:
         parts: list[bytes | memoryview] = []

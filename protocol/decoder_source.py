@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from struct import Struct, unpack_from
 from struct import error as struct_error
+from struct import unpack_from
 from typing import Any, NoReturn
 
 from construct import Construct
 
 from odradek.protocol import primitives as p
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.source_code import RUN_LIMIT, SIZES, Source, format_of, is_null, minimum_size
+from odradek.protocol.source_code import RUN_LIMIT, SIZES, Source, format_of, has_records, minimum_size
 from odradek.protocol.varint import (
     read_compact_length,
     read_raw_field,
@@ -25,6 +25,10 @@ from odradek.protocol.varint import (
 
 def too_long(what: str, size: int, left: int) -> NoReturn:
     raise ProtocolError(f"{what}: {size} announced, {left} bytes are left")
+
+
+def is_null(what: str) -> NoReturn:
+    raise ProtocolError(f"{what}: null, which this field cannot be in this version")
 
 
 def long_string(buf: Any, offset: int) -> tuple[int, int]:
@@ -59,12 +63,27 @@ DECODER_CONSTANTS: dict[str, Any] = {
 
 
 class DecoderSource(Source):
-    """Generates the code that reads. `buf` is the buffer, `pos` the offset, `end` its length."""
+    """Generates the code that reads. `buf` is the buffer, `pos` the offset, `end` its length.
 
-    def __init__(self) -> None:
+    Text is decoded fastest from `bytes`, so a message without record fields is read from a copy. With record fields it
+    is read from a view of what was passed, and they are slices of it.
+    """
+
+    def __init__(self, body: p.StructBody, title: str) -> None:
         super().__init__(dict(DECODER_CONSTANTS))
-        self.uses_view = False
         self._run: list[tuple[str, str]] = []  # (struct code, target) not yet read
+        with_records = has_records(body)
+        piece = "buf[pos:{0}].tobytes()" if with_records else "buf[pos:{0}]"
+        self._text = piece + ".decode('utf-8', 'replace')"
+        kind, convert = ("memoryview", "memoryview(buf)") if with_records else ("bytes", "bytes(buf)")
+        self.add(f"if type(buf) is not {kind}:", f"    buf = {convert}")
+        self.add("pos = offset", "end = len(buf)")
+        with self.block("try:"):
+            self.struct(body, "message")
+            self.flush()
+        with self.block("except (struct_error, IndexError):"):
+            self.add(f"raise ProtocolError('{title} is cut off after %d bytes' % max(end - offset, 0)) from None")
+        self.add("return message, pos")
 
     def fixed(self, code: str, target: str) -> None:
         self._run.append((code, target))
@@ -89,10 +108,9 @@ class DecoderSource(Source):
         if code is not None:
             self.fixed(code, target)
         elif isinstance(body, p.Text):
-            self._sized(body, target, what, "str(buf[pos:{0}], 'utf-8', 'replace')", long="long_string")
+            self._sized(body, target, what, self._text, long="long_string")
         elif isinstance(body, p.RecordData):
-            self.uses_view = True
-            self._sized(body, target, what, "view[pos:{0}]")
+            self._sized(body, target, what, "buf[pos:{0}]")
         elif isinstance(body, p.Blob):
             self._sized(body, target, what, "bytes(buf[pos:{0}])")
         elif isinstance(body, p.ListOf):
@@ -139,31 +157,34 @@ class DecoderSource(Source):
             self.add(f"{target} = {content.format(stop)}", f"pos = {stop}")
 
     def _list(self, body: p.ListOf, target: str, what: str) -> None:
+        code = format_of(body.element)
+        if code is not None and code != "16s":
+            self._numbers(body, code, target, what)
+            return
         with self._length(body, target, what, "long_length") as (length, shift):
             if shift:
                 self.add(f"{length} -= 1")
             with self.block(f"if {length} * {minimum_size(body.element)} > end - pos:"):
                 self.add(f"too_long({what!r}, {length}, end - pos)")
-            code = format_of(body.element)
-            if code is not None and code != "16s":
-                self._numbers(code, length, target)
-            else:
-                items, append = self.name("l"), self.name("a")
-                self.add(f"{target} = {items} = []", f"{append} = {items}.append")
-                with self.block(f"for _ in range({length}):"):
-                    item = self.name("v")
-                    self.value(body.element, item, what)
-                    self.flush()
-                    self.add(f"{append}({item})")
+            items, append = self.name("l"), self.name("a")
+            self.add(f"{target} = {items} = []", f"{append} = {items}.append")
+            with self.block(f"for _ in range({length}):"):
+                item = self.name("v")
+                self.value(body.element, item, what)
+                self.flush()
+                self.add(f"{append}({item})")
 
-    def _numbers(self, code: str, length: str, target: str) -> None:
-        runs = self.constant([Struct(f">{count}{code}").unpack_from for count in range(RUN_LIMIT)], f"runs_{code}")
+    def _numbers(self, body: p.ListOf, code: str, target: str, what: str) -> None:
+        """An array of numbers: a ready `Struct` for the usual, short one. `unpack_from` is what bounds the length."""
+        runs = self.number_runs(code, "unpack_from")
         size = SIZES[code]
-        self.add(
-            f"{target} = list({runs}[{length}](buf, pos) if {length} < {RUN_LIMIT} else "
-            f"unpack_from('>%d{code}' % {length}, buf, pos))",
-            f"pos += {length} * {size}" if size > 1 else f"pos += {length}",
-        )
+        with self._length(body, target, what, "long_length") as (length, shift):
+            with self.block(f"if {length} < {RUN_LIMIT}:"):
+                self.add(f"{target} = list({runs}[{length}{shift}](buf, pos))")
+            with self.block("else:"):
+                self.add(f"{target} = list(unpack_from('>%d{code}' % ({length}{shift}), buf, pos))")
+            less = f" - {size}" if shift else ""
+            self.add(f"pos += {length} * {size}{less}")
 
     def struct(self, body: p.StructBody, target: str) -> None:
         """Read a struct into a new object; its last fixed-size fields may stay pending."""
@@ -188,14 +209,20 @@ class DecoderSource(Source):
         return repr(member.default)
 
     def _tagged(self, body: p.StructBody, instance: str) -> None:
+        if not self._run and not body.tagged:
+            with self.block("if buf[pos]:"):
+                self.add(f"{instance}.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)")
+            with self.block("else:"):
+                self.add(f"{instance}.unknown_tagged_fields = ()", "pos += 1")
+            return
         count = self.name("n")
         self.fixed("B", count)
         self.flush()
         with self.block(f"if {count}:"):
-            if not body.tagged:
-                self.add(f"{instance}.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)")
-            else:
+            if body.tagged:
                 self._known_tags(body, instance, count)
+            else:
+                self.add(f"{instance}.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)")
         with self.block("else:"):
             self.add(f"{instance}.unknown_tagged_fields = ()")
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from struct import Struct, pack
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from struct import pack
 from typing import Any, NoReturn
 
 from construct import Construct
 
 from odradek.protocol import primitives as p
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.source_code import RUN_LIMIT, Source, format_of, is_null, string_too_long
+from odradek.protocol.source_code import RUN_LIMIT, Source, format_of
 from odradek.protocol.varint import encode_tagged_section, encode_uvarint
 
 INLINE_RECORDS = 4096
 """Record fields up to this size are copied into the part before them: that costs less than one more part to send."""
+
+
+def string_too_long(size: int) -> NoReturn:
+    raise ProtocolError(f"string of {size} bytes, at most {p.MAX_STRING_BYTES} are allowed")
 
 
 def bad_uuid(value: Any) -> NoReturn:
@@ -38,7 +44,6 @@ def put_records(parts: list[Any], out: list[Any], records: Any, size: int) -> No
 ENCODER_CONSTANTS: dict[str, Any] = {
     "bad_uuid": bad_uuid,
     "refuse": refuse,
-    "is_null": is_null,
     "put_records": put_records,
     "string_too_long": string_too_long,
     "encode_uvarint": encode_uvarint,
@@ -55,11 +60,13 @@ class EncoderSource(Source):
     other pieces wait until one statement can append them all.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, body: p.StructBody) -> None:
         super().__init__(dict(ENCODER_CONSTANTS))
         self._out = "out"
         self._run: list[tuple[str, str]] = []
         self._pieces: list[str] = []
+        self.struct(body, "message")
+        self.flush()
 
     def _pack(self, tail: tuple[str, str] | None = None) -> str:
         run = [*self._run, tail] if tail else self._run
@@ -98,9 +105,11 @@ class EncoderSource(Source):
         elif code is not None:
             self._run.append((code, value))
         elif isinstance(body, p.Text):
-            self._text(body, value, what)
+            self._text(body, value)
+        elif isinstance(body, p.RecordData):
+            self._records(body, value)
         elif isinstance(body, p.Blob):
-            self._blob(body, value, what)
+            self._blob(body, value)
         elif isinstance(body, p.ListOf):
             self._list(body, value, what)
         elif isinstance(body, p.NullableStruct):
@@ -127,74 +136,92 @@ class EncoderSource(Source):
             assert code is not None
             self._run.append((code, length))
 
-    def _null_or(self, body: p.LengthPrefixed, variable: str, length: str, empty: str, what: str) -> None:
-        """`if variable is None:` with what null means here; the caller goes on with `else:`."""
-        compact = body.length is p.COMPACT_LENGTH
-        with self.block(f"if {variable} is None:"):
-            if body.nullable:
-                self.add(f"{length} = {0 if compact else -1}", f"{variable} = {empty}")
-            else:
-                self.add(f"is_null({what!r})")
+    @contextmanager
+    def _unless_null(self, body: p.LengthPrefixed, variable: str, length: str, empty: str) -> Iterator[str]:
+        """A block for a value that is there; yields what to add to its length.
 
-    def _text(self, body: p.Text, value: str, what: str) -> None:
+        Null where it is not allowed fails by itself in that block (None has no length and no encoding).
+        """
+        compact = body.length is p.COMPACT_LENGTH
+        if body.nullable:
+            with self.block(f"if {variable} is None:"):
+                self.add(f"{length} = {0 if compact else -1}", f"{variable} = {empty}")
+        with self.block("else:") if body.nullable else nullcontext():
+            yield " + 1" if compact else ""
+
+    def _text(self, body: p.Text, value: str) -> None:
         text, length = self.name("b"), self.name("n")
-        extra = " + 1" if body.length is p.COMPACT_LENGTH else ""
-        self.add(f"{text} = {value}")
-        self._null_or(body, text, length, "b''", what)
-        with self.block("else:"):
-            self.add(f"{text} = {text}.encode()", f"{length} = len({text}){extra}")
+        if body.nullable:
+            self.add(f"{text} = {value}")
+        with self._unless_null(body, text, length, "b''") as extra:
+            self.add(f"{text} = {text if body.nullable else value}.encode()", f"{length} = len({text}){extra}")
             with self.block(f"if {length} > {p.MAX_STRING_BYTES + bool(extra)}:"):
                 self.add(f"string_too_long(len({text}))")
         self._put_length(body, length)
         self._end_run()
         self._pieces.append(text)
 
-    def _blob(self, body: p.Blob, value: str, what: str) -> None:
+    def _blob(self, body: p.Blob, value: str) -> None:
         data, length = self.name("b"), self.name("n")
-        extra = " + 1" if body.length is p.COMPACT_LENGTH else ""
-        records = isinstance(body, p.RecordData)
         self.add(f"{data} = {value}")
-        self._null_or(body, data, length, "()" if records else "b''", what)
-        if records:
-            with self.block(f"elif type({data}) is list or type({data}) is tuple:"):
-                self.add(f"{length} = sum(map(len, {data})){extra}")
-        with self.block("else:"):
+        with self._unless_null(body, data, length, "b''") as extra:
             self.add(f"{length} = len({data}){extra}")
         self._put_length(body, length)
-        if records:
-            self.flush()
+        self._end_run()
+        self._pieces.append(data)
+
+    def _records(self, body: p.RecordData, value: str) -> None:
+        """A large record field ends the current part and becomes one itself, or several."""
+        data, length = self.name("b"), self.name("n")
+        self.add(f"{data} = {value}")
+        with self._unless_null(body, data, length, "b''") as extra:
+            with self.block(f"if type({data}) is list or type({data}) is tuple:"):
+                self.add(f"{length} = sum(map(len, {data})){extra}")
+            with self.block("else:"):
+                self.add(f"{length} = len({data}){extra}")
+        self._put_length(body, length)
+        self.flush()
+        with self.block(f"if {length} > {INLINE_RECORDS} or type({data}) is list or type({data}) is tuple:"):
             self.add(f"put_records(parts, {self._out}, {data}, {length})")
-        else:
-            self._end_run()
-            self._pieces.append(data)
+        with self.block("else:"):
+            self.add(f"{self._out}.append({data})")
 
     def _list(self, body: p.ListOf, value: str, what: str) -> None:
-        items, length = self.name("l"), self.name("n")
-        extra = " + 1" if body.length is p.COMPACT_LENGTH else ""
-        self.add(f"{items} = {value}")
-        self._null_or(body, items, length, "()", what)
-        with self.block("else:"):
-            self.add(f"{length} = len({items}){extra}")
-        self._put_length(body, length)
         code = format_of(body.element)
+        items, length = self.name("l"), self.name("n")
+        self.add(f"{items} = {value}")
+        with self._unless_null(body, items, length, "()") as extra:
+            self.add(f"{length} = len({items}){extra}")
         if code is not None and code != "16s":
-            runs = self.constant([Struct(f">{count}{code}").pack for count in range(RUN_LIMIT)], "runs_")
-            size = f"len({items})"
-            self._end_run()
-            self._pieces.append(
-                f"{runs}[{size}](*{items}) if {size} < {RUN_LIMIT} else pack('>%d{code}' % {size}, *{items})"
-            )
+            self._numbers(body, code, items, length)
             return
+        self._put_length(body, length)
         self.flush()
         item = self.name("v")
         with self.block(f"for {item} in {items}:"):
             self.value(body.element, item, what)
             self.flush()
 
+    def _numbers(self, body: p.ListOf, code: str, items: str, length: str) -> None:
+        """Count and numbers in one piece: a ready `Struct` for the usual, short array."""
+        self._end_run()
+        if body.length is p.COMPACT_LENGTH:
+            runs = self.number_runs(code, "pack", "B")
+            count = f"encode_uvarint({length}) + "
+            many = f"pack('>%d{code}' % len({items}), *{items})"
+        else:
+            runs = self.number_runs(code, "pack", "l")
+            count = ""
+            many = f"pack('>l%d{code}' % len({items}), {length}, *{items})"
+        short = f"{runs}[len({items})]({length}, *{items})"
+        self._pieces.append(f"{short} if len({items}) < {RUN_LIMIT} else {count}{many}")
+
     def struct(self, body: p.StructBody, value: str) -> None:
-        instance = self.name("o")
         name = body.message.__name__
-        self.add(f"{instance} = {value}")
+        instance = value
+        if not value.isidentifier():
+            instance = self.name("o")
+            self.add(f"{instance} = {value}")
         for member in body.absent:
             if not member.droppable:
                 with self.block(f"if {self._not_default(member.default, f'{instance}.{member.name}')}:"):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from struct import Struct
-from typing import Any, NoReturn
+from typing import Any
 
 from construct import Construct, FormatField
 
 from odradek.protocol import primitives as p
-from odradek.protocol.errors import ProtocolError
 
 RUN_LIMIT = 9
 """Arrays of fewer numbers than this have a `Struct` ready."""
@@ -42,12 +41,15 @@ def minimum_size(body: Construct) -> int:
     raise TypeError(f"no code can be generated for {type(body).__name__}")
 
 
-def is_null(what: str) -> NoReturn:
-    raise ProtocolError(f"{what}: null, which this field cannot be in this version")
-
-
-def string_too_long(size: int) -> NoReturn:
-    raise ProtocolError(f"string of {size} bytes, at most {p.MAX_STRING_BYTES} are allowed")
+def has_records(body: Construct) -> bool:
+    """Whether a record field is anywhere in the construct."""
+    if isinstance(body, p.StructBody):
+        return any(member.body is not None and has_records(member.body) for member in body.members)
+    if isinstance(body, p.ListOf):
+        return has_records(body.element)
+    if isinstance(body, p.NullableStruct):
+        return has_records(body.struct)
+    return isinstance(body, p.RecordData)
 
 
 class Source:
@@ -85,6 +87,14 @@ class Source:
         """A bound method of the Struct for these codes."""
         name = f"{method}_{codes.replace('?', 'o')}"
         self.constants.setdefault(name, getattr(Struct(">" + codes), method))
+        return name
+
+    def number_runs(self, code: str, method: str, prefix: str = "") -> str:
+        """A list: at n, the bound method of a Struct for `prefix` and n numbers."""
+        name = f"{method}_{prefix}_{code}"
+        if name not in self.constants:
+            structs = [Struct(f">{prefix}{count}{code}") for count in range(RUN_LIMIT)]
+            self.constants[name] = [getattr(struct, method) for struct in structs]
         return name
 
     def function(self, head: str, *tail: str) -> Any:
