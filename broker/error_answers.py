@@ -30,10 +30,14 @@ class Level(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The levels down to the error, for the versions from ``low`` on; no levels = the error stands at the top."""
+    """The levels down to the error, for the versions from ``low`` on; no levels = the error stands at the top.
+
+    ``top``: it stands at the top as well.
+    """
 
     low: int
     levels: tuple[Level, ...]
+    top: bool = False
 
 
 def _named(answered: str, asked: str, *fields: str) -> Level:
@@ -43,6 +47,10 @@ def _named(answered: str, asked: str, *fields: str) -> Level:
 _PARTITIONS = _named("partitions", "partitions", "partition_index")
 _PARTITION_NUMBERS = Level("partitions", "partition_indexes", {"partition_index": _ITSELF})
 _GROUP_IDS = Level("groups", "group_ids", {"group_id": _ITSELF})
+_FETCHED = (
+    _named("responses", "topics", "topic", "topic_id"),
+    Level("partitions", "partitions", {"partition_index": "partition"}),
+)
 _SHARE_STATE = (_named("results", "topics", "topic_id"), _named("partitions", "partitions", "partition"))
 
 SHAPES: dict[str, tuple[Shape, ...]] = {
@@ -56,14 +64,9 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
         ),
     ),
     "Fetch": (
-        Shape(
-            0,
-            (
-                _named("responses", "topics", "topic", "topic_id"),
-                Level("partitions", "partitions", {"partition_index": "partition"}),
-            ),
-        ),
-        Shape(7, ()),
+        Shape(0, _FETCHED),
+        Shape(7, _FETCHED, top=True),
+        Shape(13, ()),
     ),
     "ListOffsets": (Shape(0, (_named("topics", "topics", "name"), _PARTITIONS)),),
     "Metadata": (Shape(0, (_named("topics", "topics", "name", "topic_id"),)),),
@@ -171,24 +174,24 @@ _MESSAGES_FROM = {"DescribeGroups": 6}
 def error_response(request: Any, version: int, code: ErrorCode, message: str | None = None) -> Any:
     """The response that answers all of ``request`` with one error; CloseConnection where none can carry it."""
     spec = API_BY_KEY[request.API_KEY]
-    levels = _levels(spec.name, version)
+    shape = _shape(spec.name, version)
     if version < _MESSAGES_FROM.get(spec.name, 0):
         message = None
     response = spec.response()
-    if levels:
-        _fill(response, request, levels, code, message)
-    elif hasattr(response, "error_code"):
+    if shape.levels:
+        _fill(response, request, shape.levels, code, message)
+    if shape.top or not shape.levels:
+        if not hasattr(response, "error_code"):
+            raise CloseConnection(f"{spec.name} v{version} cannot carry {code.name}")
         _put_error(response, code, message)
-    else:
-        raise CloseConnection(f"{spec.name} v{version} cannot carry {code.name}")
     return response
 
 
-def _levels(name: str, version: int) -> tuple[Level, ...]:
-    chosen: tuple[Level, ...] = ()
+def _shape(name: str, version: int) -> Shape:
+    chosen = Shape(0, ())
     for shape in SHAPES.get(name, ()):
         if version >= shape.low:
-            chosen = shape.levels
+            chosen = shape
     return chosen
 
 

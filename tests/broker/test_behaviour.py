@@ -1,0 +1,122 @@
+"""Bad input gets from the broker what it got from Kafka 4.3.1: an answer, a closed connection, or silence."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from odradek.broker.threaded import KafkaBroker
+from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.schema import codec
+from tests.broker.probes import SILENT_FOR_S, Probe, Wire, probes
+
+pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")
+
+# Kafka never answers these; a client is better served with an error.
+ANSWERED_HERE = {"produce-null-records-v3": 87, "produce-null-records-v13": 87}
+P_DATA_ID = base64.urlsafe_b64decode("YUSwLFTORLOjoHoyl5slxQ==")
+
+# Made by the server: compared for being there (not negative), not for the value.
+MADE_BY_SERVER = {
+    "base_offset",
+    "cluster_id",
+    "finalized_features_epoch",
+    "high_watermark",
+    "last_stable_offset",
+    "log_append_time_ms",
+    "port",
+    "records",
+}
+PLAIN = [each for each in probes() if each.listener == "PLAINTEXT"]
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[KafkaBroker]:
+    topics = {
+        "p-small": {"partitions": 1, "config": {"max.message.bytes": 1000}},
+        "p-comp": {"partitions": 1, "config": {"cleanup.policy": "compact"}},
+    }
+    with KafkaBroker(topics=topics) as running:
+        registry = running.cluster.topics
+        running._call(lambda: registry.restore("p-data", P_DATA_ID, [[1]], {}))
+        seed = next(each for each in PLAIN if each.case == "produce-ok-v9")
+        with Wire(address(running)) as wire:
+            wire.send(seed.sent)
+            assert wire.frame() is not None
+        yield running
+        assert not running.bugs, running.bugs[0]
+
+
+def address(broker: KafkaBroker) -> tuple[str, int]:
+    host, _, port = broker.bootstrap_servers.partition(":")
+    return host, int(port)
+
+
+@pytest.mark.parametrize("probe", PLAIN, ids=lambda probe: probe.case)
+def test_probe(broker: KafkaBroker, probe: Probe) -> None:
+    with Wire(address(broker)) as wire:
+        wire.send(probe.sent)
+        if probe.case in ("frame-truncated-then-close", "empty-then-shutdown"):
+            wire.finish()
+        if probe.case in ANSWERED_HERE:
+            answer = wire.frame()
+            assert answer is not None
+            assert struct.pack(">h", ANSWERED_HERE[probe.case]) in answer
+        elif probe.outcome == "closed":
+            assert wire.frame() is None
+        elif probe.outcome == "no_reply":
+            with pytest.raises(TimeoutError):
+                wire.frame(SILENT_FOR_S)
+        else:
+            check_answers(probe, wire)
+
+
+def check_answers(probe: Probe, wire: Wire) -> None:
+    for request, recorded in zip(probe.requests, probe.answers, strict=False):
+        answer = wire.frame()
+        assert answer is not None, "closed instead of answered"
+        assert answer[:4] == recorded[:4], "another correlation id"
+        assert decoded(request, answer) == decoded(request, recorded)
+    if probe.usable_after:
+        wire.send(struct.pack(">ihhih", 10, 18, 0, 4711, -1))
+        again = wire.frame()
+        assert again is not None
+        assert again[:4] == struct.pack(">i", 4711)
+    if probe.closed_after:
+        assert wire.frame() is None
+
+
+def decoded(request: bytes, response: bytes) -> Any:
+    """The response as nested tuples in which values made by the server are only "there" or not."""
+    key, version = struct.unpack_from(">hh", request)
+    spec = API_BY_KEY[key]
+    if key == 18 and not spec.supports(version):
+        version = 0
+    offset = 4 + (1 if spec.response_header_version(version) else 0)
+    message, end = codec(spec.response, version).decode(memoryview(response), offset)
+    assert end == len(response)
+    return shown(message)
+
+
+def shown(value: Any) -> Any:
+    if isinstance(value, list):
+        return [shown(each) for each in value]
+    fields = getattr(type(value), "__slots__", None)
+    if fields is None:
+        return bytes(value) if isinstance(value, memoryview) else value
+    if type(value).__name__ == "ApiVersionsResponse" and value.error_code == 0:
+        return "every API that is served"
+    return {
+        field: _presence(getattr(value, field)) if field in MADE_BY_SERVER else shown(getattr(value, field))
+        for field in fields
+    }
+
+
+def _presence(value: Any) -> str:
+    if isinstance(value, int):
+        return "there" if value >= 0 else "none"
+    return "there" if value is not None and len(value) else "none"
