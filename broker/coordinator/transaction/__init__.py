@@ -1,0 +1,1 @@
+"""The transaction coordinator: transactional ids, their producers, and the two-phase end of their transactions."""

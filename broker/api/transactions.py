@@ -1,0 +1,414 @@
+"""Transactions: AddPartitionsToTxn (24), AddOffsetsToTxn (25), EndTxn (26), WriteTxnMarkers (27), TxnOffsetCommit (28),
+DescribeTransactions (65), ListTransactions (66). InitProducerId (22) is in `producers`.
+
+AddPartitionsToTxn 0-5: v2 tells PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before), v4 takes many transactions and
+verify-only ones, as brokers send them (KIP-890). AddOffsetsToTxn 0-4: v2 likewise. EndTxn 0-5: v2 likewise; v5 bumps
+the epoch and answers the producer's next identity (KIP-890), whatever the cluster's transaction.version is.
+WriteTxnMarkers 1-2: v2 carries the transaction version, with which markers need a new epoch (KIP-1228).
+TxnOffsetCommit 0-5: v3 checks the member (KIP-447), v4 may be answered TRANSACTION_ABORTABLE, v5 adds the group's
+partition by itself. ListTransactions 0-2: v1 filters by duration (KIP-994), v2 by id pattern (KIP-1152).
+
+Difference from Kafka: a coordinator writes the markers before EndTxn is answered, so the next transaction never meets
+CONCURRENT_TRANSACTIONS unless a test holds the last one or a partition cannot be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from odradek.broker.context import RequestContext
+from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
+from odradek.broker.coordinator.machine import Producer
+from odradek.broker.coordinator.transaction.commands import (
+    AddPartitions,
+    DescribeTransaction,
+    EndTransaction,
+    VerifyPartitions,
+)
+from odradek.broker.coordinator.transaction.guard import Support
+from odradek.broker.coordinator.transaction.inspect import select_transactions
+from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC, write_marker
+from odradek.broker.coordinator.transaction.transaction import TopicPartition, by_topic
+from odradek.broker.dispatch import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from odradek.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+from odradek.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+from odradek.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from odradek.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from odradek.protocol.messages.list_transactions import TransactionState as ListedTransaction
+from odradek.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from odradek.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+_FIRST_WITH_FENCED = 2
+_FIRST_WITH_MANY = 4
+_FIRST_WITH_EPOCH_BUMP = 5
+
+_NONE = int(ErrorCode.NONE)
+
+Codes = dict[TopicPartition, int]
+
+
+# -- AddPartitionsToTxn
+
+
+@handles(AddPartitionsToTxnRequest)
+def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+    """Make partitions part of transactions, or (verify only) ask whether they are."""
+    if ctx.api_version < _FIRST_WITH_MANY:
+        transaction = AddPartitionsToTxnTransaction(
+            request.v3_and_below_transactional_id,
+            request.v3_and_below_producer_id,
+            request.v3_and_below_producer_epoch,
+            topics=request.v3_and_below_topics,
+        )
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_add_partitions(ctx, transaction))
+    return AddPartitionsToTxnResponse(
+        results_by_transaction=[
+            AddPartitionsToTxnResult(transaction.transactional_id, _add_partitions(ctx, transaction))
+            for transaction in request.transactions
+        ]
+    )
+
+
+def _add_partitions(
+    ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
+) -> list[AddPartitionsToTxnTopicResult]:
+    topics = transaction.topics
+    unknown = _unknown_partitions(ctx, topics)
+    if unknown:
+        return _partition_results(topics, unknown, int(ErrorCode.OPERATION_NOT_ATTEMPTED))
+    partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
+    try:
+        if transaction.verify_only:
+            verdicts = _verify(ctx, transaction, partitions)
+            return _partition_results(topics, verdicts, _NONE)
+        _check_id(transaction.transactional_id)
+        command = AddPartitions(
+            transaction.transactional_id,
+            transaction.producer_id,
+            transaction.producer_epoch,
+            partitions,
+            2 if ctx.api_version >= _FIRST_WITH_MANY else 0,
+        )
+        ctx.cluster.transactions.ask_now(transaction.transactional_id, command, ctx.node)
+    except KafkaError as error:
+        return _partition_results(topics, {}, _code_for(ctx, error))
+    return _partition_results(topics, {}, _NONE)
+
+
+def _verify(
+    ctx: RequestContext, transaction: AddPartitionsToTxnTransaction, partitions: Sequence[TopicPartition]
+) -> Codes:
+    _check_id(transaction.transactional_id)
+    command = VerifyPartitions(
+        transaction.transactional_id, transaction.producer_id, transaction.producer_epoch, partitions
+    )
+    verdicts: Codes = ctx.cluster.transactions.ask_now(transaction.transactional_id, command, ctx.node)
+    return verdicts
+
+
+def _unknown_partitions(ctx: RequestContext, topics: Iterable[AddPartitionsToTxnTopic]) -> Codes:
+    unknown: Codes = {}
+    for asked in topics:
+        topic = ctx.cluster.topics.get(asked.name)
+        known = 0 if topic is None else len(topic.partitions)
+        for index in asked.partitions:
+            if not 0 <= index < known:
+                unknown[asked.name, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return unknown
+
+
+def _partition_results(
+    topics: Iterable[AddPartitionsToTxnTopic], codes: Codes, others: int
+) -> list[AddPartitionsToTxnTopicResult]:
+    return [
+        AddPartitionsToTxnTopicResult(
+            topic.name,
+            [
+                AddPartitionsToTxnPartitionResult(index, codes.get((topic.name, index), others))
+                for index in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]
+
+
+# -- AddOffsetsToTxn, EndTxn
+
+
+@handles(AddOffsetsToTxnRequest)
+def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+    """Make the partition that keeps a group's offsets part of the transaction."""
+    try:
+        _check_id(request.transactional_id)
+        partition = GROUP_TOPIC, _group_partition(ctx, request.group_id)
+        command = AddPartitions(request.transactional_id, request.producer_id, request.producer_epoch, [partition])
+        ctx.cluster.transactions.ask_now(request.transactional_id, command, ctx.node)
+    except KafkaError as error:
+        return AddOffsetsToTxnResponse(error_code=_code_for(ctx, error))
+    return AddOffsetsToTxnResponse()
+
+
+@handles(EndTxnRequest)
+def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
+    """Commit or abort the transaction."""
+    bumps = ctx.api_version >= _FIRST_WITH_EPOCH_BUMP
+    try:
+        _check_id(request.transactional_id)
+        command = EndTransaction(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            request.committed,
+            2 if bumps else 0,
+        )
+        identity = ctx.cluster.transactions.ask_now(request.transactional_id, command, ctx.node)
+    except KafkaError as error:
+        return EndTxnResponse(error_code=_code_for(ctx, error))
+    return EndTxnResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
+
+
+# -- WriteTxnMarkers
+
+
+@handles(WriteTxnMarkersRequest)
+def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    """Write markers into partitions that this node leads; how an administrator ends a hanging transaction (KIP-664)."""
+    results: dict[int, dict[str, list[WritableTxnMarkerPartitionResult]]] = {}
+    for marker in request.markers:
+        topics = results.setdefault(marker.producer_id, {})
+        for topic in marker.topics:
+            topics.setdefault(topic.name, []).extend(
+                WritableTxnMarkerPartitionResult(index, _write_marker(ctx, marker, topic.name, index))
+                for index in topic.partition_indexes
+            )
+    return WriteTxnMarkersResponse(
+        [
+            WritableTxnMarkerResult(
+                producer_id, [WritableTxnMarkerTopicResult(name, partitions) for name, partitions in topics.items()]
+            )
+            for producer_id, topics in results.items()
+        ]
+    )
+
+
+def _write_marker(ctx: RequestContext, marker: WritableTxnMarker, topic: str, index: int) -> int:
+    try:
+        write_marker(
+            ctx.cluster,
+            topic,
+            index,
+            Producer(marker.producer_id, marker.producer_epoch),
+            commit=marker.transaction_result,
+            coordinator_epoch=marker.coordinator_epoch,
+            transaction_version=marker.transaction_version,
+            node=ctx.node,
+        )
+    except KafkaError as error:
+        return int(error.code)
+    return _NONE
+
+
+# -- TxnOffsetCommit
+
+
+@handles(TxnOffsetCommitRequest)
+async def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+    """Store offsets in a group, to become visible when the transaction commits."""
+    offsets, codes = _offsets(ctx, request)
+    if offsets:
+        try:
+            stored = await _commit_offsets(ctx, request, offsets)
+        except KafkaError as error:
+            stored = [error.code] * len(offsets)
+        for offset, code in zip(offsets, stored, strict=True):
+            codes[offset.topic, offset.partition] = int(code)
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                topic.name,
+                [
+                    TxnOffsetCommitResponsePartition(
+                        partition.partition_index, codes[topic.name, partition.partition_index]
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[list[OffsetToCommit], Codes]:
+    """What is to be stored, and the codes of partitions that do not exist."""
+    offsets: list[OffsetToCommit] = []
+    codes: Codes = {}
+    for topic in request.topics:
+        known = ctx.cluster.topics.get(topic.name)
+        for partition in topic.partitions:
+            index = partition.partition_index
+            if known is None or not 0 <= index < len(known.partitions):
+                codes[topic.name, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                continue
+            offsets.append(
+                OffsetToCommit(
+                    topic.name,
+                    ZERO_UUID,
+                    index,
+                    partition.committed_offset,
+                    partition.committed_leader_epoch,
+                    partition.committed_metadata,
+                )
+            )
+    return offsets, codes
+
+
+async def _commit_offsets(
+    ctx: RequestContext, request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit]
+) -> list[ErrorCode]:
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    groups = ctx.cluster.groups
+    shard = groups.shard_for(request.group_id, ctx.node)
+    await _check_transaction(ctx, request)
+    stored: list[ErrorCode] = await shard.ask(
+        TxnOffsetCommit(
+            request.group_id,
+            offsets,
+            producer_id=request.producer_id,
+            producer_epoch=request.producer_epoch,
+            member_id=request.member_id,
+            generation_id=request.generation_id,
+            instance_id=request.group_instance_id,
+        )
+    )
+    return stored
+
+
+# How a commit answers when the coordinator of the transaction, or its partition, has trouble of its own.
+_COMMIT_ERRORS = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+}
+
+
+async def _check_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> None:
+    """Raise unless the group's partition is part of the transaction, or (v5) make it part of it."""
+    index = _group_partition(ctx, request.group_id)
+    log = ctx.cluster.groups.ensure_topic().partitions[index].log
+    if log.has_ongoing_transaction(request.producer_id, request.producer_epoch):
+        return
+    errors = await ctx.cluster.transactions.guard.check(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        [(GROUP_TOPIC, index)],
+        Support.of_txn_offset_commit(ctx.api_version),
+    )
+    for code in errors.values():
+        raise KafkaError(_COMMIT_ERRORS.get(code, code))
+
+
+# -- DescribeTransactions, ListTransactions
+
+
+@handles(DescribeTransactionsRequest)
+def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+    """The state of transactional ids that this node coordinates."""
+    ids = dict.fromkeys(request.transactional_ids)
+    return DescribeTransactionsResponse(transaction_states=[_describe(ctx, each) for each in ids])
+
+
+def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
+    try:
+        _check_id(transactional_id)
+        found = ctx.cluster.transactions.ask_now(transactional_id, DescribeTransaction(transactional_id), ctx.node)
+    except KafkaError as error:
+        return TransactionState(error_code=int(error.code), transactional_id=transactional_id)
+    if found is None:
+        code = int(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        return TransactionState(error_code=code, transactional_id=transactional_id)
+    return TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=found.state.label,
+        transaction_timeout_ms=found.timeout_ms,
+        transaction_start_time_ms=found.start_ms,
+        producer_id=found.producer_id,
+        producer_epoch=found.producer_epoch,
+        topics=[TopicData(topic, partitions) for topic, partitions in by_topic(found.partitions).items()],
+    )
+
+
+@handles(ListTransactionsRequest)
+def list_transactions(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+    """The transactional ids that this node coordinates, filtered."""
+    try:
+        found, unknown_states = select_transactions(
+            ctx.cluster,
+            ctx.node,
+            states=request.state_filters,
+            producer_ids=request.producer_id_filters,
+            longer_than_ms=request.duration_filter,
+            id_pattern=request.transactional_id_pattern,
+        )
+    except KafkaError as error:
+        return ListTransactionsResponse(error_code=int(error.code))
+    return ListTransactionsResponse(
+        unknown_state_filters=unknown_states,
+        transaction_states=[
+            ListedTransaction(each.transactional_id, each.producer_id, each.state.label) for each in found
+        ],
+    )
+
+
+# -- what they share
+
+
+def _check_id(transactional_id: str) -> None:
+    if not transactional_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+
+def _group_partition(ctx: RequestContext, group_id: str) -> int:
+    """The partition of `__consumer_offsets` that keeps the group, which is created if it is missing."""
+    ctx.cluster.groups.ensure_topic()
+    partition: int = ctx.cluster.groups.partition_for(group_id)
+    return partition
+
+
+def _code_for(ctx: RequestContext, error: KafkaError) -> int:
+    """Clients that do not know PRODUCER_FENCED are told INVALID_PRODUCER_EPOCH."""
+    if error.code is ErrorCode.PRODUCER_FENCED and ctx.api_version < _FIRST_WITH_FENCED:
+        return int(ErrorCode.INVALID_PRODUCER_EPOCH)
+    return int(error.code)

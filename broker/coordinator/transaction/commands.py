@@ -1,0 +1,149 @@
+"""What the transaction coordinator can be told and asked, and what it causes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from odradek.broker.coordinator.machine import Command, Effect
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction
+from odradek.protocol.errors import ErrorCode
+
+
+class ProducerIdentity(NamedTuple):
+    """What a producer shows to prove that it is the current one."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+class InitProducerId(Command[ProducerIdentity | None]):
+    """Make the asker the only producer of the id.
+
+    ``expected``: the identity that the asker had (KIP-360), None for a new producer. Reply: its identity from now on,
+    or None when an open transaction is being aborted first and the asker must come back (CONCURRENT_TRANSACTIONS).
+    """
+
+    __slots__ = ("expected", "timeout_ms", "transactional_id")
+
+    def __init__(self, transactional_id: str, timeout_ms: int, expected: ProducerIdentity | None = None) -> None:
+        self.transactional_id = transactional_id
+        self.timeout_ms = timeout_ms
+        self.expected = expected
+
+
+class AddPartitions(Command[None]):
+    """Add partitions to the id's transaction, beginning one if need be. ``client_version``: 0, or 2 with KIP-890."""
+
+    __slots__ = ("client_version", "partitions", "producer_epoch", "producer_id", "transactional_id")
+
+    def __init__(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Iterable[TopicPartition],
+        client_version: int = 0,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.partitions = frozenset(partitions)
+        self.client_version = client_version
+
+
+class VerifyPartitions(Command[dict[TopicPartition, ErrorCode]]):
+    """Ask whether partitions are part of the id's open transaction: NONE or TRANSACTION_ABORTABLE for each."""
+
+    __slots__ = ("partitions", "producer_epoch", "producer_id", "transactional_id")
+
+    def __init__(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.partitions = partitions
+
+
+class EndTransaction(Command[ProducerIdentity]):
+    """Commit or abort. Reply: the producer's identity from now on (a new epoch with ``client_version`` 2)."""
+
+    __slots__ = ("client_version", "commit", "producer_epoch", "producer_id", "transactional_id")
+
+    def __init__(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, commit: bool, client_version: int = 0
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.commit = commit
+        self.client_version = client_version
+
+
+class MarkersWritten(Command[None]):
+    """These partitions have got the marker of the transaction that ``producer_id`` is ending.
+
+    ``again``: others could not be written now and are to be tried again later.
+    """
+
+    __slots__ = ("again", "partitions", "producer_epoch", "producer_id", "transactional_id")
+
+    def __init__(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Collection[TopicPartition],
+        again: bool = False,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.partitions = partitions
+        self.again = again
+
+
+class GoOn(Command[None]):
+    """Go on with the end of a transaction that was held or could not write its markers."""
+
+    __slots__ = ("transactional_id",)
+
+    def __init__(self, transactional_id: str) -> None:
+        self.transactional_id = transactional_id
+
+
+class AbortTimedOut(Command[None]):
+    """Abort the transactions that have been open for longer than their timeout. A timer's command."""
+
+    __slots__ = ()
+
+
+class ExpireIds(Command[None]):
+    """Forget the transactional ids that have not been used for a long time. A timer's command."""
+
+    __slots__ = ()
+
+
+class DescribeTransaction(Command[Transaction | None]):
+    """The id's state, with the partitions whose marker is still missing if it is ending; None if it is unknown."""
+
+    __slots__ = ("transactional_id",)
+
+    def __init__(self, transactional_id: str) -> None:
+        self.transactional_id = transactional_id
+
+
+class WriteMarkers(Effect):
+    """Write the marker of a transaction into each of these partitions, then tell `MarkersWritten`."""
+
+    __slots__ = ("commit", "partitions", "producer_epoch", "producer_id", "transaction_version", "transactional_id")
+
+    def __init__(self, transaction: Transaction, partitions: Collection[TopicPartition]) -> None:
+        self.transactional_id = transaction.transactional_id
+        self.producer_id = transaction.producer_id
+        self.producer_epoch = transaction.producer_epoch
+        self.commit = transaction.state is TransactionState.PREPARE_COMMIT
+        self.transaction_version = transaction.client_transaction_version
+        self.partitions = partitions

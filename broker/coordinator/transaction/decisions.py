@@ -1,0 +1,246 @@
+"""What becomes of a transactional id: pure functions from its state and a request to its next state.
+
+Refusals are raised as `KafkaError` with the coordinator's own code; the handlers translate those that older clients do
+not know. The order of the checks is Kafka 4.3.1's, because it decides which of two errors a client sees.
+Sources: KIP-98, KIP-360 (recovery with id and epoch), KIP-890 (an epoch for each transaction), and the answers of the
+real broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from odradek.broker.coordinator.transaction.commands import (
+    AddPartitions,
+    EndTransaction,
+    InitProducerId,
+    ProducerIdentity,
+    VerifyPartitions,
+)
+from odradek.broker.coordinator.transaction.states import ENDING, RULES, AddAction, EndAction, TransactionState
+from odradek.broker.coordinator.transaction.transaction import (
+    LAST_USABLE_EPOCH,
+    MAX_EPOCH,
+    NO_PARTITIONS,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    TopicPartition,
+    Transaction,
+)
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+NewProducerId = Callable[[], int]
+
+
+class Step(NamedTuple):
+    """The next state of an id, and the epoch before the one that its client was given last (soft: not stored)."""
+
+    transaction: Transaction
+    last_epoch: int
+
+
+def must_exist(transaction: Transaction | None) -> Transaction:
+    """The transaction; INVALID_PRODUCER_ID_MAPPING when the id is not known."""
+    if transaction is None:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    return transaction
+
+
+# -- InitProducerId
+
+
+def take_over(
+    old: Transaction | None, last_epoch: int, command: InitProducerId, new_producer_id: NewProducerId, now_ms: int
+) -> Step:
+    """Give the id to the asking producer: a new epoch, or a new producer id when there is none or no epoch is left."""
+    expected = command.expected
+    if old is None:
+        producer_id = new_producer_id()
+        fresh = Transaction(
+            command.transactional_id,
+            producer_id,
+            0,
+            command.timeout_ms,
+            last_update_ms=now_ms,
+            previous_producer_id=producer_id,
+        )
+        return Step(fresh, NO_PRODUCER_EPOCH)
+    producer_id, epoch = old.producer_id, old.producer_epoch
+    if old.epoch_exhausted:
+        if expected is not None and expected.producer_epoch != epoch:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no epoch is left for producer {producer_id}")
+        producer_id, epoch = new_producer_id(), 0
+        last_epoch = NO_PRODUCER_EPOCH if expected is None else old.producer_epoch
+    elif expected is None:
+        epoch, last_epoch = epoch + 1, NO_PRODUCER_EPOCH
+    elif expected.producer_epoch == epoch:
+        epoch, last_epoch = epoch + 1, epoch
+    elif expected.producer_epoch != last_epoch:
+        raise KafkaError(ErrorCode.PRODUCER_FENCED)
+    # else: the answer to an earlier bump was lost, the producer gets the same epoch again (KIP-360)
+    return Step(
+        old._replace(
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            previous_producer_id=old.producer_id,
+            timeout_ms=command.timeout_ms,
+            state=TransactionState.EMPTY,
+            partitions=NO_PARTITIONS,
+            start_ms=-1,
+            last_update_ms=now_ms,
+        ),
+        last_epoch,
+    )
+
+
+def check_continuation(old: Transaction, expected: ProducerIdentity | None) -> None:
+    """PRODUCER_FENCED unless a producer that shows ``expected`` may still be the id's producer (KIP-360)."""
+    if expected is None or expected.producer_id == old.producer_id:
+        return
+    rotated = expected.producer_id == old.previous_producer_id and expected.producer_epoch >= LAST_USABLE_EPOCH
+    if not rotated:
+        raise KafkaError(ErrorCode.PRODUCER_FENCED)
+
+
+# -- adding and verifying partitions
+
+
+def add_partitions(old: Transaction, command: AddPartitions, now_ms: int) -> Transaction | None:
+    """The transaction with more partitions; None when it has them already."""
+    if RULES[old.state].add is AddAction.WAIT:
+        raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+    _check_identity(old, command.producer_id, command.producer_epoch)
+    if old.state is TransactionState.ONGOING:
+        if command.partitions <= old.partitions:
+            return None
+        start_ms = old.start_ms
+    else:
+        start_ms = now_ms
+    return old._replace(
+        state=TransactionState.ONGOING,
+        previous_producer_id=old.producer_id,
+        partitions=old.partitions | command.partitions,
+        start_ms=start_ms,
+        last_update_ms=now_ms,
+        client_transaction_version=command.client_version,
+    )
+
+
+def verify_partitions(transaction: Transaction, command: VerifyPartitions) -> dict[TopicPartition, ErrorCode]:
+    """NONE for each partition of the open transaction, TRANSACTION_ABORTABLE for each other one."""
+    _check_identity(transaction, command.producer_id, command.producer_epoch)
+    if transaction.state in ENDING:
+        raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+    return {
+        partition: ErrorCode.NONE if partition in transaction.partitions else ErrorCode.TRANSACTION_ABORTABLE
+        for partition in command.partitions
+    }
+
+
+def _check_identity(transaction: Transaction, producer_id: int, producer_epoch: int) -> None:
+    if transaction.producer_id != producer_id:
+        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+    if transaction.producer_epoch != producer_epoch:
+        raise KafkaError(ErrorCode.PRODUCER_FENCED)
+
+
+# -- ending
+
+
+def end_action(old: Transaction, command: EndTransaction) -> EndAction:
+    """What the table of states says to an EndTxn; refusals are raised."""
+    rules = RULES[old.state]
+    epoch = command.producer_epoch
+    if command.client_version < 2:
+        _check_identity(old, command.producer_id, epoch)
+        assert rules.end_v1 is not None
+        action = rules.end_v1.pick(command.commit, retried=False)
+    else:
+        assert rules.end_v2 is not None
+        if old.state in ENDING:
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+        rotated = (
+            old.previous_producer_id == command.producer_id and epoch == LAST_USABLE_EPOCH and old.producer_epoch == 0
+        )
+        if old.producer_id != command.producer_id and not rotated:
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        retried = rotated or old.producer_epoch == epoch + 1
+        if not retried and epoch != old.producer_epoch:
+            raise KafkaError(ErrorCode.PRODUCER_FENCED)
+        action = rules.end_v2.pick(command.commit, retried)
+    if action in _REFUSALS:
+        raise KafkaError(_REFUSALS[action])
+    return action
+
+
+_REFUSALS = {
+    EndAction.WAIT: ErrorCode.CONCURRENT_TRANSACTIONS,
+    EndAction.FENCED: ErrorCode.PRODUCER_FENCED,
+    EndAction.REFUSE: ErrorCode.INVALID_TXN_STATE,
+}
+
+
+def prepare_end(
+    old: Transaction,
+    last_epoch: int,
+    *,
+    commit: bool,
+    client_version: int,
+    new_producer_id: NewProducerId,
+    now_ms: int,
+    empty: bool = False,
+    fence: bool = False,
+) -> Step:
+    """Decide the end of the transaction: PrepareCommit or PrepareAbort.
+
+    ``empty``: there was no transaction (version 2 may abort what it is not sure of). ``fence``: the coordinator itself
+    aborts, so that the producer's epoch must be left behind in version 0 and 1 too.
+    """
+    epoch = old.producer_epoch
+    next_producer_id = NO_PRODUCER_ID
+    if client_version >= 2:
+        if old.epoch_exhausted:
+            next_producer_id = new_producer_id()
+        last_epoch = epoch
+        if epoch < MAX_EPOCH:
+            epoch += 1
+    elif fence:
+        last_epoch = NO_PRODUCER_EPOCH
+        if epoch < MAX_EPOCH:
+            epoch += 1
+    return Step(
+        old._replace(
+            state=TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
+            producer_epoch=epoch,
+            previous_producer_id=old.producer_id,
+            next_producer_id=next_producer_id,
+            start_ms=now_ms if empty else old.start_ms,
+            last_update_ms=now_ms,
+            client_transaction_version=client_version,
+        ),
+        last_epoch,
+    )
+
+
+def complete(prepared: Transaction, decided_ms: int) -> Transaction:
+    """The state after all markers are written. ``decided_ms``: when writing them began."""
+    producer_id, epoch = prepared.producer_id, prepared.producer_epoch
+    if prepared.client_transaction_version >= 2 and prepared.next_producer_id != NO_PRODUCER_ID:
+        producer_id, epoch = prepared.next_producer_id, 0
+    committed = prepared.state is TransactionState.PREPARE_COMMIT
+    return prepared._replace(
+        state=TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        previous_producer_id=prepared.producer_id,
+        next_producer_id=NO_PRODUCER_ID,
+        partitions=NO_PARTITIONS,
+        last_update_ms=decided_ms,
+    )
+
+
+def identity_after(prepared: Transaction) -> ProducerIdentity:
+    """The identity that the producer uses once its transaction has ended."""
+    done = complete(prepared, 0)
+    return ProducerIdentity(done.producer_id, done.producer_epoch)

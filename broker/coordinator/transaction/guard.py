@@ -1,0 +1,144 @@
+"""Leave to write into a partition as part of a transaction: verified or registered with the coordinator (KIP-890).
+
+An older client adds its partitions to the transaction itself; the partition's leader only asks whether it has. A client
+of transactions version 2 (Produce 12, TxnOffsetCommit 5) leaves the adding to the leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from odradek.broker.coordinator.transaction.commands import AddPartitions, VerifyPartitions
+from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+
+_UNREACHABLE = frozenset(
+    {
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+
+
+class Support(Enum):
+    """What the client that writes can do, known from its request's version."""
+
+    VERIFY = auto()
+    """Adds partitions itself, does not know TRANSACTION_ABORTABLE."""
+    VERIFY_ABORTABLE = auto()
+    """Adds partitions itself, knows TRANSACTION_ABORTABLE."""
+    REGISTER = auto()
+    """Transactions version 2: the broker adds the partitions."""
+
+    @classmethod
+    def of_produce(cls, version: int) -> Support:
+        """For a Produce request of that version."""
+        return cls.REGISTER if version > 11 else cls.VERIFY_ABORTABLE if version > 10 else cls.VERIFY
+
+    @classmethod
+    def of_txn_offset_commit(cls, version: int) -> Support:
+        """For a TxnOffsetCommit request of that version."""
+        return cls.REGISTER if version > 4 else cls.VERIFY_ABORTABLE if version > 3 else cls.VERIFY
+
+
+Errors = dict[TopicPartition, ErrorCode]
+
+
+class TransactionGuard:
+    """Asks the coordinators of one cluster on behalf of its partition leaders."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    async def check(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Collection[TopicPartition],
+        support: Support,
+    ) -> Errors:
+        """The partitions that must not be written, with why; codes as the partition's leader sees them.
+
+        A transaction whose predecessor still writes its markers is waited for, as long as
+        ``add.partitions.to.txn.retry.backoff.max.ms``, if the client would otherwise not (version 2).
+        """
+        config = self._cluster.config
+        if support is not Support.REGISTER:
+            if not config.get_bool("transaction.partition.verification.enable"):
+                return {}
+            return self._verify(transactional_id, producer_id, producer_epoch, partitions, support)
+        give_up_ms: int | None = None
+        while True:
+            errors = self._register(transactional_id, producer_id, producer_epoch, partitions)
+            if ErrorCode.CONCURRENT_TRANSACTIONS not in errors.values():
+                return errors
+            now_ms = self._cluster.clock.now_ms()
+            if give_up_ms is None:
+                give_up_ms = now_ms + config.get_int("add.partitions.to.txn.retry.backoff.max.ms")
+            if now_ms >= give_up_ms:
+                return errors
+            await self._cluster.clock.sleep(config.get_int("add.partitions.to.txn.retry.backoff.ms") / 1000)
+
+    def _register(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
+    ) -> Errors:
+        topics = self._cluster.topics
+        unknown = {
+            (name, index): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            for name, index in partitions
+            if (topic := topics.get(name)) is None or not 0 <= index < len(topic.partitions)
+        }
+        if unknown:
+            return dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) | unknown
+        command = AddPartitions(transactional_id, producer_id, producer_epoch, partitions, 2)
+        try:
+            self._cluster.transactions.ask_now(transactional_id, command)
+        except KafkaError as error:
+            return dict.fromkeys(partitions, _for_leader(error.code))
+        return {}
+
+    def _verify(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Collection[TopicPartition],
+        support: Support,
+    ) -> Errors:
+        command = VerifyPartitions(transactional_id, producer_id, producer_epoch, partitions)
+        try:
+            found: Errors = self._cluster.transactions.ask_now(transactional_id, command)
+        except KafkaError as error:
+            return dict.fromkeys(partitions, _for_leader(error.code))
+        missing = ErrorCode.TRANSACTION_ABORTABLE
+        if support is Support.VERIFY:
+            missing = ErrorCode.INVALID_TXN_STATE
+        return {partition: missing for partition, code in found.items() if code is not ErrorCode.NONE}
+
+
+def _for_leader(code: ErrorCode) -> ErrorCode:
+    """Producers do not expect to be fenced by a partition: an old epoch is INVALID_PRODUCER_EPOCH to them."""
+    return ErrorCode.INVALID_PRODUCER_EPOCH if code is ErrorCode.PRODUCER_FENCED else code
+
+
+def produce_error(code: ErrorCode, support: Support) -> KafkaError:
+    """What Produce answers for a partition that was refused.
+
+    A coordinator that cannot answer now becomes NOT_ENOUGH_REPLICAS, which every producer retries without asking for
+    metadata first.
+    """
+    if code is ErrorCode.INVALID_TXN_STATE:
+        return KafkaError(code, "Partition was not added to the transaction")
+    waits = code is ErrorCode.CONCURRENT_TRANSACTIONS and support is not Support.REGISTER
+    if code in _UNREACHABLE or waits:
+        text = f"Unable to verify the partition has been added to the transaction. Underlying error: {code.name}"
+        return KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, text)
+    return KafkaError(code)

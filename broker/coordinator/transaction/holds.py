@@ -1,0 +1,95 @@
+"""Keeping a coordinator from going on with the end of a transaction, so that tests can look at what is half done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from odradek.broker.coordinator.transaction.states import ENDING, TransactionState
+from odradek.broker.coordinator.transaction.transaction import TopicPartition
+
+PREPARED = frozenset(state.label for state in ENDING)
+COMPLETED = frozenset({TransactionState.COMPLETE_COMMIT.label, TransactionState.COMPLETE_ABORT.label})
+MARKER = "Marker:"
+
+
+def marker_point(partition: TopicPartition) -> str:
+    """The point before the marker of a partition is written: ``Marker:topic-0``."""
+    return f"{MARKER}{partition[0]}-{partition[1]}"
+
+
+def check_point(at: str) -> None:
+    """Raise ValueError unless ``at`` names a point where a transaction can be held."""
+    topic, _, partition = at.removeprefix(MARKER).rpartition("-")
+    if at in PREPARED or at in COMPLETED or (at.startswith(MARKER) and topic and partition.isdecimal()):
+        return
+    points = ", ".join(sorted(PREPARED | COMPLETED))
+    raise ValueError(f"a transaction cannot be held at {at!r}: use {points} or {MARKER}topic-partition")
+
+
+class Hold:
+    """One transactional id, held at one point until :meth:`release`.
+
+    ``PrepareCommit`` / ``PrepareAbort``: the decision is stored, no marker is written yet. ``Marker:topic-partition``:
+    that partition does not get its marker, others do. ``CompleteCommit`` / ``CompleteAbort``: all markers are written,
+    but the coordinator does not know yet.
+    """
+
+    __slots__ = ("_book", "at", "reached", "transactional_id")
+
+    def __init__(self, book: HoldBook, transactional_id: str, at: str) -> None:
+        self._book = book
+        self.transactional_id = transactional_id
+        self.at = at
+        self.reached = False
+
+    def __repr__(self) -> str:
+        return f"Hold({self.transactional_id!r}, at={self.at!r}, reached={self.reached})"
+
+    def release(self) -> None:
+        """Let the transaction go on. Idempotent."""
+        self._book.release(self)
+
+
+class HoldBook:
+    """All holds of a cluster. It outlives the machines: a reloaded coordinator is held at the same points.
+
+    ``on_release(transactional_id)`` is called when a hold that was reached is let go.
+    """
+
+    __slots__ = ("_holds", "_on_release")
+
+    def __init__(self, on_release: Callable[[str], None] | None = None) -> None:
+        self._holds: dict[tuple[str, str], list[Hold]] = {}
+        self._on_release = on_release
+
+    def hold(self, transactional_id: str, at: str) -> Hold:
+        """Hold the id at a point from now on; ValueError for an unknown point."""
+        check_point(at)
+        hold = Hold(self, transactional_id, at)
+        self._holds.setdefault((transactional_id, at), []).append(hold)
+        return hold
+
+    def release(self, hold: Hold) -> None:
+        """See `Hold.release`."""
+        place = hold.transactional_id, hold.at
+        holds = self._holds.get(place, [])
+        if hold not in holds:
+            return
+        holds.remove(hold)
+        if not holds:
+            del self._holds[place]
+            if hold.reached and self._on_release is not None:
+                self._on_release(hold.transactional_id)
+
+    def stops(self, transactional_id: str, at: str) -> bool:
+        """Whether the id must not pass the point now; whoever holds it learns that it has been reached."""
+        if not self._holds:
+            return False
+        holds = self._holds.get((transactional_id, at), ())
+        for hold in holds:
+            hold.reached = True
+        return bool(holds)
+
+    def active(self) -> list[Hold]:
+        """The holds that have not been released."""
+        return [hold for holds in self._holds.values() for hold in holds]

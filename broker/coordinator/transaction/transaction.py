@@ -1,0 +1,111 @@
+"""One transactional id as `__transaction_state` holds it, and the record form of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.protocol.stored import decode_transaction_record, encode_record_key, encode_record_value
+from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
+
+TopicPartition = tuple[str, int]
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+MAX_EPOCH = 32767
+LAST_USABLE_EPOCH = MAX_EPOCH - 1
+"""The last epoch that a client may hold: the one above it is kept to fence that client with."""
+
+NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
+
+
+class Transaction(NamedTuple):
+    """The durable state of a transactional id: what its newest stored record says. Times in milliseconds since 1970.
+
+    ``previous_producer_id`` is the producer id before the last transition, ``next_producer_id`` the one that takes over
+    when the markers are written (-1: none; it exists when the epochs are used up). ``client_transaction_version`` is 2
+    when the last request on the transaction was a version 2 one (KIP-890). ``start_ms`` is -1 while nothing has begun.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    state: TransactionState = TransactionState.EMPTY
+    partitions: frozenset[TopicPartition] = NO_PARTITIONS
+    start_ms: int = -1
+    last_update_ms: int = -1
+    previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    next_producer_epoch: int = NO_PRODUCER_EPOCH
+    client_transaction_version: int = 0
+
+    @property
+    def epoch_exhausted(self) -> bool:
+        """Whether the producer can get no higher epoch, so that its next one comes with a new producer id."""
+        return self.producer_epoch >= LAST_USABLE_EPOCH
+
+
+def record_key(transactional_id: str) -> bytes:
+    """The key of the id's records."""
+    return encode_record_key(TransactionLogKey(transactional_id))
+
+
+def record_value(transaction: Transaction, transaction_version: int) -> bytes:
+    """The value that stores ``transaction``: version 1, or version 0 while the cluster's transaction.version is 0."""
+    empty = transaction.state is TransactionState.EMPTY
+    value = TransactionLogValue(
+        producer_id=transaction.producer_id,
+        previous_producer_id=transaction.previous_producer_id,
+        next_producer_id=transaction.next_producer_id,
+        producer_epoch=transaction.producer_epoch,
+        next_producer_epoch=transaction.next_producer_epoch,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_status=transaction.state,
+        transaction_partitions=None if empty else _grouped(transaction.partitions),
+        transaction_last_update_timestamp_ms=transaction.last_update_ms,
+        transaction_start_timestamp_ms=transaction.start_ms,
+        client_transaction_version=transaction.client_transaction_version,
+    )
+    return encode_record_value(value, 1 if transaction_version >= 1 else 0)
+
+
+def read_record(key: bytes, value: bytes | None) -> tuple[str, Transaction | None]:
+    """The transactional id of a stored record, and its state or None for a tombstone."""
+    stored_key, stored = decode_transaction_record(key, value)
+    transactional_id: str = stored_key.transactional_id
+    if stored is None:
+        return transactional_id, None
+    state = TransactionState(stored.transaction_status)
+    return transactional_id, Transaction(
+        transactional_id,
+        producer_id=stored.producer_id,
+        producer_epoch=stored.producer_epoch,
+        timeout_ms=stored.transaction_timeout_ms,
+        state=state,
+        partitions=frozenset(
+            (item.topic, partition) for item in stored.transaction_partitions or () for partition in item.partition_ids
+        ),
+        start_ms=stored.transaction_start_timestamp_ms,
+        last_update_ms=stored.transaction_last_update_timestamp_ms,
+        previous_producer_id=stored.previous_producer_id,
+        next_producer_id=stored.next_producer_id,
+        next_producer_epoch=stored.next_producer_epoch,
+        client_transaction_version=stored.client_transaction_version,
+    )
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Partition numbers in rising order under their topics, topics in order of their names."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        topics.setdefault(topic, []).append(partition)
+    return topics
+
+
+def _grouped(partitions: frozenset[TopicPartition]) -> list[PartitionsSchema]:
+    if len(partitions) == 1:
+        ((topic, partition),) = partitions
+        return [PartitionsSchema(topic, [partition])]
+    return [PartitionsSchema(topic, numbers) for topic, numbers in by_topic(partitions).items()]
