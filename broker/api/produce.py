@@ -50,6 +50,7 @@ _FIRST_VERSION_WITH_REGISTRATION = 12
 _FIRST_VERSION_WITH_TOPIC_ID = 13
 
 _MAGIC_AT = 16
+_MAGIC = 2
 _FLAGS_AT = 22
 _TRANSACTIONAL = 0x10
 _CODEC = 0x07
@@ -84,9 +85,9 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
     for asked in request.topic_data:
         for data in asked.partition_data:
             count += 1
-            records = data.records
-            if records is not None and len(records) > _FLAGS_AT and records[_FLAGS_AT] & _TRANSACTIONAL:  # type: ignore[operator]
-                transactional = transactional or records[_MAGIC_AT] == 2
+            records: Any = data.records
+            if records is not None and len(records) > _FLAGS_AT and records[_FLAGS_AT] & _TRANSACTIONAL:
+                transactional = transactional or records[_MAGIC_AT] == _MAGIC
     if count > 1:
         try:
             _check_readable(request)
@@ -102,10 +103,15 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
 
 
 def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals | None) -> ProduceResponse | None:
-    now_ms = ctx.cluster.clock.now_ms()
-    topics = ctx.cluster.topics
-    by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
+    """Append to one partition after the other. This is the hot path: what is unusual is looked into by `_check`."""
+    version = ctx.api_version
+    by_id = version >= _FIRST_VERSION_WITH_TOPIC_ID
     acks = request.acks
+    unusual = version < _FIRST_VERSION_WITH_ZSTD or not -1 <= acks <= 1 or refusals is not None
+    cluster = ctx.cluster
+    topics = cluster.topics
+    now_ms = cluster.clock.now_ms()
+    node_id = ctx.node.id
     responses = []
     failed = False
     for asked in request.topic_data:
@@ -114,16 +120,20 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
         answers = []
         for data in asked.partition_data:
             index = data.index
+            records: Any = data.records
             try:
                 if not 0 <= index < len(partitions):
                     raise _unknown(topic, by_id)
                 partition = partitions[index]
-                _check(ctx, partition, data, acks)
-                if refusals:
-                    refusal = refusals.get((partition.topic.name, index))
-                    if refusal is not None:
-                        raise _before_log(refusal)
-                info = partition.append(data.records, now_ms=now_ms)  # type: ignore[arg-type]
+                if (
+                    unusual
+                    or records is None
+                    or partition.leader_id != node_id
+                    or len(partition.isr) < len(partition.replicas)
+                    or partition.topic.internal
+                ):
+                    _check(ctx, partition, records, acks, refusals)
+                info = partition.append(records, now_ms=now_ms)
                 answers.append(
                     PartitionProduceResponse(index, 0, info.base_offset, info.log_append_time_ms, info.log_start_offset)
                 )
@@ -134,7 +144,7 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
     response = ProduceResponse(responses)
     if not failed:
         return response if acks else None
-    if ctx.api_version >= _FIRST_VERSION_WITH_LEADER:
+    if version >= _FIRST_VERSION_WITH_LEADER:
         response.node_endpoints = _endpoints(ctx, response)
     return _finish(request, response)
 
@@ -144,15 +154,17 @@ def _unknown(topic: Topic | None, by_id: bool) -> KafkaError:
     return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def _check(ctx: RequestContext, partition: Partition, data: PartitionProduceData, acks: int) -> None:
-    """What Kafka refuses before the log sees the batch."""
-    records = data.records
+def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, refusals: Refusals | None) -> None:
+    """What Kafka refuses before the log sees the batch, in its order."""
     if records is None:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, client_message="The records of the partition are null")
-    if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and len(records) > _FLAGS_AT and records[_FLAGS_AT] & _CODEC == _ZSTD:  # type: ignore[operator]
+    if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and len(records) > _FLAGS_AT and records[_FLAGS_AT] & _CODEC == _ZSTD:
         raise RecordsRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if not -1 <= acks <= 1:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+    refusal = refusals.get((partition.topic.name, partition.index)) if refusals else None
+    if refusal is not None:
+        raise _before_log(refusal)
     if partition.topic.internal and ctx.client_id != ADMIN_CLIENT_ID:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
     if partition.leader_id != ctx.node.id:
