@@ -1,0 +1,128 @@
+"""What one request costs inside the broker: frame -> header -> decode -> handler -> log -> encode, without sockets.
+
+Run: `python tests/bench/bench_produce_path.py [--profile produce|fetch]`. Prints microseconds of CPU for each request, the
+best of several rounds, whole (through the dispatcher) and for the handler alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.context import ConnectionInfo, RequestContext
+from odradek.broker.dispatch import HANDLERS
+from odradek.protocol.headers import RequestHeader, encode_request_header
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from odradek.protocol.schema import codec
+
+ROUNDS = 7
+REQUESTS = 4000
+
+
+def run_sync(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine that never has to wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("the request had to wait")
+
+
+class Bench:
+    """A cluster without a network, and request frames for it."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster(config={"log.retention.bytes": str(64 << 20), "log.segment.bytes": str(16 << 20)})
+        self.topic = self.cluster.topics.create("bench", partitions=1)
+        self.connection = ConnectionInfo()
+
+    def context(self, key: int, version: int) -> RequestContext:
+        return RequestContext(self.cluster, self.cluster.nodes[1], self.connection, key, version, 7, "bench")
+
+    def batch(self, value_bytes: int, producer_id: int = -1) -> bytes:
+        record = Record(0, self.cluster.clock.now_ms(), None, b"x" * value_bytes, ())
+        fields: dict[str, int] = {}
+        if producer_id >= 0:
+            fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0}
+        return build_batch([record], **fields)
+
+    def produce(self, value_bytes: int) -> ProduceRequest:
+        data = PartitionProduceData(0, memoryview(self.batch(value_bytes)))
+        return ProduceRequest(None, -1, 30000, [TopicProduceData("bench", self.topic.topic_id, [data])])
+
+    def fetch(self, offset: int, max_bytes: int) -> FetchRequest:
+        asked = FetchPartition(0, fetch_offset=offset, partition_max_bytes=max_bytes)
+        return FetchRequest(
+            max_wait_ms=500,
+            min_bytes=1,
+            max_bytes=max_bytes,
+            session_epoch=-1,
+            topics=[FetchTopic("bench", self.topic.topic_id, [asked])],
+        )
+
+    def whole(self, request: Any, version: int) -> Callable[[], Any]:
+        """One call = one frame through the dispatcher."""
+        header = encode_request_header(RequestHeader(request.API_KEY, version, 7, "bench"))
+        frame = memoryview(header + codec(type(request), version).encode(request))
+        node = self.cluster.nodes[1]
+        exchange = self.cluster.dispatcher.exchange
+        return lambda: run_sync(exchange(node, self.connection, frame))
+
+    def handler(self, request: Any, version: int) -> Callable[[], Any]:
+        """One call = the handler alone."""
+        function = HANDLERS[request.API_KEY].function
+        context = self.context(request.API_KEY, version)
+        return lambda: function(context, request)
+
+
+def microseconds(call: Callable[[], Any]) -> float:
+    """CPU time of one call: the best round's mean."""
+    call()
+    best = float("inf")
+    for _ in range(ROUNDS):
+        start = time.process_time_ns()
+        for _ in range(REQUESTS):
+            call()
+        best = min(best, (time.process_time_ns() - start) / REQUESTS / 1000)
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profile", choices=("produce", "fetch"), help="print where the time of one path goes")
+    arguments = parser.parse_args()
+    bench = Bench()
+    produce, fetch = bench.produce(100), bench.fetch(0, 100)
+    bench.handler(produce, 9)()
+    if arguments.profile:
+        call = bench.whole(produce if arguments.profile == "produce" else fetch, 12)
+        profile = cProfile.Profile()
+        profile.runcall(lambda: [call() for _ in range(20_000)])
+        pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+        return
+    rows = [
+        ("produce v9, 100 bytes", produce, 9),
+        ("produce v13, 100 bytes", produce, 13),
+        ("produce v13, 10,000 bytes", bench.produce(10_000), 13),
+        ("fetch v12, one batch", fetch, 12),
+        ("fetch v17, one batch", fetch, 17),
+    ]
+    print(f"{'':28} {'whole us':>10} {'handler us':>11}")
+    for name, request, version in rows:
+        if request.API_KEY == 1:
+            log = bench.topic.partitions[0].log
+            request.topics[0].partitions[0].fetch_offset = log.log_end_offset - 1
+        whole, alone = microseconds(bench.whole(request, version)), microseconds(bench.handler(request, version))
+        print(f"{name:28} {whole:10.2f} {alone:11.2f}")
+
+
+if __name__ == "__main__":
+    main()
