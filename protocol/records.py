@@ -175,6 +175,10 @@ class RecordScan(NamedTuple):
 
 
 _RUN = 64
+"""Records that are compared at once when they seem to be of equal size."""
+_FAR = 1 << 40
+# What a length's first byte adds to the position: its own width and its low bits; a negative length leads far outside.
+_STEP = [_FAR if b & 1 else (1 if b < 0x80 else 2) + ((b & 0x7F) >> 1) for b in range(256)]
 
 
 def check_record_chain(body: Buffer, count: int) -> None:
@@ -183,46 +187,61 @@ def check_record_chain(body: Buffer, count: int) -> None:
     Records of equal size are compared a run at a time by strided slices, so that the cost of a batch of fixed-size
     records hardly depends on their number; otherwise one short step per record.
     """
-    end = len(body)
     pos = 0
     left = count
+    steps = 0
+    step = _STEP
     try:
         while left:
-            first = body[pos]
-            if first & 1:
-                raise InvalidRecordError("a record has a negative length")
-            width = 1
-            size = first
-            if first > 0x7F:
-                second = body[pos + 1]
-                width = 2
-                size = (first & 0x7F) | (second << 7)
-                if second > 0x7F:
-                    size, after = read_varint(body, pos)
-                    pos = after + size
-                    left -= 1
-                    if size < 0:
-                        raise InvalidRecordError("a record has a negative length")
-                    continue
-            stride = width + (size >> 1)
-            if left >= _RUN and pos + stride * _RUN <= end:
-                run = body[pos : pos + stride * _RUN : stride]
-                if run == bytes((first,)) * _RUN and (
-                    width == 1 or body[pos + 1 : pos + stride * _RUN : stride] == bytes((body[pos + 1],)) * _RUN
-                ):
+            if left >= _RUN:
+                stride = _run_stride(body, pos)
+                if stride:
                     pos += stride * _RUN
                     left -= _RUN
+                    steps = 0
                     continue
-            pos += stride
-            left -= 1
+            # Sizes differ here: go on one by one, and try for a run again ever more rarely.
+            steps = min(left, steps * 2 or 8)
+            left -= steps
+            for _ in range(steps):
+                first = body[pos]
+                if first < 0x80:
+                    pos += step[first]
+                else:
+                    second = body[pos + 1]
+                    if second < 0x80:
+                        pos += step[first] + (second << 6)
+                    else:
+                        size, pos = read_varint(body, pos)
+                        pos += size if size >= 0 else _FAR
     except IndexError:
         raise InvalidRecordError(f"the batch ends before its {count} declared records do") from None
-    if pos != end:
-        raise InvalidRecordError(f"{count} declared records do not fill the batch: {end - pos} bytes differ")
+    if pos != len(body):
+        raise InvalidRecordError(f"{count} declared records end at byte {pos} of {len(body)}")
+
+
+def _run_stride(body: Buffer, pos: int) -> int:
+    """Bytes from record to record when the next `_RUN` records have the same size, else 0."""
+    first = body[pos]
+    if first < 0x80:
+        stride = _STEP[first]
+    else:
+        second = body[pos + 1]
+        if second > 0x7F:
+            return 0
+        stride = _STEP[first] + (second << 6)
+    stop = pos + stride * _RUN
+    if stop > len(body) or body[pos:stop:stride] != bytes((first,)) * _RUN:
+        return 0
+    if first > 0x7F and body[pos + 1 : stop : stride] != bytes((second,)) * _RUN:
+        return 0
+    return stride
 
 
 def scan_records(body: Buffer, count: int) -> RecordScan:
     """Walk every field of every record; raises InvalidRecordError when one is malformed or the count is wrong."""
+    # Varints of one and two bytes are read in line, zigzag form and all (odd: negative): this loop is the cost of
+    # every small and every compressed batch.
     data = bytes(body)
     end = len(data)
     pos = 0
@@ -231,33 +250,98 @@ def scan_records(body: Buffer, count: int) -> RecordScan:
     keyless: list[int] = []
     try:
         for index in range(count):
-            size, pos = read_varint(data, pos)
-            stop = pos + size
-            if size < 0 or stop > end:
-                raise InvalidRecordError(f"record {index} claims {size} bytes, {end - pos} remain")
-            delta, pos = read_varint(data, pos + 1)
+            size = data[pos]
+            pos += 1
+            if size > 0x7F:
+                size, pos = _more(data, pos, size)
+            stop = pos + (size >> 1)
+            if stop > end or size & 1:
+                raise InvalidRecordError(f"record {index} claims to end at byte {stop} of {end}")
+            delta = data[pos + 1]
+            pos += 2
+            if delta > 0x7F:
+                more = data[pos]
+                if more < 0x80:
+                    delta = delta & 0x7F | more << 7
+                    pos += 1
+                else:
+                    delta, pos = _more(data, pos, delta)
+            delta = -(delta >> 1) - 1 if delta & 1 else delta >> 1
             if delta > max_delta:
                 max_delta = delta
             if delta < min_delta:
                 min_delta = delta
-            offset_delta, pos = read_varint(data, pos)
-            if offset_delta != index:
+            number = data[pos]
+            pos += 1
+            if number > 0x7F:
+                more = data[pos]
+                if more < 0x80:
+                    number = number & 0x7F | more << 7
+                    pos += 1
+                else:
+                    number, pos = _more(data, pos, number)
+            if number != index + index:
                 sequential = False
-            size, pos = read_varint(data, pos)
-            if size < 0:
+            size = data[pos]
+            pos += 1
+            if size > 0x7F:
+                size, pos = _more(data, pos, size)
+            if size & 1:
                 keyless.append(index)
             else:
-                pos += size
-            size, pos = read_varint(data, pos)
-            if size > 0:
-                pos += size
-            headers, pos = read_varint(data, pos)
-            if headers:
-                _, pos = _read_headers(data, pos, stop, headers)
+                pos += size >> 1
+            size = data[pos]
+            pos += 1
+            if size > 0x7F:
+                more = data[pos]
+                if more < 0x80:
+                    size = size & 0x7F | more << 7
+                    pos += 1
+                else:
+                    size, pos = _more(data, pos, size)
+            if not size & 1:
+                pos += size >> 1
+            if data[pos]:
+                headers, pos = read_varint(data, pos)
+                pos = _skip_headers(data, pos, headers)
+            else:
+                pos += 1
             if pos != stop:
                 raise InvalidRecordError(f"record {index} has fields that do not end where it ends")
     except IndexError:
         raise InvalidRecordError("a record ends early or holds a malformed field") from None
     if pos != end:
         raise InvalidRecordError(f"{end - pos} bytes remain after the {count} declared records")
-    return RecordScan(max_delta, min_delta, sequential, keyless)
+    return _new(RecordScan, (max_delta, min_delta, sequential, keyless))
+
+
+_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
+
+
+def _more(data: bytes, pos: int, first: int) -> tuple[int, int]:
+    """The rest of a varint whose first byte was read already, still in zigzag form; (value, next position)."""
+    byte = data[pos]
+    value = first & 0x7F | (byte & 0x7F) << 7
+    pos += 1
+    shift = 14
+    while byte > 0x7F:
+        if shift > 63:
+            raise InvalidRecordError("a variable-length integer is longer than ten bytes")
+        byte = data[pos]
+        value |= (byte & 0x7F) << shift
+        pos += 1
+        shift += 7
+    return value & 0xFFFFFFFFFFFFFFFF, pos
+
+
+def _skip_headers(data: bytes, pos: int, count: int) -> int:
+    if count < 0 or count > len(data) - pos:
+        raise InvalidRecordError(f"a record claims {count} headers")
+    for _ in range(count):
+        size, pos = read_varint(data, pos)
+        if size < 0:
+            raise InvalidRecordError("a record header has no key")
+        size, pos = read_varint(data, pos + size)
+        if size > 0:
+            pos += size
+    return pos

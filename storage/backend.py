@@ -23,7 +23,7 @@ Rules that a backend keeps:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -67,6 +67,12 @@ class BatchStore(Protocol):
 
     def flush(self) -> None:
         """Make everything appended durable."""
+
+    def begin_sync(self) -> Callable[[], None] | None:
+        """What makes the bytes appended so far durable, to be called in any thread; None when there is nothing to do.
+
+        Only while the segment takes appends; the returned call raises StorageError.
+        """
 
     def close(self) -> None:
         """Release the medium; the store is not used again."""
@@ -228,4 +234,5 @@ class LogBackend(Protocol):
     def segment_bytes(self, config: LogConfig) -> int:
         """How large a segment may grow on this medium: `segment.bytes`, or less."""
 
-    def close(self) -> None: ...
+    def close(self, *, clean: bool = True) -> None:
+        """Let the medium go; `clean` when every log could be closed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import TimestampType
@@ -49,22 +49,22 @@ class LogConfig:
     producer_id_expiration_ms: int = 86_400_000
     """Broker-wide in Kafka (`producer.id.expiration.ms`); kept here because the log applies it."""
 
-    @property
-    def compact(self) -> bool:
-        """Whether old values of a key are cleaned away."""
-        return COMPACT in self.cleanup_policy
+    compact: bool = field(init=False)
+    """Whether old values of a key are cleaned away (from `cleanup_policy`)."""
+    delete: bool = field(init=False)
+    """Whether retention removes whole segments (from `cleanup_policy`)."""
+    max_segment_ms: int = field(init=False)
+    """Age at which a segment rolls: a compacted log must roll in time for `max_compaction_lag_ms`."""
 
-    @property
-    def delete(self) -> bool:
-        """Whether retention removes whole segments."""
-        return DELETE in self.cleanup_policy
-
-    @property
-    def max_segment_ms(self) -> int:
-        """Age at which a segment rolls: a compacted log must roll in time for `max.compaction.lag.ms`."""
-        if self.compact and self.max_compaction_lag_ms > 0:
-            return min(self.segment_ms, self.max_compaction_lag_ms)
-        return self.segment_ms
+    def __post_init__(self) -> None:
+        # Plain attributes, since every append asks for them.
+        compact = COMPACT in self.cleanup_policy
+        oldest = self.segment_ms
+        if compact and self.max_compaction_lag_ms > 0:
+            oldest = min(oldest, self.max_compaction_lag_ms)
+        object.__setattr__(self, "compact", compact)
+        object.__setattr__(self, "delete", DELETE in self.cleanup_policy)
+        object.__setattr__(self, "max_segment_ms", oldest)
 
     def compression_level(self, codec: Codec) -> int | None:
         """The configured level of a codec that has levels."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import (
@@ -128,6 +128,9 @@ class MemoryBatchStore:
 
     def flush(self) -> None:
         """Memory has nothing to flush."""
+
+    def begin_sync(self) -> Callable[[], None] | None:
+        return None
 
     def close(self) -> None:
         self._starts, self._views = [], []
@@ -282,4 +285,4 @@ class MemoryBackend:
             return config.segment_bytes
         return min(config.segment_bytes, max(_MIN_SEGMENT, config.retention_bytes // 8))
 
-    def close(self) -> None: ...
+    def close(self, *, clean: bool = True) -> None: ...

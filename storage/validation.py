@@ -151,6 +151,14 @@ def _check_plain_records(header: Header, buf: Buffer, config: LogConfig, now_ms:
         if header[8] - now_ms <= config.message_timestamp_after_max_ms and not header[5] & 8:
             return header[8]
     scan = scan_records(body, count)
+    largest, smallest = header[7] + scan[0], header[7] + scan[1]
+    if (
+        not header[5] & 8
+        and largest - now_ms <= config.message_timestamp_after_max_ms
+        and now_ms - smallest <= config.message_timestamp_before_max_ms
+        and not (config.compact and scan.keyless)
+    ):
+        return largest if largest > NO_TIMESTAMP else NO_TIMESTAMP
     if _records_refused(header, scan, config, now_ms):
         _raise_record_errors(header, body, config, now_ms, name)
     return _max_timestamp(header, scan)
@@ -270,8 +278,8 @@ def _timestamp_error(header: Header, record: Record, config: LogConfig, now_ms: 
             )
     elif header[5] & 8:
         shown = (
-            f"{'Partial' if partial else ''}DefaultRecord(offset={offset}, timestamp={timestamp}, key={len(key or b'')} bytes, "
-            f"value={len(value or b'')} bytes)"
+            f"{'Partial' if partial else ''}DefaultRecord(offset={offset}, timestamp={timestamp}, "
+            f"key={len(key or b'')} bytes, value={len(value or b'')} bytes)"
         )
         return f"Invalid timestamp type in message {shown}. Producer should not set timestamp type to LogAppendTime."
     return None
