@@ -16,6 +16,7 @@ import trio
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config import BrokerConfig
 from odradek.broker.dispatch import Bug, Dispatcher, load_handlers
+from odradek.broker.durability import Durability
 from odradek.broker.faults import FaultSet
 from odradek.broker.features import Features
 from odradek.broker.maintenance import Maintenance
@@ -71,6 +72,7 @@ class Cluster:
         self.producer_ids = ProducerIdAllocator()
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
         self.maintenance = Maintenance(self)
+        self.durability: Durability | None = None if data_dir is None else Durability(self, data_dir)
         self.topics = TopicRegistry(self)
         self.groups: Any = _optional("odradek.broker.coordinator.group.service", "GroupService", self)
         self.transactions: Any = _optional("odradek.broker.coordinator.transaction.service", "TransactionService", self)
@@ -91,22 +93,33 @@ class Cluster:
     async def run(self) -> AsyncIterator[Cluster]:
         """The cluster works inside the ``async with`` block; on leaving it connections end first, storage last."""
         self.clock.attach()
+        if self.durability is not None:
+            self.durability.open()
+        try:
+            async with self._tasks():
+                yield self
+        finally:
+            self.topics.close()
+
+    @asynccontextmanager
+    async def _tasks(self) -> AsyncIterator[None]:
         async with trio.open_nursery() as maintenance:
             self.maintenance_nursery = maintenance
             await maintenance.start(self.maintenance.run)
+            if self.durability is not None:
+                await maintenance.start(self.durability.run)
             async with trio.open_nursery() as coordinators:
                 self.coordinator_nursery = coordinators
                 async with trio.open_nursery() as connections:
                     self.connection_nursery = connections
                     try:
-                        yield self
+                        yield
                     finally:
                         with trio.CancelScope(shield=True):
                             await self._end_connections()
                         connections.cancel_scope.cancel()
                 coordinators.cancel_scope.cancel()
             maintenance.cancel_scope.cancel()
-        self.topics.close()
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Accept connections for every node; OSError if an address cannot be taken."""

@@ -168,6 +168,8 @@ class Dispatcher:
         except ProtocolError as error:
             raise CloseConnection(f"{route.handler.spec.name} v{version}: {error}") from error
         context = RequestContext(cluster, node, connection, key, version, correlation_id, client_id)
+        durability = cluster.durability
+        appended = 0 if durability is None else durability.appended
         try:
             lost = None if cluster.faults is None else await cluster.faults.apply(context, request)
             if lost is not None and lost.drop:
@@ -183,6 +185,11 @@ class Dispatcher:
             response = self.error_answer(context, request, error, frame)
         if response is None:
             return None
+        if durability is not None and durability.must_wait(appended):
+            try:
+                await durability.flushed()
+            except KafkaError as error:
+                response = self.error_answer(context, request, error, frame)
         try:
             parts = route.response.encode_parts(response)
         except Exception as error:

@@ -10,6 +10,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.partition_log import AppendInfo, AppendOrigin, PartitionLog
 
 if TYPE_CHECKING:
+    from odradek.broker.durability import Durability
     from odradek.broker.topics import Topic
     from odradek.protocol.message import Buffer
 
@@ -33,6 +34,8 @@ class Partition:
         "active",
         "coordinator_appends",
         "deleted",
+        "durability",
+        "failure",
         "index",
         "isr",
         "leader_epoch",
@@ -73,6 +76,8 @@ class Partition:
         self.coordinator_appends = 0
         self.on_activity = on_activity
         self.on_leadership = on_leadership
+        self.durability: Durability | None = None
+        self.failure: KafkaError | None = None
         self.open_log: Callable[[], PartitionLog] | None = None
         if isinstance(log, PartitionLog):
             self.log = log
@@ -85,8 +90,8 @@ class Partition:
         """Open the log when it is first looked at: thousands of idle partitions cost next to nothing."""
         if name != "log" or self.open_log is None:
             raise AttributeError(name)
-        open_log, self.open_log = self.open_log, None
-        self.log = log = open_log()
+        self.log = log = self.open_log()
+        self.open_log = None
         return log
 
     @property
@@ -107,6 +112,8 @@ class Partition:
         """
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self.failure is not None:
+            raise self.failure
         log = self.log
         if self.waiters.all:
             stable = log.last_stable_offset
@@ -119,7 +126,13 @@ class Partition:
             self.coordinator_appends += 1
         if not self.active:
             self._activate()
+        if self.durability is not None:
+            self.durability.note_append(self)
         return info
+
+    def fail(self, error: KafkaError) -> None:
+        """The medium lost appended bytes: refuse every append from now on with this error."""
+        self.failure = error
 
     def delete_records(self, before_offset: int, *, now_ms: int) -> int:
         """Move the log start up to ``before_offset`` (-1 = high watermark); return the new log start offset.

@@ -11,6 +11,7 @@ from odradek.broker.config import ConfigError, TopicConfig
 from odradek.broker.partition import Partition
 from odradek.broker.placement import check_replicas, spread
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
 
@@ -82,8 +83,8 @@ class TopicPlan(NamedTuple):
 class TopicRegistry:
     """All topics of a cluster.
 
-    Owner: the cluster, in the broker's task; all methods are sync. ``version`` grows with everything that Metadata shows
-    of topics, so answers may be cached against it; ``Partition.set_leader`` reports by itself, call
+    Owner: the cluster, in the broker's task; all methods are sync. ``version`` grows with everything that Metadata
+    shows of topics, so answers may be cached against it; ``Partition.set_leader`` reports by itself, call
     :meth:`leadership_changed` after writing replicas or ISR. Listeners are called after the change, in the order in
     which they were added.
     """
@@ -204,7 +205,13 @@ class TopicRegistry:
         topic_id = uuid.uuid4().bytes
         while topic_id in _RESERVED_IDS or topic_id in self._by_id:
             topic_id = uuid.uuid4().bytes
-        return self.restore(plan.name, topic_id, plan.assignments, plan.config.overrides)
+        topic = self.restore(plan.name, topic_id, plan.assignments, plan.config.overrides)
+        try:
+            self._open_logs(topic)
+        except StorageError:
+            self.delete(topic.name)
+            raise
+        return topic
 
     def restore(
         self, name: str, topic_id: bytes, assignments: Sequence[Sequence[int]], overrides: Mapping[str, str]
@@ -233,27 +240,34 @@ class TopicRegistry:
         if name == CONSUMER_OFFSETS:
             partitions = config.get_int("offsets.topic.num.partitions")
             factor = config.get_int("offsets.topic.replication.factor")
-            overrides = {
+        elif name == TRANSACTION_STATE:
+            partitions = config.get_int("transaction.state.log.num.partitions")
+            factor = config.get_int("transaction.state.log.replication.factor")
+        else:
+            raise ValueError(f"{name} is no internal topic")
+        # A cluster of fewer nodes than Kafka's default factor of 3 must work without being told so.
+        placed = spread(self._cluster.nodes.values(), partitions, min(factor, available), self._next_leader)
+        return self.carry_out(TopicPlan(name, placed, TopicConfig(config, self.internal_overrides(name))))
+
+    def internal_overrides(self, name: str) -> dict[str, str]:
+        """The settings with which Kafka makes this topic: its own for internal topics, none for any other."""
+        config = self._cluster.config
+        if name == CONSUMER_OFFSETS:
+            return {
                 "cleanup.policy": "compact",
                 "compression.type": "producer",
                 "segment.bytes": str(config.get_int("offsets.topic.segment.bytes")),
             }
-        elif name == TRANSACTION_STATE:
-            partitions = config.get_int("transaction.state.log.num.partitions")
-            factor = config.get_int("transaction.state.log.replication.factor")
-            in_sync = min(config.get_int("transaction.state.log.min.isr"), available)
-            overrides = {
+        if name == TRANSACTION_STATE:
+            in_sync = min(config.get_int("transaction.state.log.min.isr"), len(self._cluster.nodes))
+            return {
                 "cleanup.policy": "compact",
                 "compression.type": "uncompressed",
                 "min.insync.replicas": str(in_sync),
                 "segment.bytes": str(config.get_int("transaction.state.log.segment.bytes")),
                 "unclean.leader.election.enable": "false",
             }
-        else:
-            raise ValueError(f"{name} is no internal topic")
-        # A cluster of fewer nodes than Kafka's default factor of 3 must work without being told so.
-        placed = spread(self._cluster.nodes.values(), partitions, min(factor, available), self._next_leader)
-        return self.carry_out(TopicPlan(name, placed, TopicConfig(config, overrides)))
+        return {}
 
     # -- changing
 
@@ -273,7 +287,8 @@ class TopicRegistry:
                 f"The topic {name} currently has {current} partition(s); {total} would not be an increase.",
             )
         if total - current > MAX_NEW_PARTITIONS:
-            raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+            # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         if assignments is None:
             return spread(self._cluster.nodes.values(), total - current, topic.replication_factor, self._next_leader)
         if len(assignments) != total - current:
@@ -295,6 +310,7 @@ class TopicRegistry:
         for replicas in placed:
             self._add_partition(topic, replicas)
         self._next_leader += len(placed)
+        self._open_logs(topic, first_new)
         self.leadership_changed(topic)
         for callback in list(self._grown):
             callback(topic, first_new)
@@ -327,10 +343,14 @@ class TopicRegistry:
 
     def close(self) -> None:
         """Close every log; the data stay."""
+        clean = True
         for topic in self._topics.values():
             for partition in topic.partitions:
-                partition.close()
-        self.backend.close()
+                try:
+                    partition.close()
+                except StorageError:
+                    clean = False
+        self.backend.close(clean=clean)
 
     # -- inside
 
@@ -344,8 +364,6 @@ class TopicRegistry:
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
         count = config.get_int("num.partitions") if partitions == -1 else partitions
         factor = config.get_int("default.replication.factor") if replication_factor == -1 else replication_factor
-        if count > MAX_NEW_PARTITIONS:
-            raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
         return spread(self._cluster.nodes.values(), count, factor, self._next_leader)
 
     def _manual_placement(
@@ -387,20 +405,24 @@ class TopicRegistry:
                 topic_id=topic.topic_id,
             )
 
-        # In memory a log costs nothing until it is used; on disk its directory must exist.
-        log = open_log if isinstance(self.backend, MemoryBackend) else open_log()
-        topic.partitions.append(
-            Partition(
-                topic,
-                index,
-                log,
-                replicas=replicas,
-                leader_id=in_sync[0] if in_sync else -1,
-                isr=in_sync,
-                on_activity=self._note_activity,
-                on_leadership=self._note_leadership,
-            )
+        partition = Partition(
+            topic,
+            index,
+            open_log,
+            replicas=replicas,
+            leader_id=in_sync[0] if in_sync else -1,
+            isr=in_sync,
+            on_activity=self._note_activity,
+            on_leadership=self._note_leadership,
         )
+        partition.durability = self._cluster.durability
+        topic.partitions.append(partition)
+
+    def _open_logs(self, topic: Topic, first: int = 0) -> None:
+        """On disk a new partition's folder must exist; in memory a log costs nothing until it is used."""
+        if not isinstance(self.backend, MemoryBackend):
+            for partition in topic.partitions[first:]:
+                _ = partition.log
 
     def _note_activity(self, partition: Partition) -> None:
         if self.on_activity is not None:

@@ -79,6 +79,8 @@ class DiskBackend:
         self.directory = Path(directory).absolute()
         self.fs = fs or FileSystem()
         self.now_ms = now_ms
+        self.sync_rolls = False
+        """Whether a new or finished segment is made durable at once, before anything in it is acknowledged."""
         self.recovered: list[str] = []
         """What recovery had to mend, a line each, for the log at the start."""
         self.fs.make_directory(self.directory)
@@ -205,6 +207,8 @@ class DiskBackend:
 
     def close(self, *, clean: bool = True) -> None:
         """Write what is left to write and let the directory go; all logs were closed before."""
+        if self._lock < 0:
+            return
         try:
             if clean:
                 for _, path in self._doomed:
@@ -339,8 +343,11 @@ class DiskLogStore:
 
     def create_segment(self, base_offset: int, config: LogConfig) -> SegmentFiles:
         self._config = config
-        self._directory_changed = True
-        return DiskSegmentFiles(self._fs, self.folder, base_offset, config.segment_index_bytes, size=None)
+        files = DiskSegmentFiles(self._fs, self.folder, base_offset, config.segment_index_bytes, size=None)
+        self._directory_changed = not self._backend.sync_rolls
+        if self._backend.sync_rolls:
+            self._fs.sync_directory(self.folder)
+        return files
 
     def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentFiles:
         return DiskSegmentFiles(
@@ -377,6 +384,8 @@ class DiskLogStore:
 
     def segment_sealed(self, files: SegmentFiles) -> None:
         assert isinstance(files, DiskSegmentFiles)
+        if self._backend.sync_rolls:
+            files.batches.flush()
         files.batches.seal()
 
     # --- what is kept beside them -------------------------------------------------------------------------------------

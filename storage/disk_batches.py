@@ -8,6 +8,8 @@ also after the file was removed.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from odradek.protocol.records import Buffer
@@ -114,6 +116,24 @@ class DiskBatchStore:
             finally:
                 self._fs.close(descriptor)
         self._unsynced = False
+
+    def begin_sync(self) -> Callable[[], None] | None:
+        """What makes the bytes appended so far durable, to be called in any thread; None when they are already."""
+        if not self._unsynced or self._descriptor < 0:
+            return None
+        descriptor = os.dup(self._descriptor)
+        self._unsynced = False
+
+        def sync() -> None:
+            try:
+                self._fs.sync(descriptor, self.path)
+            except StorageError:
+                self._unsynced = True
+                raise
+            finally:
+                os.close(descriptor)
+
+        return sync
 
     def seal(self) -> None:
         """No more appends: what is in memory is read from the file from now on; flushing stays to be done."""

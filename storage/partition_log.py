@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.record_batch import HEADER, RecordBatch, iter_batches, next_sequence
+from odradek.protocol.record_batch import HEADER, MAX_SEQUENCE, RecordBatch, iter_batches
 from odradek.protocol.records import Buffer
 from odradek.storage import compaction, retention, time_lookup
 from odradek.storage.backend import AbortedTxn, LoadedLog, LogBackend
@@ -203,7 +203,9 @@ class PartitionLog:
         base_offset = self.log_end_offset
         producer_id = header[9]
         if producer_id >= 0:
-            duplicate = self._check_producer(header, base_offset)
+            duplicate = self.producers.check_data(
+                producer_id, header[10], header[11], header[6], base_offset, bool(header[5] & 0x10)
+            )
             if duplicate is not None:
                 return AppendInfo(
                     duplicate.base_offset, duplicate.last_offset, duplicate.timestamp, self.log_start_offset, True
@@ -299,21 +301,10 @@ class PartitionLog:
 
     # --- producers and transactions -----------------------------------------------------------------------------------
 
-    def _check_producer(self, header: Header, base_offset: int) -> BatchMetadata | None:
-        producer_id, epoch, sequence = header[9], header[10], header[11]
-        state = self.producers.get(producer_id)
-        if state is not None:
-            last_sequence = next_sequence(sequence, header[6])
-            duplicate = state.find_duplicate(epoch, sequence, last_sequence)
-            if duplicate is not None:
-                return duplicate
-        self.producers.check_data(producer_id, epoch, sequence, base_offset, bool(header[5] & 0x10))
-        return None
-
     def _data_appended(self, header: Header, base_offset: int) -> None:
         sequence = header[11]
-        last_sequence = next_sequence(sequence, header[6]) if sequence >= 0 else -1
-        metadata = BatchMetadata(sequence, last_sequence, base_offset, base_offset + header[6], header[8])
+        last_sequence = (sequence + header[6]) & MAX_SEQUENCE if sequence >= 0 else -1
+        metadata = _new(BatchMetadata, (sequence, last_sequence, base_offset, base_offset + header[6], header[8]))
         transactional = bool(header[5] & 0x10)
         self.producers.data_appended(header[9], header[10], metadata, transactional=transactional)
         if transactional and self._first_unstable is None:
