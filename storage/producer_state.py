@@ -13,7 +13,14 @@ from typing import NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.record_batch import MAX_SEQUENCE, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, RecordBatch
+from odradek.protocol.record_batch import (
+    MAX_SEQUENCE,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    RecordBatch,
+    next_sequence,
+)
 
 KEPT_BATCHES = 5
 """Batches of a producer that are remembered, as many as a client may have in flight."""
@@ -45,6 +52,7 @@ class ProducerState:
         "batches",
         "coordinator_epoch",
         "current_txn_first_offset",
+        "last_sequence",
         "last_timestamp",
         "producer_epoch",
         "producer_id",
@@ -57,10 +65,8 @@ class ProducerState:
         self.last_timestamp = NO_TIMESTAMP
         self.current_txn_first_offset: int | None = None
         self.batches: deque[BatchMetadata] = deque(maxlen=KEPT_BATCHES)
-
-    @property
-    def last_sequence(self) -> int:
-        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+        self.last_sequence = NO_SEQUENCE
+        """That of the last remembered batch."""
 
     @property
     def last_data_offset(self) -> int:
@@ -118,10 +124,23 @@ class ProducerStates:
 
     # --- checks -------------------------------------------------------------------------------------------------------
 
-    def check_data(self, producer_id: int, epoch: int, base_sequence: int, offset: int, transactional: bool) -> None:
-        """Raise unless a client's batch may be appended at `offset`."""
+    def check_data(
+        self, producer_id: int, epoch: int, base_sequence: int, last_offset_delta: int, offset: int, transactional: bool
+    ) -> BatchMetadata | None:
+        """Raise unless a client's batch may be appended at `offset`; returns the batch that it repeats, if it does."""
         state = self._by_id.get(producer_id)
         if state is not None:
+            if (
+                epoch == state.producer_epoch
+                and base_sequence == state.last_sequence + 1
+                and (transactional or state.current_txn_first_offset is None)
+                and not self._verifying
+            ):
+                return None  # the usual next batch; the rest below says the same of it
+            last_sequence = next_sequence(base_sequence, last_offset_delta)
+            duplicate = state.find_duplicate(epoch, base_sequence, last_sequence)
+            if duplicate is not None:
+                return duplicate
             self._check_epoch(state, epoch, offset)
         self._check_sequence(state, producer_id, epoch, base_sequence, offset)
         if state is not None and state.current_txn_first_offset is not None and not transactional:
@@ -129,6 +148,7 @@ class ProducerStates:
                 ErrorCode.INVALID_TXN_STATE,
                 f"Expected transactional write from producer {producer_id} at offset {offset} in {self._name}",
             )
+        return None
 
     def _check_epoch(self, state: ProducerState, epoch: int, offset: int) -> None:
         if epoch < state.producer_epoch:
@@ -186,9 +206,12 @@ class ProducerStates:
 
     def data_appended(self, producer_id: int, epoch: int, batch: BatchMetadata, *, transactional: bool) -> None:
         """Note a data batch that is now in the log."""
-        state = self._entry(producer_id, epoch)
+        state = self._by_id.get(producer_id)
+        if state is None or state.producer_epoch != epoch:
+            state = self._entry(producer_id, epoch)
         state.batches.append(batch)
-        state.last_timestamp = batch.timestamp
+        state.last_sequence = batch[1]
+        state.last_timestamp = batch[4]
         if transactional and state.current_txn_first_offset is None:
             state.current_txn_first_offset = batch.base_offset
             self._ongoing[batch.base_offset] = producer_id
@@ -218,6 +241,7 @@ class ProducerStates:
             state = self._by_id[producer_id] = ProducerState(producer_id)
         if epoch != state.producer_epoch:
             state.batches.clear()
+            state.last_sequence = NO_SEQUENCE
             state.producer_epoch = epoch
         return state
 
@@ -245,6 +269,7 @@ class ProducerStates:
 
     def restore(self, state: ProducerState) -> None:
         """Take over an entry from a snapshot."""
+        state.last_sequence = state.batches[-1].last_sequence if state.batches else NO_SEQUENCE
         self._by_id[state.producer_id] = state
         first = state.current_txn_first_offset
         if first is not None:
