@@ -1,0 +1,94 @@
+"""Records of the internal topics, as Kafka stores them.
+
+A key is an int16 record type and the body of the key class; a value an int16 version and the body of the value class;
+a null value is a tombstone. The classes are generated, one module per record type.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from struct import Struct
+from struct import error as struct_error
+from typing import TypeVar
+
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message import Buffer, CoordinatorRecord, DataMessage
+from odradek.protocol.schema import codec
+from odradek.protocol.stored.index import RECORDS
+
+_INT16 = Struct(">h")
+_BY_TYPE = {(family, record_type): (module, key, value) for family, record_type, module, key, value in RECORDS}
+_classes: dict[tuple[str, int], tuple[type[CoordinatorRecord], type[CoordinatorRecord]]] = {}
+
+D = TypeVar("D", bound=DataMessage)
+
+
+class UnknownRecordTypeError(ProtocolError):
+    """A key of a record type that this release does not know: written by a newer one, to be skipped."""
+
+
+def encode_record_key(key: CoordinatorRecord) -> bytes:
+    """The key of a record: its type, then its fields."""
+    return _INT16.pack(key.RECORD_TYPE) + codec(type(key), 0).encode(key)
+
+
+def encode_record_value(value: CoordinatorRecord, version: int) -> bytes:
+    """The value of a record in one of its versions."""
+    return encode_versioned(value, version)
+
+
+def encode_versioned(message: DataMessage, version: int) -> bytes:
+    """An int16 version, then the message in that version."""
+    return _INT16.pack(version) + codec(type(message), version).encode(message)
+
+
+def decode_versioned(message: type[D], data: Buffer) -> tuple[D, int]:
+    """The message and its version. Raises ProtocolError for a version that the class does not have."""
+    version = _int16(data, message.__name__)
+    decoded, _ = codec(message, version).decode(data, 2)
+    return decoded, version
+
+
+def decode_group_record(key: Buffer, value: Buffer | None) -> tuple[CoordinatorRecord, CoordinatorRecord | None]:
+    """A record of `__consumer_offsets`; the value is None for a tombstone.
+
+    Raises UnknownRecordTypeError for a key of an unknown type, ProtocolError for bytes that are not such a record.
+    """
+    return decode_record("group", key, value)
+
+
+def decode_transaction_record(key: Buffer, value: Buffer | None) -> tuple[CoordinatorRecord, CoordinatorRecord | None]:
+    """A record of `__transaction_state`; the value is None for a tombstone."""
+    return decode_record("transaction", key, value)
+
+
+def decode_share_record(key: Buffer, value: Buffer | None) -> tuple[CoordinatorRecord, CoordinatorRecord | None]:
+    """A record of `__share_group_state`; the value is None for a tombstone."""
+    return decode_record("share", key, value)
+
+
+def decode_record(family: str, key: Buffer, value: Buffer | None) -> tuple[CoordinatorRecord, CoordinatorRecord | None]:
+    """A record of one coordinator: `group`, `transaction` or `share`."""
+    key_class, value_class = record_classes(family, _int16(key, "record key"))
+    decoded_key, _ = codec(key_class, 0).decode(key, 2)
+    return decoded_key, None if value is None else decode_versioned(value_class, value)[0]
+
+
+def record_classes(family: str, record_type: int) -> tuple[type[CoordinatorRecord], type[CoordinatorRecord]]:
+    """The classes of a record type's key and value; their module is imported when they are first asked for."""
+    found = _classes.get((family, record_type))
+    if found is None:
+        if (family, record_type) not in _BY_TYPE:
+            raise UnknownRecordTypeError(f"{record_type} is no record type of the {family} coordinator")
+        module_name, key_name, value_name = _BY_TYPE[family, record_type]
+        module = import_module(f"{__name__}.{module_name}")
+        found = _classes[family, record_type] = getattr(module, key_name), getattr(module, value_name)
+    return found
+
+
+def _int16(data: Buffer, what: str) -> int:
+    try:
+        (number,) = _INT16.unpack_from(data)
+    except struct_error:
+        raise ProtocolError(f"{what}: {len(data)} bytes are too few") from None
+    return int(number)
