@@ -131,6 +131,11 @@ def topic_keys() -> Mapping[str, ConfigKey]:
 
 def check_supported(key: ConfigKey, text: str) -> None:
     """ConfigError if odradek does not do what ``key`` asks for and ``text`` asks for something."""
+    if key.name == "remote.storage.enable" and key.parse(text) is True:
+        raise ConfigError(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
     if key.use is Use.REFUSED or (key.use is Use.UNSERVED and key.name in broker_keys()):
         default = DEFAULTS_OF_ODRADEK.get(key.name, key.default)
         if key.normal(text) != (default or ""):

@@ -1,0 +1,226 @@
+"""DescribeConfigs (key 32), AlterConfigs (key 33), IncrementalAlterConfigs (key 44), ListConfigResources (key 74).
+
+DescribeConfigs versions 1 to 4: sources and synonyms from v1 on, types and documentation from v3 (KIP-569).
+AlterConfigs versions 0 to 2 replaces all settings of a resource. IncrementalAlterConfigs versions 0 and 1 changes
+single keys (KIP-339). ListConfigResources version 0 lists client-metrics subscriptions, v1 any kind (KIP-1142).
+
+Resources: topics, brokers (an empty name is the cluster-wide default), broker loggers, client metrics, groups. Where
+real Kafka leaves AlterConfigs without an answer, for a resource named twice, each gets the INVALID_REQUEST that
+IncrementalAlterConfigs gives.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from odradek.broker import loggers
+from odradek.broker.config import ConfigSource
+from odradek.broker.config_defs.definition import ConfigKey, ConfigType
+from odradek.broker.config_entries import (
+    ConfigEntry,
+    broker_entries,
+    client_metrics_entries,
+    cluster_default_entries,
+    group_entries,
+    selected,
+    topic_entries,
+)
+from odradek.broker.context import RequestContext
+from odradek.broker.dispatch import handles
+from odradek.broker.dynamic_configs import Assignment, Change, ResourceType
+from odradek.broker.node_configs import own_configs
+from odradek.broker.topics import check_topic_name
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages import alter_configs as alter
+from odradek.protocol.messages import incremental_alter_configs as incremental
+from odradek.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from odradek.protocol.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+# Kafka's text for INVALID_REQUEST where it has nothing better to say.
+_MALFORMED = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+_TWICE = "Each resource must appear at most once."
+
+
+@handles(DescribeConfigsRequest)
+def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """The configs of each resource, with where they come from."""
+    return DescribeConfigsResponse(results=[_describe(ctx, resource, request) for resource in request.resources])
+
+
+def _describe(
+    ctx: RequestContext, resource: DescribeConfigsResource, request: DescribeConfigsRequest
+) -> DescribeConfigsResult:
+    try:
+        entries = _entries(ctx, resource.resource_type, resource.resource_name)
+    except KafkaError as error:
+        return DescribeConfigsResult(error.code, error.message or "", resource.resource_type, resource.resource_name)
+    chosen = selected(entries, resource.configuration_keys)
+    is_logger = resource.resource_type == ResourceType.BROKER_LOGGER
+    return DescribeConfigsResult(
+        ErrorCode.NONE,
+        "",
+        resource.resource_type,
+        resource.resource_name,
+        [_shown(entry, request, is_logger) for entry in chosen],
+    )
+
+
+def _shown(entry: ConfigEntry, request: DescribeConfigsRequest, is_logger: bool) -> DescribeConfigsResourceResult:
+    documentation = entry.key.documentation if request.include_documentation else None
+    return DescribeConfigsResourceResult(
+        entry.name,
+        entry.value,
+        entry.read_only,
+        entry.source,
+        entry.is_sensitive,
+        [DescribeConfigsSynonym(*synonym) for synonym in entry.synonyms] if request.include_synonyms else [],
+        entry.key.type,
+        "" if is_logger else documentation,
+    )
+
+
+def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
+    """All configs of a resource; KafkaError with Kafka's code and text if there is none."""
+    cluster = ctx.cluster
+    node_id = ctx.node.id
+    match kind:
+        case ResourceType.TOPIC:
+            check_topic_name(name)
+            topic = cluster.topics.get(name)
+            if topic is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return topic_entries(cluster.config, topic.config.overrides, node_id)
+        case ResourceType.BROKER:
+            if name == "":
+                return cluster_default_entries(cluster.config)
+            _check_node(name, node_id, "Unexpected broker id, expected {} or empty string, but received {}")
+            return broker_entries(cluster.config, node_id, own_configs(cluster, ctx.node))
+        case ResourceType.BROKER_LOGGER:
+            if name == "":
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+            _check_node(name, node_id, "Unexpected broker id, expected {} but received {}")
+            return [
+                ConfigEntry(
+                    logger, level, ConfigSource.DYNAMIC_BROKER_LOGGER, ConfigKey(logger, ConfigType.UNKNOWN, None)
+                )
+                for logger, level in loggers.levels().items()
+            ]
+        case ResourceType.CLIENT_METRICS:
+            if name == "":
+                text = "Client metrics subscription name must not be empty"
+                raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+            return client_metrics_entries(cluster.dynamic_configs.client_metrics.get(name, {}))
+        case ResourceType.GROUP:
+            if name == "":
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+            return group_entries(cluster.config, cluster.dynamic_configs.groups.get(name, {}), node_id)
+        case _:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
+
+
+def _check_node(name: str, node_id: int, wrong: str) -> None:
+    try:
+        asked = int(name)
+    except ValueError:
+        text = f"Broker id must be an integer, but it is: {name}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text) from None
+    if asked != node_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, wrong.format(node_id, asked))
+
+
+@handles(alter.AlterConfigsRequest)
+def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
+    """Replace all settings of each resource by the given ones."""
+    changes = [
+        Change(
+            resource.resource_type,
+            resource.resource_name,
+            [Assignment(config.name, config.value) for config in resource.configs],
+            replaces=True,
+        )
+        for resource in request.resources
+    ]
+    outcomes = _apply(ctx, changes, request.validate_only)
+    return alter.AlterConfigsResponse(
+        responses=[
+            alter.AlterConfigsResourceResponse(code, message, change.type, change.name)
+            for change, (code, message) in zip(changes, outcomes, strict=True)
+        ]
+    )
+
+
+@handles(incremental.IncrementalAlterConfigsRequest)
+def incremental_alter_configs(
+    ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest
+) -> incremental.IncrementalAlterConfigsResponse:
+    """Set, delete, append or subtract single keys of each resource."""
+    changes = [
+        Change(
+            resource.resource_type,
+            resource.resource_name,
+            [Assignment(config.name, config.value, config.config_operation) for config in resource.configs],
+        )
+        for resource in request.resources
+    ]
+    outcomes = _apply(ctx, changes, request.validate_only)
+    return incremental.IncrementalAlterConfigsResponse(
+        responses=[
+            incremental.AlterConfigsResourceResponse(code, message, change.type, change.name)
+            for change, (code, message) in zip(changes, outcomes, strict=True)
+        ]
+    )
+
+
+def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) -> list[tuple[ErrorCode, str | None]]:
+    counts = Counter((change.type, change.name) for change in changes)
+    outcomes: list[tuple[ErrorCode, str | None]] = []
+    for change in changes:
+        try:
+            if counts[change.type, change.name] > 1:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, _TWICE)
+            ctx.cluster.dynamic_configs.apply(change, ctx.node.id, validate_only=validate_only)
+        except KafkaError as error:
+            outcomes.append((error.code, error.message))
+        else:
+            outcomes.append((ErrorCode.NONE, None))
+    return outcomes
+
+
+@handles(ListConfigResourcesRequest)
+def list_config_resources(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    """The names of configured things, of the asked kinds; v0 and kinds not known answer as Kafka does."""
+    cluster = ctx.cluster
+    nodes = [str(node.id) for node in cluster.up_nodes()]
+    names = {
+        ResourceType.GROUP: list(cluster.dynamic_configs.groups),
+        ResourceType.CLIENT_METRICS: list(cluster.dynamic_configs.client_metrics),
+        ResourceType.BROKER_LOGGER: nodes,
+        ResourceType.BROKER: nodes,
+        ResourceType.TOPIC: [topic.name for topic in cluster.topics],
+    }
+    if ctx.api_version == 0:
+        asked = {int(ResourceType.CLIENT_METRICS)}
+    else:
+        asked = set(request.resource_types) or {int(kind) for kind in names}
+    if not asked <= {int(kind) for kind in names}:
+        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(name, kind) for kind, listed in names.items() if kind in asked for name in listed
+        ]
+    )

@@ -1,0 +1,216 @@
+"""Metadata (key 3) and DescribeTopicPartitions (key 75).
+
+Metadata versions 0 to 13. v0: an empty list of topics means all of them; from v1 null does and an empty list means
+none. v4: the client says whether missing topics may be created. v5: offline replicas. v7: leader epochs (KIP-320). v8
+to v10: authorised operations of the cluster. v10: topic ids in the answer, v12 also in the request (KIP-516). v13: an
+error for the whole answer.
+
+As on Kafka a topic that is created on the way is first answered with UNKNOWN_TOPIC_OR_PARTITION; the client asks again.
+Topics that exist come first, in the order asked for, then those that do not.
+"""
+
+from __future__ import annotations
+
+from odradek.broker.context import RequestContext
+from odradek.broker.dispatch import handles
+from odradek.broker.topics import INTERNAL_TOPICS, Topic, check_topic_name
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+    ResponseCursor,
+)
+from odradek.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+# Bit n set = operation n of Kafka's AclOperation allowed; without an authorizer that is every operation that the
+# resource knows.
+ALL_TOPIC_OPERATIONS = 3576
+ALL_CLUSTER_OPERATIONS = 8096
+NOT_ASKED = -(1 << 31)
+
+_FIRST_VERSION_WITH_NULL_FOR_ALL = 1
+_FIRST_VERSION_BY_ID = 12
+
+
+@handles(MetadataRequest)
+def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
+    """Nodes, controller and topics; creates missing topics where client and broker allow it."""
+    asked = request.topics
+    if asked is None or (not asked and ctx.api_version < _FIRST_VERSION_WITH_NULL_FOR_ALL):
+        topics = [_answer(ctx, topic, request) for topic in ctx.cluster.topics]
+    else:
+        if ctx.api_version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked):
+            return _refused(request)
+        by_id = {t.topic_id: None for t in asked if t.topic_id != ZERO_UUID}
+        if by_id:
+            topics = _topics_by_id(ctx, request, list(by_id))
+        else:
+            topics = _topics_by_name(ctx, request, list({t.name or "": None for t in asked}))
+    return MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(node.id, *node.address_for(ctx.connection.host), node.rack)
+            for node in ctx.cluster.up_nodes()
+        ],
+        cluster_id=ctx.cluster.cluster_id,
+        controller_id=ctx.cluster.controller_id,
+        topics=topics,
+        cluster_authorized_operations=(
+            ALL_CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )
+
+
+def _topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> list[MetadataResponseTopic]:
+    registry = ctx.cluster.topics
+    unknown = [
+        MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
+        for topic_id in ids
+        if registry.by_id(topic_id) is None
+    ]
+    found = [topic for topic_id in ids if (topic := registry.by_id(topic_id)) is not None]
+    return unknown + [_answer(ctx, topic, request) for topic in found]
+
+
+def _topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[MetadataResponseTopic]:
+    registry = ctx.cluster.topics
+    found: list[MetadataResponseTopic] = []
+    missing: list[MetadataResponseTopic] = []
+    may_create = request.allow_auto_topic_creation and ctx.cluster.config.get_bool("auto.create.topics.enable")
+    for name in names:
+        topic = registry.get(name)
+        if topic is not None:
+            found.append(_answer(ctx, topic, request))
+        else:
+            code = _create_missing(ctx, name) if may_create else _code_of_missing(name)
+            missing.append(MetadataResponseTopic(code, name, is_internal=name in INTERNAL_TOPICS))
+    return found + missing
+
+
+def _code_of_missing(name: str) -> ErrorCode:
+    try:
+        check_topic_name(name)
+    except KafkaError as error:
+        return error.code
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _create_missing(ctx: RequestContext, name: str) -> ErrorCode:
+    code = _code_of_missing(name)
+    if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        try:
+            if name in INTERNAL_TOPICS:
+                ctx.cluster.topics.ensure_internal(name)
+            else:
+                ctx.cluster.topics.create(name)
+        except KafkaError as error:
+            # Kafka creates in the background: a failure stays unknown to this client, except for a bad name.
+            if error.code is ErrorCode.INVALID_TOPIC_EXCEPTION:
+                return error.code
+    return code
+
+
+def _answer(ctx: RequestContext, topic: Topic, request: MetadataRequest) -> MetadataResponseTopic:
+    """The topic as Metadata shows it, kept until the topic or the set of live nodes changes."""
+    live = tuple(node.id for node in ctx.cluster.up_nodes())
+    key = ("Metadata", request.include_topic_authorized_operations, live)
+    answer = topic.cached.get(key)
+    if answer is None:
+        answer = topic.cached[key] = MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=topic.internal,
+            partitions=[
+                MetadataResponsePartition(
+                    ErrorCode.LEADER_NOT_AVAILABLE if partition.leader_id < 0 else ErrorCode.NONE,
+                    partition.index,
+                    partition.leader_id,
+                    partition.leader_epoch,
+                    list(partition.replicas),
+                    list(partition.isr),
+                    [node for node in partition.replicas if node not in live],
+                )
+                for partition in topic.partitions
+            ],
+            topic_authorized_operations=(
+                ALL_TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+            ),
+        )
+    return answer
+
+
+def _refused(request: MetadataRequest) -> MetadataResponse:
+    """Ids, or a missing name, before v12: INVALID_REQUEST beside each topic and nothing of the cluster."""
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(ErrorCode.INVALID_REQUEST, t.name or "", t.topic_id) for t in request.topics or []
+        ],
+        error_code=ErrorCode.INVALID_REQUEST,
+    )
+
+
+@handles(DescribeTopicPartitionsRequest)
+def describe_topic_partitions(
+    ctx: RequestContext, request: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
+    """Partitions of topics in the order of their names, from a cursor on, up to a number of partitions (KIP-966)."""
+    cursor = request.cursor
+    registry = ctx.cluster.topics
+    if cursor is not None and cursor.partition_index < 0:
+        code = ErrorCode.INVALID_REQUEST
+        refused = [DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
+        return DescribeTopicPartitionsResponse(topics=refused)
+    names = {topic.name for topic in request.topics} or {topic.name for topic in registry}
+    start = "" if cursor is None else cursor.topic_name
+    limit = min(ctx.cluster.config.get_int("max.request.partition.size.limit"), request.response_partition_limit)
+    remaining = max(limit, 1)
+    response = DescribeTopicPartitionsResponse(topics=[])
+    for name in sorted(name for name in names if name >= start):
+        if remaining == 0:
+            response.next_cursor = ResponseCursor(name, 0)
+            break
+        topic = registry.get(name)
+        if topic is None:
+            if request.topics:
+                response.topics.append(DescribeTopicPartitionsResponseTopic(_code_of_missing(name), name))
+            continue
+        first = cursor.partition_index if cursor is not None and name == start else 0
+        described = _describe(ctx, topic, first, first + remaining)
+        response.topics.append(described)
+        remaining -= len(described.partitions)
+        if first + len(described.partitions) < len(topic.partitions):
+            response.next_cursor = ResponseCursor(name, first + len(described.partitions))
+            break
+    return response
+
+
+def _describe(ctx: RequestContext, topic: Topic, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+    live = {node.id for node in ctx.cluster.up_nodes()}
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.internal,
+        partitions=[
+            DescribeTopicPartitionsResponsePartition(
+                ErrorCode.LEADER_NOT_AVAILABLE if partition.leader_id < 0 else ErrorCode.NONE,
+                partition.index,
+                partition.leader_id,
+                partition.leader_epoch,
+                list(partition.replicas),
+                list(partition.isr),
+                [],
+                [],
+                [node for node in partition.replicas if node not in live],
+            )
+            for partition in topic.partitions[first:end]
+        ],
+        topic_authorized_operations=ALL_TOPIC_OPERATIONS,
+    )
