@@ -18,7 +18,7 @@ SILENT_FOR_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One probe. ``answers``: the recorded response frames (without size); ``outcome``: response, closed or no_reply."""
+    """One probe. ``answers``: the recorded response frames (without size); ``outcome``: response, closed, no_reply."""
 
     case: str
     listener: str

@@ -20,6 +20,7 @@ class FakeCluster:
         self.nodes = {number: Node(number) for number in range(1, nodes + 1)}
         self.features = Features()
         self.faults: Any = None
+        self.durability: Any = None
         self.bugs: list[Bug] = []
         self.recent: deque[tuple[str, int, int, int, str | None, int]] = deque(maxlen=64)
         self.max_request_bytes = max_request_bytes
