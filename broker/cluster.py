@@ -17,6 +17,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config import BrokerConfig
 from odradek.broker.dispatch import Bug, Dispatcher, load_handlers
 from odradek.broker.durability import Durability
+from odradek.broker.dynamic_configs import DynamicConfigs
 from odradek.broker.faults import FaultSet
 from odradek.broker.features import Features
 from odradek.broker.maintenance import Maintenance
@@ -73,7 +74,9 @@ class Cluster:
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
         self.maintenance = Maintenance(self)
         self.durability: Durability | None = None if data_dir is None else Durability(self, data_dir)
+        self.config.node_ids = tuple(self.nodes)
         self.topics = TopicRegistry(self)
+        self.dynamic_configs = DynamicConfigs(self)
         self.groups: Any = _optional("odradek.broker.coordinator.group.service", "GroupService", self)
         self.transactions: Any = _optional("odradek.broker.coordinator.transaction.service", "TransactionService", self)
 
