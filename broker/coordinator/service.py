@@ -33,8 +33,8 @@ class CoordinatorService(Generic[M_co]):
     Owner: the cluster, which owns one for groups and one for transactional ids. A shard belongs to the leader node of
     its partition; when the leader changes, it reloads from the log, as a coordinator on another machine would.
 
-    ``perform(shard, effect)`` carries out the machine's own effects (see `Shard`). ``base_sequence`` is what the batches
-    carry: Kafka's group coordinator writes 0, its transaction coordinator -1.
+    ``perform(shard, effect)`` carries out the machine's own effects (see `Shard`). ``base_sequence`` is in the
+    batches: Kafka's group coordinator writes 0, its transaction coordinator -1.
     """
 
     def __init__(
@@ -130,6 +130,11 @@ class CoordinatorService(Generic[M_co]):
     def ask_now(self, key: str, command: Command[R], node: Node | None = None) -> R:
         """The same for a command that is never parked, without awaiting."""
         return self.shard_for(key, node).ask_now(command)
+
+    def machine_for(self, key: str, node: Node | None = None) -> M_co:
+        """The machine of ``key``, to read from; raises like `ask`."""
+        machine: M_co = self.shard_for(key, node).open_machine()
+        return machine
 
     def complete_transaction(
         self,

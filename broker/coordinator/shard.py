@@ -142,6 +142,21 @@ class Shard:
         raise KafkaError(ErrorCode.NOT_COORDINATOR)
 
     @property
+    def is_active(self) -> bool:
+        """Whether it carries out commands."""
+        return self.state is ShardState.ACTIVE
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether its log could not be replayed."""
+        return self.state is ShardState.FAILED
+
+    def open_machine(self) -> Any:
+        """The machine, to read from (never to change); raises as `ask` does while the shard is not active."""
+        self._check_open()
+        return self.machine
+
+    @property
     def parked(self) -> int:
         """How many commands wait for their reply."""
         return len(self._parked)
@@ -295,7 +310,7 @@ class Shard:
                 self._carry_out(command)
             except Exception as error:
                 self._deliver_error(command, None, error)
-            if self.state is not ShardState.ACTIVE:
+            if not self.is_active:
                 return
 
     def _wake_if_earlier(self) -> None:
@@ -319,7 +334,7 @@ class Shard:
                 await trio.lowlevel.checkpoint()
                 continue
             self.fire_due()
-            if self.state in (ShardState.LOADING, ShardState.CLOSED):
+            if not self.is_active and not self.has_failed:
                 continue
             due = self.timers.next_due_ms()
             self._wakeup = trio.Event()

@@ -1,0 +1,92 @@
+"""FindCoordinator (key 10).
+
+Versions 0 to 6. v1 asks for groups or transactional ids and explains errors (KIP-98); v4 asks for several keys at once
+(KIP-699); v6 also takes share group keys `group:topicId:partition` (KIP-932).
+
+The coordinator of a key is the leader of the key's partition of `__consumer_offsets` or `__transaction_state`; the
+topic is created on first use. An empty key is as good as any.
+Differences from Kafka: the topic is there at once, so nobody is told COORDINATOR_NOT_AVAILABLE first; there is no share
+coordinator, so well-formed share keys get COORDINATOR_NOT_AVAILABLE, as from a broker that has never served one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from odradek.broker.context import RequestContext
+from odradek.broker.coordinator.service import CoordinatorService
+from odradek.broker.dispatch import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+
+GROUP = 0
+TRANSACTION = 1
+SHARE = 2
+
+_BATCHED_FROM = 4
+_SHARE_FROM = 6
+_NO_NODE = -1
+_UNKNOWN_TYPE = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+
+
+@handles(
+    FindCoordinatorRequest,
+    differs="the coordinator topic is created at once: no COORDINATOR_NOT_AVAILABLE first; no share coordinator",
+)
+def find_coordinator(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    """Which node coordinates a group or transactional id."""
+    if ctx.api_version >= _BATCHED_FROM:
+        found = [_find(ctx, request.key_type, key) for key in request.coordinator_keys]
+        return FindCoordinatorResponse(coordinators=found)
+    one = _find(ctx, request.key_type, request.key)
+    if one.error_code == ErrorCode.NONE:
+        one.error_message = "NONE"
+    return FindCoordinatorResponse(
+        error_code=one.error_code,
+        error_message=one.error_message,
+        node_id=one.node_id,
+        host=one.host,
+        port=one.port,
+    )
+
+
+def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
+    try:
+        service = _service(ctx, key_type, key)
+        node = service.node_for(key)
+    except KafkaError as error:
+        return Coordinator(
+            key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=error.code, error_message=error.message or ""
+        )
+    host, port = node.address_for(ctx.connection.host)
+    return Coordinator(key=key, node_id=node.id, host=host, port=port, error_message="")
+
+
+def _service(ctx: RequestContext, key_type: int, key: str) -> CoordinatorService[Any]:
+    if key_type == GROUP:
+        groups: CoordinatorService[Any] = ctx.cluster.groups
+        return groups
+    if key_type == TRANSACTION:
+        transactions: CoordinatorService[Any] = ctx.cluster.transactions
+        return transactions
+    if key_type != SHARE:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, _UNKNOWN_TYPE)
+    if ctx.api_version < _SHARE_FROM or not _is_share_key(key):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "")
+    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
+
+
+def _is_share_key(key: str) -> bool:
+    """`group:topicId:partition`, where the group may hold colons itself."""
+    parts = key.rsplit(":", 2)
+    if len(parts) != 3 or not parts[0]:
+        return False
+    try:
+        return len(base64.urlsafe_b64decode(parts[1] + "==")) == 16 and int(parts[2]) >= 0
+    except (binascii.Error, ValueError):
+        return False

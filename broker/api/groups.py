@@ -1,0 +1,116 @@
+"""JoinGroup (11), Heartbeat (12), LeaveGroup (13), SyncGroup (14): membership in groups of the classic protocol.
+
+JoinGroup 0 to 9: v1 has a rebalance timeout; from v4 a new member is told its id first (KIP-394); v5 has static members
+(KIP-345); v7 returns the protocol type (KIP-559); v8 has a reason (KIP-800); v9 lets a static leader skip assigning
+(KIP-814). SyncGroup 0 to 5: v3 static members; v5 names protocol type and name, which must be the group's.
+Heartbeat 0 to 4: v3 static members. LeaveGroup 0 to 5: v3 removes several members, also by instance id; v5 reason.
+
+The rules are the group coordinator's (`odradek.broker.coordinator.group`). JoinGroup and SyncGroup wait for the other
+members. While the coordinator loads, Heartbeat gets NONE.
+Difference from Kafka: a JoinGroup or SyncGroup that the same member sends again while the first one waits makes the
+first one answered with REBALANCE_IN_PROGRESS (Kafka never answers it).
+"""
+
+from __future__ import annotations
+
+from odradek.broker.context import RequestContext
+from odradek.broker.coordinator.group.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from odradek.broker.dispatch import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from odradek.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_JOIN_NULL_PROTOCOL_FROM = 7
+_SYNC_PROTOCOL_FROM = 5
+_LEAVE_BATCHED_FROM = 3
+
+
+@handles(JoinGroupRequest, differs="a second JoinGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS")
+async def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
+    """Join a group; the answer comes when the join phase ends."""
+    response = await _join(ctx, request)
+    if ctx.api_version < _JOIN_NULL_PROTOCOL_FROM and response.protocol_name is None:
+        response.protocol_name = ""
+    return response
+
+
+async def _join(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
+    session = request.session_timeout_ms
+    command = JoinGroup(
+        request.group_id,
+        request.member_id,
+        instance_id=request.group_instance_id,
+        client_id=ctx.client_id or "",
+        host=f"/{ctx.connection.peer_host}",
+        protocol_type=request.protocol_type,
+        protocols=tuple((p.name, bytes(p.metadata)) for p in request.protocols),
+        session_timeout_ms=session,
+        rebalance_timeout_ms=session if ctx.api_version == 0 else request.rebalance_timeout_ms,
+        api_version=ctx.api_version,
+    )
+    try:
+        _check_group_id(request.group_id)
+        response: JoinGroupResponse = await ctx.cluster.groups.ask(request.group_id, command, ctx.node)
+    except KafkaError as error:
+        return JoinGroupResponse(
+            error_code=error.code, generation_id=-1, member_id=request.member_id, protocol_name=None
+        )
+    return response
+
+
+@handles(SyncGroupRequest, differs="a second SyncGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS")
+async def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse:
+    """Bring (leader) and get the assignment; the answer comes when the leader has brought it."""
+    _check_group_id(request.group_id)
+    named = request.protocol_type is not None and request.protocol_name is not None
+    if ctx.api_version >= _SYNC_PROTOCOL_FROM and not named:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    command = SyncGroup(
+        request.group_id,
+        request.member_id,
+        request.generation_id,
+        instance_id=request.group_instance_id,
+        protocol_type=request.protocol_type,
+        protocol_name=request.protocol_name,
+        assignments={a.member_id: bytes(a.assignment) for a in request.assignments},
+    )
+    response: SyncGroupResponse = await ctx.cluster.groups.ask(request.group_id, command, ctx.node)
+    return response
+
+
+@handles(HeartbeatRequest)
+def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+    """Keep a member's session, and learn of a rebalance."""
+    _check_group_id(request.group_id)
+    command = Heartbeat(request.group_id, request.member_id, request.generation_id, request.group_instance_id)
+    try:
+        return HeartbeatResponse(error_code=ctx.cluster.groups.ask_now(request.group_id, command, ctx.node))
+    except KafkaError as error:
+        if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            return HeartbeatResponse()
+        return HeartbeatResponse(error_code=error.code)
+
+
+@handles(LeaveGroupRequest)
+def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    """Leave a group, or remove members from it."""
+    _check_group_id(request.group_id)
+    if ctx.api_version < _LEAVE_BATCHED_FROM:
+        command = LeaveGroup(request.group_id, [(request.member_id, None)])
+        codes = ctx.cluster.groups.ask_now(request.group_id, command, ctx.node)
+        return LeaveGroupResponse(error_code=codes[0])
+    command = LeaveGroup(request.group_id, [(m.member_id, m.group_instance_id) for m in request.members])
+    codes = ctx.cluster.groups.ask_now(request.group_id, command, ctx.node)
+    return LeaveGroupResponse(
+        members=[
+            MemberResponse(member_id=m.member_id, group_instance_id=m.group_instance_id, error_code=code)
+            for m, code in zip(request.members, codes, strict=True)
+        ]
+    )
+
+
+def _check_group_id(group_id: str) -> None:
+    if not group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)

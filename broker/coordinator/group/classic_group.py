@@ -1,0 +1,435 @@
+"""A group of the classic protocol while it lives: its members, what they wait for, and where the group stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from struct import Struct
+
+from odradek.broker.coordinator.group.commands import ExpireMember, Protocols
+from odradek.broker.coordinator.group.records import StoredGroup, StoredMember
+from odradek.broker.coordinator.group.states import EMPTY, STABLE, TRANSITIONS, GroupState
+from odradek.broker.coordinator.routing import java_string_hash
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+
+CONSUMER = "consumer"
+"""The protocol type of consumers: the coordinator may look into their subscriptions."""
+
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+
+
+class Member:
+    """A member of a group.
+
+    ``join_ticket`` / ``sync_ticket``: under which its JoinGroup / SyncGroup is parked. ``is_new``: it has not been
+    told of a generation yet, so it cannot send heartbeats.
+    """
+
+    __slots__ = (
+        "assignment",
+        "client_host",
+        "client_id",
+        "expiry",
+        "instance_id",
+        "is_new",
+        "join_ticket",
+        "member_id",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_key",
+        "session_timeout_ms",
+        "sync_ticket",
+    )
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        instance_id: str | None,
+        client_id: str,
+        client_host: str,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        protocols: Protocols,
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
+        self.protocols = protocols
+        self.assignment = assignment
+        self.is_new = False
+        self.join_ticket: int | None = None
+        self.sync_ticket: int | None = None
+        self.session_key = session_key(group_id, member_id)
+        self.expiry = ExpireMember(group_id, member_id)
+
+    def metadata(self, protocol: str) -> bytes:
+        """The metadata for one of its protocols."""
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        raise KeyError(protocol)
+
+    def vote(self, candidates: Iterable[str]) -> str:
+        """Its most preferred protocol among those that all members support."""
+        allowed = set(candidates)
+        return next(name for name, _ in self.protocols if name in allowed)
+
+    @property
+    def keeps_session(self) -> bool:
+        """Whether it need not send heartbeats now: it waits for the others."""
+        return not self.is_new and (self.join_ticket is not None or self.sync_ticket is not None)
+
+
+class ClassicGroup:
+    """The soft state of a group. Owner: the group machine, which changes it; this class keeps its parts consistent.
+
+    A generation that has been stored can be rebuilt from `StoredGroup`; what is under way (a rebalance, waiting
+    members, ids given out) dies with the coordinator, and clients begin again, as they do with Kafka.
+    """
+
+    __slots__ = (
+        "awaiting_join",
+        "generation",
+        "group_id",
+        "leader",
+        "members",
+        "new_member_added",
+        "pending_join",
+        "pending_sync",
+        "previous_state",
+        "protocol",
+        "protocol_type",
+        "state",
+        "state_timestamp",
+        "static_members",
+        "subscribed_topics",
+        "supported",
+    )
+
+    def __init__(self, group_id: str, now_ms: int, state: GroupState = EMPTY) -> None:
+        self.group_id = group_id
+        self.state = state
+        self.previous_state: GroupState | None = None
+        self.state_timestamp = now_ms
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        self.pending_join: dict[str, None] = {}
+        self.pending_sync: set[str] = set()
+        self.awaiting_join = 0
+        self.new_member_added = False
+        self.supported: dict[str, int] = {}
+        self.subscribed_topics: frozenset[str] | None = None
+
+    @classmethod
+    def from_stored(cls, group_id: str, stored: StoredGroup) -> ClassicGroup:
+        """The group as it is right after its coordinator has loaded."""
+        group = cls(group_id, stored.state_timestamp, STABLE if stored.members else EMPTY)
+        group.generation = stored.generation
+        group.protocol_type = stored.protocol_type or None
+        group.protocol = stored.protocol
+        for m in stored.members:
+            protocols = ((stored.protocol or "", m.subscription),)
+            group.add(
+                Member(
+                    group_id,
+                    m.member_id,
+                    m.instance_id,
+                    m.client_id,
+                    m.client_host,
+                    m.rebalance_timeout_ms,
+                    m.session_timeout_ms,
+                    protocols,
+                    m.assignment,
+                )
+            )
+        group.leader = stored.leader
+        group.subscribed_topics = group.compute_subscribed_topics()
+        return group
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassicGroup({self.group_id!r}, {self.state.value}, generation {self.generation}, {list(self.members)})"
+        )
+
+    # -- state
+
+    def transition_to(self, state: GroupState, now_ms: int) -> None:
+        """Move on; a move that the table does not have is a bug."""
+        if state not in TRANSITIONS[self.state]:
+            raise RuntimeError(f"group {self.group_id!r}: {self.state.value} cannot become {state.value}")
+        self.previous_state = self.state
+        self.state = state
+        self.state_timestamp = now_ms
+
+    @property
+    def is_consumer_group(self) -> bool:
+        """Whether its members are consumers."""
+        return self.protocol_type == CONSUMER
+
+    def to_stored(self) -> StoredGroup:
+        """This generation as a record has it."""
+        protocol = self.protocol
+        members = tuple(
+            stored_member(m, b"" if protocol is None else m.metadata(protocol), m.assignment)
+            for m in self.members.values()
+        )
+        return StoredGroup(
+            self.protocol_type or "", self.generation, protocol, self.leader, self.state_timestamp, members
+        )
+
+    # -- members
+
+    def add(self, member: Member) -> None:
+        """A member joins; the first one determines the protocol type and leads."""
+        self.members[member.member_id] = member
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
+        self._count(member, 1)
+        if member.join_ticket is not None:
+            self.awaiting_join += 1
+        self.pending_join.pop(member.member_id, None)
+
+    def remove(self, member_id: str) -> Member | None:
+        """A member, or an id given out, is gone; the next member leads if it was the leader."""
+        self.pending_join.pop(member_id, None)
+        self.pending_sync.discard(member_id)
+        member = self.members.pop(member_id, None)
+        if member is None:
+            return None
+        self._count(member, -1)
+        if member.join_ticket is not None:
+            self.awaiting_join -= 1
+        if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
+            del self.static_members[member.instance_id]
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        return member
+
+    def update(self, member: Member, protocols: Protocols, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
+        """A member joins again, maybe with other protocols."""
+        self._count(member, -1)
+        member.protocols = protocols
+        member.session_timeout_ms = session_timeout_ms
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+        self._count(member, 1)
+
+    def replace_static(self, old: Member, member_id: str) -> Member:
+        """A static member comes back under a new member id and takes its old place (KIP-345)."""
+        assert old.instance_id is not None
+        new = Member(
+            self.group_id,
+            member_id,
+            old.instance_id,
+            old.client_id,
+            old.client_host,
+            old.rebalance_timeout_ms,
+            old.session_timeout_ms,
+            old.protocols,
+            old.assignment,
+        )
+        leads = self.leader == old.member_id
+        self.members = {
+            (member_id if key == old.member_id else key): (new if value is old else value)
+            for key, value in self.members.items()
+        }
+        self.static_members[old.instance_id] = member_id
+        if leads:
+            self.leader = member_id
+        if old.join_ticket is not None:
+            self.awaiting_join -= 1
+        if old.member_id in self.pending_sync:
+            self.pending_sync.discard(old.member_id)
+            self.pending_sync.add(member_id)
+        return new
+
+    def await_join(self, member: Member, ticket: int) -> int | None:
+        """The member waits for the end of the join phase; returns the ticket it waited under before, if any."""
+        before = member.join_ticket
+        if before is None:
+            self.awaiting_join += 1
+        member.join_ticket = ticket
+        return before
+
+    def stop_awaiting_join(self, member: Member) -> int | None:
+        """The member's JoinGroup is about to be answered; returns its ticket."""
+        ticket = member.join_ticket
+        if ticket is not None:
+            member.join_ticket = None
+            self.awaiting_join -= 1
+        return ticket
+
+    def validate_member(self, member_id: str, instance_id: str | None) -> Member:
+        """The member; raises UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID when another one has taken the instance id."""
+        if instance_id is not None:
+            owner = self.static_members.get(instance_id)
+            if owner is None:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+            if owner != member_id:
+                raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
+        member = self.members.get(member_id)
+        if member is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        return member
+
+    @property
+    def all_joined(self) -> bool:
+        """Whether everybody who belongs to the group, or was given an id, waits for the end of the join phase."""
+        return not self.pending_join and self.awaiting_join == len(self.members)
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest of its members' rebalance timeouts."""
+        return max((m.rebalance_timeout_ms for m in self.members.values()), default=0)
+
+    def elect_joined_leader(self) -> bool:
+        """Make sure that the leader is one of those who have joined; false if nobody has."""
+        leader = self.members.get(self.leader or "")
+        if leader is None:
+            return False
+        if leader.join_ticket is not None:
+            return True
+        for member in self.members.values():
+            if member.join_ticket is not None:
+                self.leader = member.member_id
+                return True
+        return False
+
+    # -- protocols
+
+    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether somebody with these protocols can join: one of them is common to all members."""
+        if self.state is EMPTY:
+            return bool(protocol_type) and bool(protocols)
+        if protocol_type != self.protocol_type:
+            return False
+        everybody = len(self.members)
+        return any(self.supported.get(name) == everybody for name, _ in protocols)
+
+    def select_protocol(self, instead_of: Member | None = None, protocols: Protocols = ()) -> str:
+        """The protocol that all members support and most prefer, if ``instead_of`` had these ``protocols``.
+
+        Among equals the one wins that comes first in a Java hash map, as in Kafka.
+        """
+        offers = [protocols if m is instead_of else m.protocols for m in self.members.values()]
+        candidates = set.intersection(*({name for name, _ in offer} for offer in offers))
+        votes: dict[str, int] = {}
+        for offer in offers:
+            choice = next(name for name, _ in offer if name in candidates)
+            votes[choice] = votes.get(choice, 0) + 1
+        return min(votes, key=lambda name: (-votes[name], _hash_map_slot(name)))
+
+    def next_generation(self, now_ms: int, state: GroupState) -> None:
+        """The join phase has ended with the members that are left."""
+        self.generation += 1
+        self.protocol = self.select_protocol() if self.members else None
+        self.transition_to(state, now_ms)
+        self.subscribed_topics = self.compute_subscribed_topics()
+        self.pending_sync.clear()
+
+    def compute_subscribed_topics(self) -> frozenset[str] | None:
+        """All topics that the members of a consumer group subscribe to; None where that cannot be known."""
+        if self.protocol_type != CONSUMER:
+            return None
+        if not self.members:
+            return frozenset()
+        if self.protocol is None:
+            return None
+        try:
+            return frozenset(t for m in self.members.values() for t in subscribed_topics(m.metadata(self.protocol)))
+        except (ValueError, KeyError):
+            return None
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member subscribes to the topic; a consumer group whose subscriptions are unreadable might."""
+        if self.subscribed_topics is None:
+            return self.is_consumer_group
+        return topic in self.subscribed_topics
+
+    def join_response(self, member_id: str) -> JoinGroupResponse:
+        """What a member of the present generation is told; the leader also gets all members."""
+        members: list[JoinGroupResponseMember] = []
+        if member_id == self.leader:
+            members = self.response_members()
+        return JoinGroupResponse(
+            generation_id=self.generation,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol,
+            leader=self.leader or "",
+            member_id=member_id,
+            members=members,
+        )
+
+    def response_members(self) -> list[JoinGroupResponseMember]:
+        """All members, as the leader is told of them."""
+        protocol = self.protocol or ""
+        return [
+            JoinGroupResponseMember(
+                member_id=m.member_id, group_instance_id=m.instance_id, metadata=m.metadata(protocol)
+            )
+            for m in self.members.values()
+        ]
+
+    def _count(self, member: Member, step: int) -> None:
+        for name in {name for name, _ in member.protocols}:
+            left = self.supported.get(name, 0) + step
+            if left:
+                self.supported[name] = left
+            else:
+                del self.supported[name]
+
+
+def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
+    """The key of a member's session timer."""
+    return ("session", group_id, member_id)
+
+
+def stored_member(member: Member, subscription: bytes, assignment: bytes) -> StoredMember:
+    """A member as a record has it."""
+    return StoredMember(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms,
+        member.session_timeout_ms,
+        subscription,
+        assignment,
+    )
+
+
+def subscribed_topics(subscription: bytes) -> Sequence[str]:
+    """The topics in a consumer's subscription, read as version 0, which all versions begin with. ValueError if not."""
+    try:
+        (version,) = _INT16.unpack_from(subscription)
+        (count,) = _INT32.unpack_from(subscription, 2)
+        position = 6
+        topics: list[str] = []
+        for _ in range(count):
+            (size,) = _INT16.unpack_from(subscription, position)
+            end = position + 2 + size
+            if size < 0 or end > len(subscription):
+                raise ValueError("a topic name runs past the end")
+            topics.append(subscription[position + 2 : end].decode())
+            position = end
+    except Exception as error:
+        raise ValueError(f"not a subscription: {error}") from error
+    if version < 0:
+        raise ValueError(f"not a subscription: version {version}")
+    return topics
+
+
+def _hash_map_slot(name: str) -> int:
+    value = java_string_hash(name) & 0xFFFFFFFF
+    return (value ^ value >> 16) & 15

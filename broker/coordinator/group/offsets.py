@@ -1,0 +1,313 @@
+"""Committed offsets: storing, reading, deleting and expiring them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.commands import (
+    CommitOffsets,
+    DeleteGroup,
+    DeleteOffsets,
+    ExpireOffsets,
+    ForgetPartitions,
+    OffsetToCommit,
+    TxnOffsetCommit,
+)
+from odradek.broker.coordinator.group.records import (
+    CommittedOffset,
+    encode_group_key,
+    encode_offset_key,
+    encode_offset_value,
+)
+from odradek.broker.coordinator.group.settings import GroupSettings
+from odradek.broker.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from odradek.broker.coordinator.group.stored_state import StoredState
+from odradek.broker.coordinator.machine import Effect, NewRecord, Outcome, Producer, Schedule
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.primitives import ZERO_UUID
+
+GROUP_ID_NOT_FOUND_FROM = 9
+"""OffsetCommit versions from which a missing group is GROUP_ID_NOT_FOUND (before: ILLEGAL_GENERATION)."""
+
+EXPIRY_TIMER = "expire offsets"
+
+_NONE = ErrorCode.NONE
+
+
+class FetchedOffset(NamedTuple):
+    """What OffsetFetch says of one partition; offset -1 = nothing committed."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    error: ErrorCode
+
+
+NOTHING_COMMITTED = FetchedOffset(-1, -1, "", ErrorCode.NONE)
+UNSTABLE = FetchedOffset(-1, -1, "", ErrorCode.UNSTABLE_OFFSET_COMMIT)
+
+
+class OffsetBook:
+    """Decides on the commands about offsets, and answers what is committed.
+
+    Owner: the group machine. ``find`` gives the group of an id, None if there is none; ``group_ids``
+    gives all ids; ``adopt`` takes a new one in,
+    ``discard`` forgets one that is deleted and returns what that causes.
+    """
+
+    def __init__(
+        self,
+        settings: GroupSettings,
+        stored: StoredState,
+        find: Callable[[str], ClassicGroup | None],
+        group_ids: Callable[[], list[str]],
+        adopt: Callable[[ClassicGroup], None],
+        discard: Callable[[str, int], Sequence[Effect]],
+    ) -> None:
+        self._settings = settings
+        self._stored = stored
+        self._find = find
+        self._group_ids = group_ids
+        self._adopt = adopt
+        self._discard = discard
+
+    # -- committing
+
+    def commit(self, command: CommitOffsets, now_ms: int) -> Outcome[list[ErrorCode]]:
+        """Store offsets. A commit also counts as a heartbeat while the group is stable or gathers."""
+        group = self._find(command.group_id)
+        effects: Sequence[Effect] = ()
+        adopt = None
+        if group is None:
+            adopt = self._simple_group(command.group_id, command.generation_id, command.api_version, now_ms)
+        else:
+            _check_commit(group, command)
+            if group.state is STABLE or group.state is PREPARING_REBALANCE:
+                member = group.members[command.member_id]
+                effects = (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
+        expires = -1 if command.retention_ms == -1 else now_ms + command.retention_ms
+        records, codes = self._records(command.group_id, command.offsets, now_ms, expires)
+        return Outcome(records, reply=codes, effects=effects, then=adopt)
+
+    def commit_in_transaction(self, command: TxnOffsetCommit, now_ms: int) -> Outcome[list[ErrorCode]]:
+        """Store offsets that wait for the end of the producer's transaction."""
+        group = self._find(command.group_id)
+        adopt = None
+        if group is None:
+            adopt = self._simple_group(command.group_id, command.generation_id, 0, now_ms)
+        else:
+            _check_transactional_commit(group, command)
+        offsets = [offset._replace(topic_id=ZERO_UUID) for offset in command.offsets]
+        records, codes = self._records(command.group_id, offsets, now_ms, -1)
+        producer = Producer(command.producer_id, command.producer_epoch)
+        return Outcome(records, reply=codes, producer=producer, then=adopt)
+
+    def _simple_group(
+        self, group_id: str, generation_id: int, api_version: int, now_ms: int
+    ) -> Callable[[], Sequence[Effect]]:
+        """Offsets without membership: the group exists from its first commit on."""
+        if generation_id < 0:
+
+            def adopt() -> Sequence[Effect]:
+                self._adopt(ClassicGroup(group_id, now_ms))
+                return ()
+
+            return adopt
+        if api_version >= GROUP_ID_NOT_FOUND_FROM:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+    def _records(
+        self, group_id: str, offsets: Iterable[OffsetToCommit], now_ms: int, expires: int
+    ) -> tuple[list[NewRecord], list[ErrorCode]]:
+        limit = self._settings.offset_metadata_max_bytes
+        records: list[NewRecord] = []
+        codes: list[ErrorCode] = []
+        for topic, topic_id, partition, offset, leader_epoch, metadata in offsets:
+            if metadata is not None and len(metadata) > limit:
+                codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                continue
+            codes.append(_NONE)
+            value = encode_offset_value(offset, leader_epoch, metadata or "", now_ms, expires, topic_id)
+            records.append((encode_offset_key(group_id, topic, partition), value))
+        return records, codes
+
+    # -- reading
+
+    def fetch(
+        self, group_id: str, topic: str, topic_id: bytes, partitions: Sequence[int], require_stable: bool
+    ) -> list[FetchedOffset]:
+        """What is committed for partitions of one topic; ``topic_id`` ZERO_UUID matches every stored id."""
+        stored = self._stored
+        offsets = stored.offsets.get(group_id, {})
+        fetched: list[FetchedOffset] = []
+        for partition in partitions:
+            if require_stable and stored.is_pending(group_id, topic, partition):
+                fetched.append(UNSTABLE)
+                continue
+            offset = offsets.get((topic, partition))
+            if offset is None or _other_topic(offset.topic_id, topic_id):
+                fetched.append(NOTHING_COMMITTED)
+            else:
+                fetched.append(FetchedOffset(offset.offset, offset.leader_epoch, offset.metadata, _NONE))
+        return fetched
+
+    def fetch_all(self, group_id: str, require_stable: bool) -> dict[str, dict[int, FetchedOffset]]:
+        """All that the group has committed: topic -> partition -> offset."""
+        result: dict[str, dict[int, FetchedOffset]] = {}
+        for (topic, partition), offset in self._stored.offsets.get(group_id, {}).items():
+            if require_stable and self._stored.is_pending(group_id, topic, partition):
+                fetched = UNSTABLE
+            else:
+                fetched = FetchedOffset(offset.offset, offset.leader_epoch, offset.metadata, _NONE)
+            result.setdefault(topic, {})[partition] = fetched
+        return result
+
+    # -- deleting
+
+    def delete(self, command: DeleteOffsets, now_ms: int) -> Outcome[list[ErrorCode]]:
+        """Delete offsets of topics that no member subscribes to (KIP-496)."""
+        group = self._existing(command.group_id)
+        if group.state is not EMPTY and not group.is_consumer_group:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        codes: list[ErrorCode] = []
+        records: list[NewRecord] = []
+        for topic, partition in command.places:
+            if group.is_subscribed_to(topic):
+                codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+                continue
+            codes.append(_NONE)
+            if self._known(command.group_id, topic, partition):
+                records.append((encode_offset_key(command.group_id, topic, partition), None))
+        return Outcome(records, reply=codes)
+
+    def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
+        """Delete a group that has no members, with all its offsets."""
+        group = self._existing(command.group_id)
+        if group.state is not EMPTY:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        records = [(encode_offset_key(command.group_id, *place), None) for place in self._places(command.group_id)]
+        records.append((encode_group_key(command.group_id), None))
+        return Outcome(records, then=lambda: self._discard(command.group_id, now_ms))
+
+    def forget(self, command: ForgetPartitions, now_ms: int) -> Outcome[None]:
+        """Topics or partitions are deleted: so are the offsets that groups have of them."""
+        gone = set(command.places)
+        records = [
+            (encode_offset_key(group_id, *place), None)
+            for group_id in self._stored.group_ids()
+            for place in self._places(group_id)
+            if place in gone
+        ]
+        return Outcome(records, atomic=False)
+
+    # -- expiring
+
+    def expire(self, command: ExpireOffsets, now_ms: int) -> Outcome[None]:
+        """Drop offsets that have outlived their retention, and groups that have neither members nor offsets left.
+
+        Source: KIP-211, and KIP-496 for topics that nobody subscribes to any more.
+        """
+        records: list[NewRecord] = []
+        ended: list[str] = []
+        for group_id in self._group_ids():
+            group = self._find(group_id)
+            if group is None:
+                continue
+            expired, all_expired = self._expired(group, now_ms)
+            records += [(encode_offset_key(group_id, *place), None) for place in expired]
+            if all_expired and group.state is EMPTY:
+                records.append((encode_group_key(group_id), None))
+                ended.append(group_id)
+
+        def discard() -> Sequence[Effect]:
+            return [effect for group_id in ended for effect in self._discard(group_id, now_ms)]
+
+        again = Schedule(EXPIRY_TIMER, self._settings.offsets_check_interval_ms, command)
+        return Outcome(records, effects=(again,), then=discard, atomic=False)
+
+    def _expired(self, group: ClassicGroup, now_ms: int) -> tuple[list[tuple[str, int]], bool]:
+        """The offsets of a group that have expired, and whether nothing is left then."""
+        group_id = group.group_id
+        offsets = self._stored.offsets.get(group_id)
+        pending = self._stored.has_pending(group_id)
+        if not offsets:
+            return [], not pending
+        since = _expiry_basis(group)
+        if since is None:
+            return [], False
+        retention = self._settings.offsets_retention_ms
+        expired: list[tuple[str, int]] = []
+        for (topic, partition), offset in offsets.items():
+            if group.is_subscribed_to(topic) or (pending and self._stored.is_pending(group_id, topic, partition)):
+                continue
+            if offset.expire_timestamp >= 0:
+                due = now_ms >= offset.expire_timestamp
+            else:
+                due = now_ms - since(offset) >= retention
+            if due:
+                expired.append((topic, partition))
+        return expired, len(expired) == len(offsets) and not pending
+
+    # -- inside
+
+    def _existing(self, group_id: str) -> ClassicGroup:
+        group = self._find(group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        return group
+
+    def _known(self, group_id: str, topic: str, partition: int) -> bool:
+        stored = self._stored
+        return stored.offset(group_id, topic, partition) is not None or stored.is_pending(group_id, topic, partition)
+
+    def _places(self, group_id: str) -> list[tuple[str, int]]:
+        places = dict.fromkeys(self._stored.offsets.get(group_id, ()))
+        places.update(dict.fromkeys(self._stored.pending_places(group_id)))
+        return list(places)
+
+
+def _check_commit(group: ClassicGroup, command: CommitOffsets) -> None:
+    """Raises what a commit gets that does not fit the group as it is."""
+    if command.generation_id < 0 and group.state is EMPTY:
+        return
+    if command.generation_id >= 0 or command.member_id or command.instance_id is not None:
+        group.validate_member(command.member_id, command.instance_id)
+        if command.generation_id != group.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    elif group.state is not EMPTY:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    if group.state is COMPLETING_REBALANCE:
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def _check_transactional_commit(group: ClassicGroup, command: TxnOffsetCommit) -> None:
+    """Older producers name no member; those that do are held to it (KIP-447)."""
+    if command.generation_id < 0 and group.state is EMPTY:
+        return
+    if command.generation_id >= 0 or command.member_id or command.instance_id is not None:
+        group.validate_member(command.member_id, command.instance_id)
+        if command.generation_id != group.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+
+def _expiry_basis(group: ClassicGroup) -> Callable[[CommittedOffset], int] | None:
+    """From when the retention of an offset counts; None while offsets of the group do not expire."""
+    if group.protocol_type is None:
+        return _commit_time
+    if group.state is EMPTY:
+        emptied = group.state_timestamp
+        return _commit_time if emptied < 0 else lambda _: emptied
+    if group.is_consumer_group and group.subscribed_topics is not None and group.state is STABLE:
+        return _commit_time
+    return None
+
+
+def _commit_time(offset: CommittedOffset) -> int:
+    return offset.commit_timestamp
+
+
+def _other_topic(stored: bytes, asked: bytes) -> bool:
+    return stored != ZERO_UUID and asked != ZERO_UUID and stored != asked

@@ -1,0 +1,75 @@
+"""The group coordinator of a cluster: the shards of `__consumer_offsets`, and who is told of changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import trio
+
+from odradek.broker.coordinator.group.commands import ForgetPartitions
+from odradek.broker.coordinator.group.machine import GroupMachine
+from odradek.broker.coordinator.group.rebalance import GroupChanged
+from odradek.broker.coordinator.group.settings import GroupSettings
+from odradek.broker.coordinator.machine import Effect
+from odradek.broker.coordinator.service import CoordinatorService
+from odradek.broker.coordinator.shard import Shard
+from odradek.broker.topics import CONSUMER_OFFSETS
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.config import BrokerConfig
+    from odradek.broker.topics import Topic
+
+_MINUTE_MS = 60_000
+
+
+class GroupService(CoordinatorService[GroupMachine]):
+    """All consumer groups of a cluster. Owner: the cluster.
+
+    ``changes`` is a condition of the world: `wait_change` returns when any group has entered another state, so that
+    nobody who waits for a group has to look again and again.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._settings = read_settings(cluster.config)
+        super().__init__(
+            cluster,
+            CONSUMER_OFFSETS,
+            lambda partition: GroupMachine(self._settings),
+            perform=self._perform_effect,
+            base_sequence=0,
+        )
+        self._changed = trio.Event()
+        cluster.topics.on_deleted(self._topic_deleted)
+
+    async def wait_change(self) -> None:
+        """Return when a group enters another state, at the earliest after the call."""
+        await self._changed.wait()
+
+    def _perform_effect(self, shard: Shard, effect: Effect) -> None:
+        if not isinstance(effect, GroupChanged):
+            raise TypeError(f"{effect!r} is no effect of groups")
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+    def _topic_deleted(self, topic: Topic) -> None:
+        """Offsets of partitions that exist no more are dropped, in every group."""
+        if topic.name == CONSUMER_OFFSETS:
+            self.close()
+            return
+        places = [(topic.name, partition.index) for partition in topic.partitions]
+        for shard in list(self.shards()):
+            shard.submit(ForgetPartitions(places))
+
+
+def read_settings(config: BrokerConfig) -> GroupSettings:
+    """What the broker's configuration says of groups."""
+    return GroupSettings(
+        min_session_timeout_ms=config.get_int("group.min.session.timeout.ms"),
+        max_session_timeout_ms=config.get_int("group.max.session.timeout.ms"),
+        initial_rebalance_delay_ms=config.get_int("group.initial.rebalance.delay.ms"),
+        max_size=config.get_int("group.max.size"),
+        offset_metadata_max_bytes=config.get_int("offset.metadata.max.bytes"),
+        offsets_retention_ms=config.get_int("offsets.retention.minutes") * _MINUTE_MS,
+        offsets_check_interval_ms=config.get_int("offsets.retention.check.interval.ms"),
+    )

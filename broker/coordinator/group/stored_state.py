@@ -1,0 +1,133 @@
+"""What the log says of the groups of one partition: the hard state, changed by replay only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from odradek.broker.coordinator.group.records import (
+    CommittedOffset,
+    StoredGroup,
+    decode_group_key,
+    decode_group_value,
+    decode_offset_key,
+    decode_offset_value,
+    is_group_metadata,
+    is_offset_commit,
+    record_type,
+)
+from odradek.broker.coordinator.machine import LogRecord
+
+TopicPartition = tuple[str, int]
+Offsets = dict[TopicPartition, CommittedOffset]
+
+
+class StoredState:
+    """Groups, committed offsets, and offsets pending in open transactions.
+
+    Owner: the group machine. Everything here can be rebuilt from the log, also from a compacted one: of two records for
+    one offset the later one in the log wins, whether it is transactional or not.
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[str, StoredGroup] = {}
+        self.offsets: dict[str, Offsets] = {}
+        self.pending: dict[int, dict[str, Offsets]] = {}
+        self.others: dict[bytes, bytes] = {}
+
+    # -- reading
+
+    def offset(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
+        """The committed offset, None if there is none."""
+        offsets = self.offsets.get(group_id)
+        return None if offsets is None else offsets.get((topic, partition))
+
+    def group_ids(self) -> list[str]:
+        """Every group that the log knows of: through a generation, a committed or a pending offset."""
+        ids = dict.fromkeys(self.groups)
+        ids.update(dict.fromkeys(self.offsets))
+        for groups in self.pending.values():
+            ids.update(dict.fromkeys(groups))
+        return list(ids)
+
+    def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether an open transaction is about to commit this offset."""
+        place = (topic, partition)
+        return any(place in groups.get(group_id, ()) for groups in self.pending.values())
+
+    def has_pending(self, group_id: str) -> bool:
+        """Whether an open transaction is about to commit any offset of the group."""
+        return any(group_id in groups for groups in self.pending.values())
+
+    def pending_places(self, group_id: str) -> Iterator[TopicPartition]:
+        """The topic partitions that open transactions are about to commit offsets of."""
+        seen: dict[TopicPartition, None] = {}
+        for groups in self.pending.values():
+            seen.update(dict.fromkeys(groups.get(group_id, ())))
+        yield from seen
+
+    # -- changing
+
+    def replay(self, record: LogRecord) -> str | None:
+        """Apply a record; returns the id of the group that it is about, None if it is no classic group's."""
+        key = record.key
+        kind = record_type(key)
+        if is_offset_commit(kind):
+            return self._replay_offset(record)
+        if is_group_metadata(kind):
+            return self._replay_group(key, record.value)
+        if record.value is None:
+            self.others.pop(key, None)
+        else:
+            self.others[key] = record.value
+        return None
+
+    def replay_marker(self, producer_id: int, commit: bool) -> None:
+        """A transaction ends: its pending offsets become committed, or vanish."""
+        groups = self.pending.pop(producer_id, None)
+        if groups is None or not commit:
+            return
+        for group_id, places in groups.items():
+            offsets = self.offsets.setdefault(group_id, {})
+            for place, offset in places.items():
+                present = offsets.get(place)
+                if present is None or present.record_offset < offset.record_offset:
+                    offsets[place] = offset
+
+    def _replay_offset(self, record: LogRecord) -> str:
+        group_id, topic, partition = decode_offset_key(record.key)
+        place = (topic, partition)
+        if record.value is None:
+            self._remove_offset(group_id, place)
+            return group_id
+        offset = decode_offset_value(record.value, record.offset)
+        if record.producer_id < 0:
+            offsets = self.offsets.get(group_id)
+            if offsets is None:
+                offsets = self.offsets[group_id] = {}
+            offsets[place] = offset
+        else:
+            self.pending.setdefault(record.producer_id, {}).setdefault(group_id, {})[place] = offset
+        return group_id
+
+    def _remove_offset(self, group_id: str, place: TopicPartition) -> None:
+        offsets = self.offsets.get(group_id)
+        if offsets is not None:
+            offsets.pop(place, None)
+            if not offsets:
+                del self.offsets[group_id]
+        for producer_id, groups in list(self.pending.items()):
+            places = groups.get(group_id)
+            if places is None or places.pop(place, None) is None:
+                continue
+            if not places:
+                del groups[group_id]
+            if not groups:
+                del self.pending[producer_id]
+
+    def _replay_group(self, key: bytes, value: bytes | None) -> str:
+        group_id = decode_group_key(key)
+        if value is None:
+            self.groups.pop(group_id, None)
+        else:
+            self.groups[group_id] = decode_group_value(value)
+        return group_id
