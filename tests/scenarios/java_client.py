@@ -9,7 +9,7 @@ from tests.scenarios.target import Target
 
 pytestmark = pytest.mark.jdk
 
-SCENARIOS = [name for source in ("Data", "Administration") for name in scenario_names(source)]
+SCENARIOS = [name for source in ("Data", "Administration", "Groups") for name in scenario_names(source)]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -76,6 +76,7 @@ def odradek_target(nodes: int = 1, config: Mapping[str, str] = SCENARIO_CONFIG) 
         if ready is None:
             process.kill()
             process.wait()
+            process.stdout.close()
             raise RuntimeError(f"odradek did not start: {line!r} {log.read_text(errors='replace')[-3000:]}")
         try:
             yield Target("odradek", ready[1], _LogWatch(log), nodes)
