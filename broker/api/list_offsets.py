@@ -43,6 +43,8 @@ _SPECIAL = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_
 
 READ_COMMITTED = 1
 
+_LEADER_EPOCH_FROM = 4
+
 
 @handles(ListOffsetsRequest, differs="no remote storage: tiered offsets are answered -1")
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -60,6 +62,8 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
                 _answer(ctx, request, partition, asked, answer)
             except KafkaError as error:
                 answer.error_code = error.code
+            if ctx.api_version < _LEADER_EPOCH_FROM:
+                answer.leader_epoch = -1
             answers.append(answer)
         response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
     return response
