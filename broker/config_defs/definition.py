@@ -280,7 +280,7 @@ def keys_of(table: str) -> Mapping[str, ConfigKey]:
 
 
 def response_order(names: list[str]) -> list[str]:
-    """``names`` in the order in which Kafka lists them: that of a Java HashMap of their number of entries."""
+    """``names``, given in order of definition, as Kafka lists them: in the order of a Java HashMap of that size."""
     capacity = 16
     while capacity * 3 // 4 < len(names):
         capacity *= 2
