@@ -68,7 +68,7 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
     if codec is Codec.SNAPPY:
         return _compress_xerial(data)
     stream = cramjam.lz4.Compressor(level=chosen, content_checksum=False, block_linked=False)
-    stream.compress(data)
+    stream.compress(bytes(data))  # it takes nothing but bytes
     return bytes(stream.finish())
 
 
@@ -129,7 +129,7 @@ def _compress_xerial(data: Buffer) -> bytes:
 def _decompress_snappy(data: Buffer, max_size: int) -> Buffer:
     view = memoryview(data)
     if bytes(view[:8]) != _XERIAL_MAGIC:
-        return _decompress_block(view, max_size)
+        return _decompress_block(view, max_size, max_size)
     if len(view) < _XERIAL_HEADER.size:
         raise CompressionError("snappy: the framing header is cut off")
     out: list[Buffer] = []
@@ -142,17 +142,17 @@ def _decompress_snappy(data: Buffer, max_size: int) -> Buffer:
         pos += 4
         if size < 0 or size > len(view) - pos:
             raise CompressionError(f"snappy: a block claims {size} bytes, {len(view) - pos} remain")
-        block = _decompress_block(view[pos : pos + size], left)
+        block = _decompress_block(view[pos : pos + size], left, max_size)
         left -= len(block)
         out.append(block)
         pos += size
     return out[0] if len(out) == 1 else b"".join(out)
 
 
-def _decompress_block(block: memoryview, max_size: int) -> Buffer:
+def _decompress_block(block: memoryview, left: int, max_size: int) -> Buffer:
     try:
         size = cramjam.snappy.decompress_raw_len(block)
-        if size > max_size:
+        if size > left:
             raise CompressionError(f"snappy: data inflates beyond {max_size} bytes")
         # A stated length far beyond what the format can reach is corrupt: do not allocate for it.
         if size > len(block) * 64 + 64:

@@ -13,9 +13,10 @@ from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import Record, build_batch
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
-from odradek.storage.partition_log import PartitionLog, AppendInfo
+from odradek.storage.partition_log import PartitionLog
 
 NOW = 1_700_000_000_000
+PATTERN = bytes(range(97))
 
 
 def new_log(**config: object) -> PartitionLog:
@@ -24,7 +25,7 @@ def new_log(**config: object) -> PartitionLog:
 
 def batch(count: int, size: int, codec: Codec = Codec.NONE, varied: bool = False) -> memoryview:
     sizes = [size - (i * 7919) % 64 if varied else size for i in range(count)]
-    records = [Record(i, NOW + i, b"key-%06d" % i, bytes(range(256)) * (n // 256) + bytes(n % 256)) for i, n in enumerate(sizes)]
+    records = [Record(i, NOW + i, b"key-%06d" % i, (PATTERN * (n // 97 + 1))[:n]) for i, n in enumerate(sizes)]
     return memoryview(build_batch(records, codec=codec))
 
 
@@ -85,13 +86,15 @@ def reads() -> None:
         log.append(one, now_ms=NOW)
     end = log.log_end_offset
     report("read at the tail, 1 record", best(lambda: log.read(end - 1, max_bytes=1 << 20, up_to_offset=end), 5_000))
-    report("read 1 MiB of 1-record batches from the middle", best(lambda: log.read(end // 2, max_bytes=1 << 20, up_to_offset=end), 2_000), 1 << 20)
+    middle = best(lambda: log.read(end // 2, max_bytes=1 << 20, up_to_offset=end), 2_000)
+    report("read 1 MiB of 1-record batches from the middle", middle, 1 << 20)
     big = new_log()
     data = batch(900, 970)
     for _ in range(20):
         big.append(data, now_ms=NOW)
     end_big = big.log_end_offset
-    report("read 4 MB of 900 KB batches", best(lambda: big.read(900, max_bytes=4 << 20, up_to_offset=end_big), 5_000), len(data) * 4)
+    four = best(lambda: big.read(900, max_bytes=4 << 20, up_to_offset=end_big), 5_000)
+    report("read 4 MB of 900 KB batches", four, len(data) * 4)
 
 
 def flat() -> None:
@@ -105,7 +108,7 @@ def flat() -> None:
         end = log.log_end_offset
         offsets = iter([(i * 7_368_787) % end for i in range(10_000)])
         look = best(lambda: log.read(next(offsets), max_bytes=1 << 16, up_to_offset=end), 1_000, 5)  # noqa: B023
-        print(f"{goal:>10,} records: append {seconds * 1e6:6.2f} us, random 64 KiB read {look * 1e6:6.2f} us", flush=True)
+        print(f"{goal:>10,} records: append {seconds * 1e6:.2f} us, random 64 KiB read {look * 1e6:.2f} us", flush=True)
 
 
 def retained() -> None:
