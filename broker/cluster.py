@@ -150,9 +150,10 @@ class Cluster:
         return self.faults
 
     def remember_bug(self, bug: Bug) -> None:
-        """Keep a bug for whoever looks (at most 100), and tell ``on_bug``."""
-        if len(self.bugs) < _MAX_BUGS:
-            self.bugs.append(bug)
+        """Keep a bug for whoever looks and tell ``on_bug``; a client that tries again adds nothing new."""
+        if len(self.bugs) >= _MAX_BUGS or any(each.traceback == bug.traceback for each in self.bugs):
+            return
+        self.bugs.append(bug)
         if self.on_bug is not None:
             self.on_bug(bug)
 

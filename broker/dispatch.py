@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 API_VERSIONS_KEY = 18
 
+_SHOWN_REQUESTS = 20
 _HEADER = Struct(">hhih")
 _SIZED_CORRELATION = Struct(">ii")
 _CORRELATION = Struct(">i")
@@ -106,7 +107,7 @@ class Bug:
     last_requests: tuple[str, ...]
 
     def __str__(self) -> str:
-        lines = "\n  ".join(self.last_requests)
+        lines = "\n  ".join(self.last_requests[-_SHOWN_REQUESTS:])
         return f"bug in the broker: {self.where}\n{self.traceback}\nlast requests:\n  {lines}"
 
 

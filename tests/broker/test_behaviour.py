@@ -110,6 +110,8 @@ def shown(value: Any) -> Any:
         return bytes(value) if isinstance(value, memoryview) else value
     if type(value).__name__ == "ApiVersionsResponse" and value.error_code == 0:
         return "every API that is served"
+    if type(value).__name__ == "ListGroupsResponse" and value.error_code == 0:
+        return "whatever groups there are"
     return {
         field: _presence(getattr(value, field)) if field in MADE_BY_SERVER else shown(getattr(value, field))
         for field in fields
