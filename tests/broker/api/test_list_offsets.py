@@ -1,0 +1,142 @@
+"""ListOffsets and OffsetForLeaderEpoch, as recorded from Kafka 4.3.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from tests.fakes.data_plane import START_MS, DataPlane
+
+NONE = (0, -1, -1, -1)
+
+
+@pytest.fixture
+def plane() -> DataPlane:
+    """`a-0` holds timestamps START, START+1, START+2 at offsets 0 to 2; `a-1` is empty."""
+    plane = DataPlane(topics={"a": 2})
+    for i in range(3):
+        plane.produce("a", plane.batch(timestamp=START_MS + i))
+    return plane
+
+
+def ask(
+    plane: DataPlane, timestamp: int, version: int = 11, *, partition: int = 0, topic: str = "a", **fields: Any
+) -> tuple[int, int, int, int]:
+    """(error code, timestamp, offset, leader epoch) of one partition."""
+    epoch = fields.pop("current_leader_epoch", -1)
+    node = fields.pop("node", 1)
+    asked = ListOffsetsPartition(partition, epoch, timestamp)
+    request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(topic, [asked])], **fields)
+    answer = plane.call(request, version, node=node).topics[0].partitions[0]
+    assert answer.partition_index == partition
+    return answer.error_code, answer.timestamp, answer.offset, answer.leader_epoch
+
+
+def test_the_ends(plane: DataPlane) -> None:
+    assert ask(plane, -1) == (0, -1, 3, 0)
+    assert ask(plane, -2) == (0, -1, 0, 0)
+    assert ask(plane, -4) == (0, -1, 0, 0)
+    assert ask(plane, -1, partition=1) == (0, -1, 0, 0)
+
+
+def test_by_time(plane: DataPlane) -> None:
+    assert ask(plane, START_MS + 1) == (0, START_MS + 1, 1, 0)
+    assert ask(plane, 0) == (0, START_MS, 0, 0)
+    assert ask(plane, START_MS + 3) == NONE
+    assert ask(plane, 0, partition=1) == NONE
+
+
+def test_the_largest_timestamp(plane: DataPlane) -> None:
+    assert ask(plane, -3) == (0, START_MS + 2, 2, 0)
+    assert ask(plane, -3, partition=1) == NONE
+
+
+def test_nothing_is_tiered(plane: DataPlane) -> None:
+    assert ask(plane, -5) == NONE
+    assert ask(plane, -6) == NONE
+
+
+@pytest.mark.parametrize(("timestamp", "since"), [(-3, 7), (-4, 8), (-5, 9), (-6, 11), (-9, 99)])
+def test_special_timestamps_need_their_version(plane: DataPlane, timestamp: int, since: int) -> None:
+    for version in range(1, 12):
+        code = ask(plane, timestamp, version)[0]
+        assert code == (0 if version >= since else ErrorCode.UNSUPPORTED_VERSION)
+
+
+def test_after_deleted_records(plane: DataPlane) -> None:
+    plane.cluster.topics.get("a").partitions[0].delete_records(2, now_ms=START_MS)  # type: ignore[union-attr]
+    assert ask(plane, -2) == (0, -1, 2, 0)
+    assert ask(plane, 0) == (0, START_MS + 2, 2, 0)
+
+
+def test_isolation_stops_at_the_stable_offset(plane: DataPlane) -> None:
+    partition = plane.cluster.topics.get("a").partitions[0]  # type: ignore[union-attr]
+    batch = plane.batch(2, producer_id=5, producer_epoch=0, base_sequence=0, transactional=True, timestamp=START_MS + 9)
+    partition.append(batch, now_ms=START_MS)
+    assert ask(plane, -1, isolation_level=0) == (0, -1, 5, 0)
+    assert ask(plane, -1, isolation_level=1) == (0, -1, 3, 0)
+    assert ask(plane, START_MS + 9, isolation_level=0)[2] == 3
+    assert ask(plane, START_MS + 9, isolation_level=1) == NONE
+
+
+def test_errors(plane: DataPlane) -> None:
+    refused = (-1, -1, -1)
+    assert ask(plane, -1, topic="nope") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, *refused)
+    assert ask(plane, -1, partition=9) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, *refused)
+    assert ask(plane, -1, current_leader_epoch=9) == (ErrorCode.UNKNOWN_LEADER_EPOCH, *refused)
+    plane.cluster.topics.get("a").partitions[0].set_leader(1)  # type: ignore[union-attr]
+    assert ask(plane, -1, current_leader_epoch=0) == (ErrorCode.FENCED_LEADER_EPOCH, *refused)
+    assert ask(plane, -1, current_leader_epoch=1) == (0, -1, 3, 1)
+
+
+def test_a_partition_named_twice_is_answered_once(plane: DataPlane) -> None:
+    asked = [ListOffsetsPartition(0, -1, -1), ListOffsetsPartition(0, -1, -2), ListOffsetsPartition(1, -1, -1)]
+    response = plane.call(ListOffsetsRequest(-1, topics=[ListOffsetsTopic("a", asked)]), 7)
+    found = [(each.partition_index, each.error_code, each.offset) for each in response.topics[0].partitions]
+    assert found == [(0, ErrorCode.INVALID_REQUEST, -1), (1, 0, 0)]
+
+
+def test_only_the_leader_answers() -> None:
+    plane = DataPlane(nodes=2)
+    plane.cluster.topics.create("r", assignments={0: [2]})
+    assert ask(plane, -1, topic="r", node=1)[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert ask(plane, -1, topic="r", node=2) == (0, -1, 0, 0)
+
+
+# -- OffsetForLeaderEpoch
+
+
+def epoch_end(
+    plane: DataPlane, leader_epoch: int, *, current: int = -1, topic: str = "a", version: int = 4
+) -> tuple[int, int, int]:
+    """(error code, leader epoch, end offset)."""
+    asked = OffsetForLeaderPartition(0, current, leader_epoch)
+    request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic, [asked])])
+    answer = plane.call(request, version).topics[0].partitions[0]
+    return answer.error_code, answer.leader_epoch, answer.end_offset
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_where_epochs_end(plane: DataPlane, version: int) -> None:
+    assert epoch_end(plane, 0, version=version) == (0, 0, 3)
+    assert epoch_end(plane, 0, current=0, version=version) == (0, 0, 3)
+    assert epoch_end(plane, 7, version=version) == (0, -1, -1)
+    assert epoch_end(plane, -1, version=version) == (0, -1, -1)
+    assert epoch_end(plane, 0, current=9, version=version) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)
+    assert epoch_end(plane, 0, topic="g-nope", version=version) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
+
+
+def test_an_older_epoch_ends_where_the_next_began(plane: DataPlane) -> None:
+    plane.cluster.topics.get("a").partitions[0].set_leader(1)  # type: ignore[union-attr]
+    plane.produce("a", 2)
+    assert epoch_end(plane, 0) == (0, 0, 3)
+    assert epoch_end(plane, 1) == (0, 1, 5)
+    assert epoch_end(plane, 0, current=0) == (ErrorCode.FENCED_LEADER_EPOCH, -1, -1)
