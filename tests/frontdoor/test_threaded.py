@@ -1,0 +1,248 @@
+"""``KafkaBroker`` in its own thread and ``open_broker`` in the caller's trio run."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+import odradek
+from odradek.broker.threaded import BrokerClosedError
+from tests.broker.conftest import request_frame
+from tests.broker.probes import Wire, frames, probes
+
+PRODUCE = next(each for each in probes() if each.case == "produce-ok-v9")
+
+
+def wire_to(broker: odradek.Broker) -> Wire:
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    return Wire((host, int(port)))
+
+
+def produce_three(broker: odradek.Broker) -> None:
+    """Three records into p-data, partition 0, from a recorded frame of a real client."""
+    with wire_to(broker) as wire:
+        wire.send(PRODUCE.sent)
+        assert wire.frame() is not None
+
+
+class TestKafkaBroker:
+    def test_it_listens_and_knows_its_topics(self) -> None:
+        topics = {
+            "orders": 6,
+            "small": {"partitions": 2, "config": {"retention.ms": 1000, "cleanup.policy": ["compact", "delete"]}},
+            "spec": odradek.TopicSpec(partitions=3),
+        }
+        with odradek.KafkaBroker(topics=topics) as broker:
+            host, _, port = broker.bootstrap_servers.partition(":")
+            assert host == "127.0.0.1"
+            socket.create_connection((host, int(port))).close()
+            shown = broker.topics()
+        assert {name: len(each.partitions) for name, each in shown.items()} == {"orders": 6, "small": 2, "spec": 3}
+        assert shown["small"].config == {"retention.ms": "1000", "cleanup.policy": "compact,delete"}
+        assert len(shown["orders"].topic_id) == 22
+        with pytest.raises(OSError):
+            socket.create_connection((host, int(port)), timeout=1)
+
+    def test_create_topic_is_ready_at_once(self) -> None:
+        with odradek.KafkaBroker() as broker:
+            info = broker.create_topic("p-data", 2, config={"max.message.bytes": 5000})
+            assert len(info.partitions) == 2
+            produce_three(broker)
+            assert broker.topics()["p-data"].partitions[0].high_watermark == 3
+            with pytest.raises(odradek.KafkaError, match="exists"):
+                broker.create_topic("p-data")
+            with pytest.raises(odradek.KafkaError):
+                broker.create_topic("bad name")
+
+    def test_records_come_back_decoded(self) -> None:
+        with odradek.KafkaBroker(topics={"p-data": 2}) as broker:
+            produce_three(broker)
+            produce_three(broker)
+            records = list(broker.records("p-data"))
+            assert [each.offset for each in records] == [0, 1, 2, 3, 4, 5]
+            assert {(each.topic, each.partition, each.codec, each.producer_id) for each in records} == {
+                ("p-data", 0, "none", -1)
+            }
+            assert [each.offset for each in broker.records("p-data", start=4)] == [4, 5]
+            assert list(broker.records("p-data", 1)) == []
+            assert len(list(broker.records("p-data", isolation="read_committed"))) == 6
+            with pytest.raises(KeyError, match="no topic"):
+                broker.records("nope")
+            with pytest.raises(KeyError, match="no partition 2"):
+                broker.records("p-data", 2)
+            with pytest.raises(ValueError, match="isolation"):
+                broker.records("p-data", isolation="dirty")  # type: ignore[arg-type]
+
+    def test_nodes_have_ports_of_their_own(self) -> None:
+        with odradek.KafkaBroker(nodes=3, topics={"orders": 6}) as broker:
+            assert len(set(broker.bootstrap_servers.split(","))) == 3
+            assert {each.leader for each in broker.topics()["orders"].partitions} == {1, 2, 3}
+
+    def test_errors_at_the_start_are_raised_in_the_caller(self) -> None:
+        with pytest.raises(ValueError, match=r"no\.such\.config"):
+            odradek.KafkaBroker(config={"no.such.config": 1})
+        with pytest.raises(ValueError, match="at least one node"):
+            odradek.KafkaBroker(nodes=0)
+        with pytest.raises(ValueError, match="not partition"):
+            odradek.KafkaBroker(topics={"a": {"partition": 1}})
+        with pytest.raises(odradek.KafkaError):
+            odradek.KafkaBroker(topics={"a": {"config": {"nonsense": "1"}}}).start()
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            with pytest.raises(OSError, match="in use"):
+                odradek.KafkaBroker(port=taken.getsockname()[1]).start()
+
+    def test_an_error_that_ends_the_broker_reaches_the_caller(self) -> None:
+        broker = odradek.KafkaBroker().start()
+
+        async def fail() -> None:
+            raise OSError("the disk is gone")
+
+        broker._call(lambda: broker.cluster.start(fail))
+        assert broker._thread is not None
+        broker._thread.join(5)
+        with pytest.raises(BrokerClosedError, match="closed") as caught:
+            broker.topics()
+        assert "the disk is gone" in repr(caught.value.__cause__)
+        with pytest.raises(BrokerClosedError, match="ended with an error"):
+            broker.close()
+        broker.close()
+
+    def test_a_broker_that_does_not_run_says_so(self) -> None:
+        broker = odradek.KafkaBroker()
+        with pytest.raises(BrokerClosedError, match="not been started"):
+            broker.topics()
+        broker.close()
+        with broker, pytest.raises(RuntimeError, match="starts once"):
+            broker.start()
+        with pytest.raises(BrokerClosedError, match="is closed"):
+            broker.topics()
+
+    def test_closing_takes_less_than_a_second_with_clients_connected_and_a_frozen_clock(self) -> None:
+        broker = odradek.KafkaBroker(topics={"p-data": 1}).start()
+        clients = [wire_to(broker) for _ in range(20)]
+        clients[0].send(probe_frame("fetch-max-wait"))
+        broker.clock.freeze()
+        begin = time.monotonic()
+        broker.close()
+        assert time.monotonic() - begin < 1
+        for each in clients:
+            each.__exit__()
+
+    def test_a_further_broker_starts_in_milliseconds(self) -> None:
+        odradek.KafkaBroker().start().close()
+        took = []
+        for _ in range(7):
+            begin = time.perf_counter()
+            broker = odradek.KafkaBroker(topics={"orders": 6}).start()
+            took.append(time.perf_counter() - begin)
+            broker.close()
+        assert min(took) < 0.025  # 5 ms on an idle machine
+
+    def test_many_brokers_and_callers_at_once(self) -> None:
+        failures: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                with odradek.KafkaBroker(topics={"p-data": 1}) as broker:
+                    produce_three(broker)
+                    assert len(list(broker.records("p-data"))) == 3
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert not failures
+
+    def test_it_works_from_asyncio(self) -> None:
+        async def main() -> int:
+            with odradek.KafkaBroker(topics={"orders": 1}) as broker:
+                host, _, port = broker.bootstrap_servers.partition(":")
+                reader, writer = await asyncio.open_connection(host, int(port))
+                from odradek.protocol.messages.api_versions import ApiVersionsRequest
+
+                writer.write(request_frame(ApiVersionsRequest(), 0))
+                answer = await asyncio.wait_for(reader.readexactly(8), 5)
+                writer.close()
+                await writer.wait_closed()
+                return len(answer)
+
+        assert asyncio.run(main()) == 8
+
+    def test_the_clock_moves_from_the_callers_thread(self) -> None:
+        with odradek.KafkaBroker() as broker:
+            before = broker.clock.now_ms()
+            broker.clock.advance(hours=5)
+            assert broker.clock.now_ms() - before >= 5 * 3_600_000
+
+
+def probe_frame(start: str) -> bytes:
+    return next(each.sent for each in probes() if each.case.startswith(start))
+
+
+class TestOpenBroker:
+    def test_it_runs_in_the_callers_trio_run(self) -> None:
+        async def main() -> None:
+            async with odradek.open_broker(topics={"p-data": 1}) as broker:
+                host, _, port = broker.bootstrap_servers.partition(":")
+                stream = await trio.open_tcp_stream(host, int(port))
+                await stream.send_all(PRODUCE.sent)
+                assert frames(bytes(await stream.receive_some(1000)))
+                assert [each.offset for each in broker.records("p-data")] == [0, 1, 2]
+                await stream.aclose()
+
+        trio.run(main)
+
+    def test_errors_of_the_body_come_out_unwrapped(self) -> None:
+        async def main() -> None:
+            async with odradek.open_broker():
+                raise LookupError("mine")
+
+        with pytest.raises(LookupError, match="mine"):
+            trio.run(main)
+
+    def test_errors_of_the_start_come_out_unwrapped(self) -> None:
+        async def main() -> None:
+            async with odradek.open_broker(topics={"bad name": 1}):
+                pass
+
+        with pytest.raises(odradek.KafkaError):
+            trio.run(main)
+
+    def test_cancellation_ends_it(self) -> None:
+        async def main() -> bool:
+            with trio.move_on_after(0.05) as scope:
+                async with odradek.open_broker():
+                    await trio.sleep_forever()
+            return scope.cancelled_caught
+
+        assert trio.run(main)
+
+    def test_its_clock_follows_a_test_clock_and_can_be_moved_alone(self) -> None:
+        async def main() -> None:
+            async with odradek.open_broker() as broker:
+                before = broker.clock.now_ms()
+                await trio.sleep(3600)
+                assert 3_600_000 <= broker.clock.now_ms() - before < 3_700_000
+                broker.clock.advance(days=1)
+                assert broker.clock.now_ms() - before >= 25 * 3_600_000
+
+        trio.run(main, clock=MockClock(autojump_threshold=0))
+
+
+def test_the_names_of_the_package_are_all_there() -> None:
+    for name in odradek.__all__:
+        assert getattr(odradek, name) is not None
+    assert set(odradek.__all__) <= set(dir(odradek))
+    with pytest.raises(AttributeError):
+        _ = odradek.nonsense  # type: ignore[attr-defined]
