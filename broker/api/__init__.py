@@ -1,6 +1,7 @@
 """The request handlers, a module for each family. Importing this package registers all of them."""
 
 from odradek.broker.api import api_versions as api_versions
+from odradek.broker.api import cluster as cluster
 from odradek.broker.api import configs as configs
 from odradek.broker.api import delete_records as delete_records
 from odradek.broker.api import fetch as fetch
@@ -13,3 +14,4 @@ from odradek.broker.api import metadata as metadata
 from odradek.broker.api import produce as produce
 from odradek.broker.api import producers as producers
 from odradek.broker.api import topics as topics
+from odradek.broker.api import transactions as transactions

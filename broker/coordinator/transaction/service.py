@@ -88,12 +88,9 @@ class TransactionService(CoordinatorService[TransactionMachine]):
 
     def _init_producer_id(self, ctx: RequestContext, request: InitProducerIdRequest) -> ProducerIdentity:
         transactional_id = request.transactional_id
+        assert transactional_id, "the handler answers requests without an id itself"
         shown = request.producer_id, request.producer_epoch
         expected = None if shown == (-1, -1) else ProducerIdentity(*shown)
-        if expected is not None and -1 in shown:
-            raise KafkaError(ErrorCode.INVALID_REQUEST)
-        if not transactional_id:
-            raise KafkaError(ErrorCode.INVALID_REQUEST)
         longest_ms = self._cluster.config.get_int("transaction.max.timeout.ms")
         if not 0 < request.transaction_timeout_ms <= longest_ms:
             raise KafkaError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)

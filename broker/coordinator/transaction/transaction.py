@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from odradek.broker.coordinator.routing import java_string_hash
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.protocol.stored import decode_transaction_record, encode_record_key, encode_record_value
 from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
@@ -57,26 +58,30 @@ def record_value(transaction: Transaction, transaction_version: int) -> bytes:
     empty = transaction.state is TransactionState.EMPTY
     value = TransactionLogValue(
         producer_id=transaction.producer_id,
-        previous_producer_id=transaction.previous_producer_id,
-        next_producer_id=transaction.next_producer_id,
         producer_epoch=transaction.producer_epoch,
-        next_producer_epoch=transaction.next_producer_epoch,
         transaction_timeout_ms=transaction.timeout_ms,
         transaction_status=transaction.state,
         transaction_partitions=None if empty else _grouped(transaction.partitions),
         transaction_last_update_timestamp_ms=transaction.last_update_ms,
         transaction_start_timestamp_ms=transaction.start_ms,
-        client_transaction_version=transaction.client_transaction_version,
     )
-    return encode_record_value(value, 1 if transaction_version >= 1 else 0)
+    if transaction_version < 1:
+        return encode_record_value(value, 0)
+    value.previous_producer_id = transaction.previous_producer_id
+    value.next_producer_id = transaction.next_producer_id
+    value.next_producer_epoch = transaction.next_producer_epoch
+    value.client_transaction_version = transaction.client_transaction_version
+    return encode_record_value(value, 1)
 
 
 def read_record(key: bytes, value: bytes | None) -> tuple[str, Transaction | None]:
     """The transactional id of a stored record, and its state or None for a tombstone."""
     stored_key, stored = decode_transaction_record(key, value)
-    transactional_id: str = stored_key.transactional_id
+    assert isinstance(stored_key, TransactionLogKey)
+    transactional_id = stored_key.transactional_id
     if stored is None:
         return transactional_id, None
+    assert isinstance(stored, TransactionLogValue)
     state = TransactionState(stored.transaction_status)
     return transactional_id, Transaction(
         transactional_id,
@@ -97,15 +102,22 @@ def read_record(key: bytes, value: bytes | None) -> tuple[str, Transaction | Non
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Partition numbers in rising order under their topics, topics in order of their names."""
+    """Partition numbers in rising order under their topics; topics in a Java hash map's order, as in Kafka."""
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(partitions):
         topics.setdefault(topic, []).append(partition)
-    return topics
+    if len(topics) < 2:
+        return topics
+    buckets = 16
+    while len(topics) > buckets * 3 // 4:
+        buckets *= 2
+    return dict(sorted(topics.items(), key=lambda item: _bucket(item[0], buckets)))
+
+
+def _bucket(text: str, buckets: int) -> int:
+    value = java_string_hash(text) & 0xFFFFFFFF
+    return (value ^ value >> 16) & (buckets - 1)
 
 
 def _grouped(partitions: frozenset[TopicPartition]) -> list[PartitionsSchema]:
-    if len(partitions) == 1:
-        ((topic, partition),) = partitions
-        return [PartitionsSchema(topic, [partition])]
     return [PartitionsSchema(topic, numbers) for topic, numbers in by_topic(partitions).items()]

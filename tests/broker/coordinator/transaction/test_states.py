@@ -1,0 +1,72 @@
+"""The table of states."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.coordinator.transaction.states import ENDING, RULES, EndAction, TransactionState
+
+S = TransactionState
+
+
+def test_every_state_has_rules() -> None:
+    assert set(RULES) == set(TransactionState)
+
+
+def test_the_numbers_are_those_of_the_stored_record() -> None:
+    assert [(state.value, state.label) for state in TransactionState] == [
+        (0, "Empty"),
+        (1, "Ongoing"),
+        (2, "PrepareCommit"),
+        (3, "PrepareAbort"),
+        (4, "CompleteCommit"),
+        (5, "CompleteAbort"),
+        (6, "Dead"),
+        (7, "PrepareEpochFence"),
+    ]
+
+
+def test_labels_read_back() -> None:
+    assert [TransactionState.from_label(state.label) for state in TransactionState] == list(TransactionState)
+    assert TransactionState.from_label("Nonsense") is None
+
+
+def test_an_outcome_cannot_turn_into_the_other() -> None:
+    assert RULES[S.PREPARE_COMMIT].transitions == {S.COMPLETE_COMMIT}
+    assert RULES[S.PREPARE_ABORT].transitions == {S.COMPLETE_ABORT}
+
+
+def test_a_commit_is_only_decided_for_an_open_transaction() -> None:
+    assert [state for state in TransactionState if S.PREPARE_COMMIT in RULES[state].transitions] == [S.ONGOING]
+
+
+@pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
+def test_only_resting_states_expire(state: TransactionState) -> None:
+    assert RULES[state].expires
+    assert S.DEAD in RULES[state].transitions
+
+
+@pytest.mark.parametrize("state", sorted(ENDING))
+def test_nothing_is_taken_while_the_markers_are_written(state: TransactionState) -> None:
+    rules = RULES[state]
+    assert rules.end_v1 is not None and rules.end_v2 is not None
+    assert {rules.end_v1.commit, rules.end_v1.abort} == {EndAction.WAIT}
+    assert set(rules.end_v2) == {EndAction.WAIT}
+
+
+@pytest.mark.parametrize(
+    ("state", "abort", "commit"),
+    [
+        # (retry, current) of each, as KIP-890's table of EndTxn with transactions version 2 has them
+        (S.EMPTY, (EndAction.FENCED, EndAction.PREPARE_EMPTY), (EndAction.FENCED, EndAction.REFUSE)),
+        (S.COMPLETE_ABORT, (EndAction.DONE, EndAction.PREPARE_EMPTY), (EndAction.REFUSE, EndAction.REFUSE)),
+        (S.COMPLETE_COMMIT, (EndAction.REFUSE, EndAction.PREPARE_EMPTY), (EndAction.DONE, EndAction.REFUSE)),
+    ],
+)
+def test_end_txn_of_version_2_without_an_open_transaction(
+    state: TransactionState, abort: tuple[EndAction, EndAction], commit: tuple[EndAction, EndAction]
+) -> None:
+    rules = RULES[state].end_v2
+    assert rules is not None
+    assert (rules.retried_abort, rules.abort) == abort
+    assert (rules.retried_commit, rules.commit) == commit
