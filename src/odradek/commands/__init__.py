@@ -7,6 +7,7 @@ COMMANDS = {
     "coverage": "Show every API with the versions served and what differs from Kafka.",
     "decode": "Decode frames: JSON lines with hex on standard input, JSON lines on standard output.",
     "encode": "Encode frames: the reverse of decode.",
+    "dump": "Print what the files of a log directory say.",
 }
 
 

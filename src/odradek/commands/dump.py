@@ -1,0 +1,29 @@
+"""``odradek dump``: what the files of a log directory say."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from odradek.commands import CommandError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("path", type=Path, help="a segment, index, snapshot or checkpoint file, or a directory of them")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every item; the exit status is 1 if a file holds bytes that it should not."""
+    from odradek.storage.dump import dump, render_text
+
+    if not arguments.path.exists():
+        raise CommandError(f"{arguments.path}: no such file or directory")
+    bad = False
+    for item in dump(arguments.path):
+        bad = bad or item["kind"] == "error" or item.get("valid") is False
+        sys.stdout.write((json.dumps(item) if arguments.json else render_text(item)) + "\n")
+    return int(bad)

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from odradek.storage.dump import dump, render_text
+
+KINDS = ("log", "index", "timeindex", "txnindex", "snapshot")
+
+
+def lines(folder: Path, kind: str) -> list[str]:
+    return [render_text(item) for path in sorted(folder.glob(f"*.{kind}")) for item in dump(path)]
+
+
+def recorded(path: Path) -> list[str]:
+    """The tool's lines without its remark that offsets of different files are not consecutive."""
+    text = path.read_text().splitlines()
+    cut = next((i for i, line in enumerate(text) if line.startswith("Non-consecutive")), len(text))
+    return text[:cut]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prints_what_kafkas_own_tool_prints(kafka_log_dir: Path, kafka_dump: Path, kind: str) -> None:
+    compared = 0
+    for expected in sorted(kafka_dump.glob(f"*/{kind}.txt")):
+        assert lines(kafka_log_dir / expected.parent.name, kind) == recorded(expected), expected
+        compared += 1
+    assert compared >= 1
+
+
+def test_a_torn_batch_is_named_with_its_position(kafka_log_dir: Path) -> None:
+    segment = kafka_log_dir / "d-codecs-0" / "00000000000000000000.log"
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[:-10])
+    items = list(dump(segment))
+    last_position = [item["position"] for item in items if item["kind"] == "batch"][-1]
+    error = items[-1]
+    assert error["kind"] == "error"
+    assert error["position"] > last_position
+    assert "no whole batch" in error["error"]
+
+
+def test_a_flipped_bit_makes_the_batch_invalid(kafka_log_dir: Path) -> None:
+    segment = kafka_log_dir / "d-codecs-0" / "00000000000000000000.log"
+    data = bytearray(segment.read_bytes())
+    data[400] ^= 1
+    segment.write_bytes(data)
+    batches = [item for item in dump(segment) if item["kind"] == "batch"]
+    assert [batch["valid"] for batch in batches].count(False) == 1
+
+
+def test_a_directory_is_dumped_whole_and_strange_files_are_passed_over(kafka_log_dir: Path) -> None:
+    (kafka_log_dir / "notes.md").write_text("not a log")
+    items = list(dump(kafka_log_dir))
+    files = {item["path"] for item in items if item["kind"] == "file"}
+    assert "d-txn-0/00000000000000000005.txnindex" in files
+    assert "logdir/recovery-point-offset-checkpoint" in files
+    assert not [item for item in items if item["kind"] == "error"]
+
+
+def test_a_file_that_is_no_log_is_an_error_when_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text("not a log")
+    assert [item["kind"] for item in dump(path)] == ["error"]
+
+
+def test_a_damaged_snapshot_is_an_error(kafka_log_dir: Path) -> None:
+    path = kafka_log_dir / "d-txn-0" / "00000000000000000055.snapshot"
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1
+    path.write_bytes(data)
+    (item,) = [item for item in dump(path) if item["kind"] == "error"]
+    assert "checksum" in item["error"]
