@@ -22,6 +22,7 @@ from odradek.broker.faults import FaultSet
 from odradek.broker.features import Features
 from odradek.broker.maintenance import Maintenance
 from odradek.broker.node import Node
+from odradek.broker.partition import Partition
 from odradek.broker.producer_ids import ProducerIdAllocator
 from odradek.broker.server import Server
 from odradek.broker.topics import TopicRegistry
@@ -79,16 +80,22 @@ class Cluster:
         self.dynamic_configs = DynamicConfigs(self)
         self.groups: Any = _optional("odradek.broker.coordinator.group.service", "GroupService", self)
         self.transactions: Any = _optional("odradek.broker.coordinator.transaction.service", "TransactionService", self)
+        self.topics.on_leader_changed(self._leader_changed)
+
+    def _leader_changed(self, partition: Partition) -> None:
+        for service in (self.groups, self.transactions):
+            if service is not None and service.topic_name == partition.topic.name:
+                service.leader_changed(partition.index)
 
     @property
     def max_request_bytes(self) -> int:
         """``socket.request.max.bytes``."""
-        return int(self.config.get("socket.request.max.bytes"))
+        return self.config.get_int("socket.request.max.bytes")
 
     @property
     def max_idle_ms(self) -> int:
         """``connections.max.idle.ms``; negative = never."""
-        return int(self.config.get("connections.max.idle.ms"))
+        return self.config.get_int("connections.max.idle.ms")
 
     # -- life
 

@@ -99,6 +99,7 @@ class TopicRegistry:
         self._deleted: list[Callable[[Topic], None]] = []
         self._grown: list[Callable[[Topic, int], None]] = []
         self._configured: list[Callable[[Topic], None]] = []
+        self._led: list[Callable[[Partition], None]] = []
         self.backend: LogBackend = MemoryBackend() if backend is None else backend
         self.on_activity: Callable[[Partition], None] | None = None
         self.version = 0
@@ -144,6 +145,10 @@ class TopicRegistry:
     def on_config_changed(self, callback: Callable[[Topic], None]) -> None:
         """``callback(topic)`` after a topic's own settings changed."""
         self._configured.append(callback)
+
+    def on_leader_changed(self, callback: Callable[[Partition], None]) -> None:
+        """``callback(partition)`` after a partition got another leader (or none)."""
+        self._led.append(callback)
 
     def leadership_changed(self, topic: Topic | None = None) -> None:
         """Leaders, ISR or replicas of ``topic`` (None: of any) are other ones now."""
@@ -430,6 +435,8 @@ class TopicRegistry:
 
     def _note_leadership(self, partition: Partition) -> None:
         self.leadership_changed(partition.topic)
+        for callback in list(self._led):
+            callback(partition)
 
     def _apply_config(self, topic: Topic) -> None:
         config = topic.config.log_config()

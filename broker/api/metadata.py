@@ -11,6 +11,8 @@ Topics that exist come first, in the order asked for, then those that do not.
 
 from __future__ import annotations
 
+import logging
+
 from odradek.broker.context import RequestContext
 from odradek.broker.dispatch import handles
 from odradek.broker.topics import INTERNAL_TOPICS, Topic, check_topic_name
@@ -36,6 +38,8 @@ from odradek.protocol.messages.metadata import (
 ALL_TOPIC_OPERATIONS = 3576
 ALL_CLUSTER_OPERATIONS = 8096
 NOT_ASKED = -(1 << 31)
+
+_log = logging.getLogger(__name__)
 
 _FIRST_VERSION_WITH_NULL_FOR_ALL = 1
 _FIRST_VERSION_BY_ID = 12
@@ -90,8 +94,17 @@ def _topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[s
         if topic is not None:
             found.append(_answer(ctx, topic, request))
         else:
-            code = _create_missing(ctx, name) if may_create else _code_of_missing(name)
-            missing.append(MetadataResponseTopic(code, name, is_internal=name in INTERNAL_TOPICS))
+            code = _code_of_missing(name)
+            if may_create and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                _create_missing(ctx, name)
+            missing.append(
+                MetadataResponseTopic(
+                    code,
+                    name,
+                    is_internal=name in INTERNAL_TOPICS,
+                    topic_authorized_operations=_topic_operations(request),
+                )
+            )
     return found + missing
 
 
@@ -103,19 +116,19 @@ def _code_of_missing(name: str) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _create_missing(ctx: RequestContext, name: str) -> ErrorCode:
-    code = _code_of_missing(name)
-    if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        try:
-            if name in INTERNAL_TOPICS:
-                ctx.cluster.topics.ensure_internal(name)
-            else:
-                ctx.cluster.topics.create(name)
-        except KafkaError as error:
-            # Kafka creates in the background: a failure stays unknown to this client, except for a bad name.
-            if error.code is ErrorCode.INVALID_TOPIC_EXCEPTION:
-                return error.code
-    return code
+def _create_missing(ctx: RequestContext, name: str) -> None:
+    """Kafka creates in the background: this client learns of neither success nor failure."""
+    try:
+        if name in INTERNAL_TOPICS:
+            ctx.cluster.topics.ensure_internal(name)
+        else:
+            ctx.cluster.topics.create(name)
+    except KafkaError as error:
+        _log.warning("topic %s was asked for and could not be created: %s", name, error)
+
+
+def _topic_operations(request: MetadataRequest) -> int:
+    return ALL_TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
 
 
 def _answer(ctx: RequestContext, topic: Topic, request: MetadataRequest) -> MetadataResponseTopic:
@@ -140,9 +153,7 @@ def _answer(ctx: RequestContext, topic: Topic, request: MetadataRequest) -> Meta
                 )
                 for partition in topic.partitions
             ],
-            topic_authorized_operations=(
-                ALL_TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
-            ),
+            topic_authorized_operations=_topic_operations(request),
         )
     return answer
 
@@ -164,11 +175,12 @@ def describe_topic_partitions(
     """Partitions of topics in the order of their names, from a cursor on, up to a number of partitions (KIP-966)."""
     cursor = request.cursor
     registry = ctx.cluster.topics
-    if cursor is not None and cursor.partition_index < 0:
+    asked = {topic.name for topic in request.topics}
+    if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
         code = ErrorCode.INVALID_REQUEST
         refused = [DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
         return DescribeTopicPartitionsResponse(topics=refused)
-    names = {topic.name for topic in request.topics} or {topic.name for topic in registry}
+    names = asked or {topic.name for topic in registry}
     start = "" if cursor is None else cursor.topic_name
     limit = min(ctx.cluster.config.get_int("max.request.partition.size.limit"), request.response_partition_limit)
     remaining = max(limit, 1)
@@ -179,8 +191,12 @@ def describe_topic_partitions(
             break
         topic = registry.get(name)
         if topic is None:
-            if request.topics:
-                response.topics.append(DescribeTopicPartitionsResponseTopic(_code_of_missing(name), name))
+            if asked:
+                code = _code_of_missing(name)
+                unknown = DescribeTopicPartitionsResponseTopic(
+                    code, name, topic_authorized_operations=ALL_TOPIC_OPERATIONS
+                )
+                response.topics.append(unknown)
             continue
         first = cursor.partition_index if cursor is not None and name == start else 0
         described = _describe(ctx, topic, first, first + remaining)

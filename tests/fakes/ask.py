@@ -1,0 +1,32 @@
+"""Ask a handler without a socket: through the codecs of the version, so that what it answers can be sent."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, TypeVar
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.context import ConnectionInfo, RequestContext
+from odradek.broker.dispatch import HANDLERS
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.schema import codec
+
+T = TypeVar("T")
+
+
+def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: int = 1) -> Any:
+    """The response of the registered (sync) handler to ``request``, encoded and decoded in ``version`` (newest if None)."""
+    spec = API_BY_KEY[request.API_KEY]
+    chosen = spec.max_version if version is None else version
+    decoded, _ = codec(spec.request, chosen).decode(codec(spec.request, chosen).encode(request))
+    connection = ConnectionInfo(id="c1", host="127.0.0.1", port=cluster.nodes[node_id].port)
+    context = RequestContext(cluster, cluster.nodes[node_id], connection, spec.key, chosen, 1, "test")
+    try:
+        response = HANDLERS[spec.key].function(context, decoded)
+    except KafkaError as error:
+        from odradek.broker.error_answers import error_response
+
+        response = error_response(decoded, chosen, error.code, error.message)
+    assert not inspect.isawaitable(response)
+    return codec(spec.response, chosen).decode(codec(spec.response, chosen).encode(response))[0]
