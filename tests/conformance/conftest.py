@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("tests.scenarios")
-
-from tests.conformance.real_kafka import Unavailable  # noqa: E402
-from tests.scenarios.fixtures import bootstrap, broker, make_topic  # noqa: E402
-from tests.scenarios.java_host import java  # noqa: E402
-from tests.scenarios.target import Target, kafka_target  # noqa: E402
+from tests.conformance.real_kafka import Unavailable
+from tests.scenarios.fixtures import bootstrap, broker, make_topic
+from tests.scenarios.java_host import java
+from tests.scenarios.target import Target, kafka_target
 
 __all__ = ["bootstrap", "broker", "java", "make_topic", "target"]
 

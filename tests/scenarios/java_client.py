@@ -9,7 +9,12 @@ from tests.scenarios.target import Target
 
 pytestmark = pytest.mark.jdk
 
-SCENARIOS = [name for source in ("Data", "Administration", "Groups") for name in scenario_names(source)]
+SOURCES = ("Data", "Administration", "Groups", "Transactions", "Streaming")
+SCENARIOS = [name for source in SOURCES for name in scenario_names(source)]
+    name
+    for source in ("Data", "Administration", "Groups", "Transactions", "Streaming")
+    for name in scenario_names(source)
+]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

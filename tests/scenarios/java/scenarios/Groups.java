@@ -205,6 +205,7 @@ public final class Groups {
         var other = Member.join(context, "C1", group, List.of(topic), "group.instance.id", "i1", "session.timeout.ms", 20_000);
         Context.waitUntil("fenced", () -> again.failure instanceof FencedInstanceIdException);
         Member.owns(Map.of(other, List.copyOf(had)));
+        other.die();
         context.admin().removeMembersFromConsumerGroup(group, new RemoveMembersFromConsumerGroupOptions(List.of(new MemberToRemove("i1"))))
             .all().get(20, TimeUnit.SECONDS);
         Member.owns(Map.of(first, List.of(topic + "-0", topic + "-1")));
