@@ -1,0 +1,386 @@
+"""The partition log: offsets, reads, transactions, deletion, against a plain model and by example."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import Codec, Record, build_batch, iter_batches
+from odradek.storage.partition_log import AppendOrigin, PartitionLog, RecordsRefused
+from tests.storage.logs import NOW, batches, committed, end, make_log, put, records
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+
+
+def test_offsets_are_assigned_in_order() -> None:
+    log = make_log()
+    first = put(log, (b"a", b"1"), (b"b", b"2"))
+    second = put(log, (b"c", b"3"))
+    assert (first.base_offset, first.last_offset, second.base_offset, second.last_offset) == (0, 1, 2, 2)
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_stable_offset) == (0, 3, 3, 3)
+    assert [(r.offset, r.key) for r in records(log)] == [(0, b"a"), (1, b"b"), (2, b"c")]
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_the_senders_buffer_is_copied_and_never_written(kind: Any) -> None:
+    data = kind(build_batch([Record(0, NOW, b"k", b"v")]))
+    before = bytes(data)
+    log = make_log()
+    put(log)
+    log.append(data, now_ms=NOW, leader_epoch=4)
+    assert bytes(data) == before
+    if kind is bytearray:
+        data[:] = bytes(len(data))
+    assert [b.base_offset for b in batches(log)] == [0, 1]
+    assert batches(log)[1].partition_leader_epoch == 4
+    assert all(b.is_crc_valid for b in batches(log))
+
+
+def test_views_stay_valid_while_the_log_grows_and_shrinks() -> None:
+    log = make_log(segment_bytes=500)
+    put(log, (b"k", b"first"))
+    view = log.read(0, max_bytes=1000, up_to_offset=1).parts[0]
+    before = bytes(view)
+    for _ in range(100):
+        put(log)
+    log.delete_records(log.log_end_offset)
+    log.close()
+    assert bytes(view) == before
+    assert view.readonly
+
+
+def test_read_limits() -> None:
+    log = make_log()
+    for i in range(10):
+        put(log, (b"k", b"%d" % i))
+    size = batches(log)[0].size_bytes
+    read = log.read(3, max_bytes=size * 2, up_to_offset=10)
+    assert [b.base_offset for b in iter_batches(read.parts)] == [3, 4]
+    assert log.read(3, max_bytes=size * 3 - 1, up_to_offset=10).size_bytes == size * 2
+    assert log.read(3, max_bytes=1, up_to_offset=10).size_bytes == size
+    assert log.read(3, max_bytes=1, up_to_offset=10, min_one=False).size_bytes == 0
+    assert log.read(3, max_bytes=0, up_to_offset=10, min_one=False) == ([], 0)
+    assert log.read(3, max_bytes=1 << 20, up_to_offset=5).size_bytes == size * 2
+    assert log.read(10, max_bytes=1 << 20, up_to_offset=10) == ([], 0)
+    assert log.read(7, max_bytes=1 << 20, up_to_offset=5) == ([], 0)
+
+
+def test_a_read_from_within_a_batch_begins_with_that_batch() -> None:
+    log = make_log()
+    put(log, (b"a", b""), (b"b", b""), (b"c", b""))
+    assert next(iter_batches(log.read(2, max_bytes=100, up_to_offset=3).parts)).base_offset == 0
+
+
+@pytest.mark.parametrize("offset", [-1, 3, 11])
+def test_offsets_outside_the_log_are_refused(offset: int) -> None:
+    log = make_log()
+    for _ in range(10):
+        put(log)
+    log.delete_records(5)
+    with pytest.raises(KafkaError) as caught:
+        log.read(offset, max_bytes=100, up_to_offset=log.high_watermark)
+    assert caught.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_delete_records() -> None:
+    log = make_log()
+    for _ in range(4):
+        put(log)
+    assert log.delete_records(2) == 2
+    assert log.delete_records(1) == 2
+    assert [r.offset for r in records(log)] == [2, 3]
+    assert log.delete_records(-1) == 4
+    assert records(log) == []
+    with pytest.raises(KafkaError) as caught:
+        log.delete_records(5)
+    assert caught.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert put(log).base_offset == 4
+
+
+def test_segments_roll_by_size_and_by_record_time() -> None:
+    log = make_log(segment_bytes=300)
+    for _ in range(10):
+        put(log)
+    assert len(log.segments) == 3  # four batches of 70 bytes fit, a fifth does not
+    log = make_log(segment_ms=1000)
+    put(log, at=NOW)
+    put(log, at=NOW + 1000)
+    assert len(log.segments) == 1
+    put(log, at=NOW + 1001)
+    assert len(log.segments) == 2
+
+
+def test_segments_roll_when_an_index_is_full() -> None:
+    log = make_log(segment_index_bytes=16, index_interval_bytes=0)
+    for i in range(7):
+        put(log, at=NOW + i)
+    # A time index of 16 bytes holds one entry of 12; the entry is made with a segment's second batch.
+    assert [s.next_offset - s.base_offset for s in log.segments] == [2, 2, 2, 1]
+
+
+def test_reads_cross_segment_ends_one_at_a_time() -> None:
+    log = make_log(segment_bytes=300)
+    for _ in range(10):
+        put(log)
+    read = log.read(0, max_bytes=1 << 20, up_to_offset=10)
+    assert [b.base_offset for b in iter_batches(read.parts)] == [0, 1, 2, 3]
+    assert [r.offset for r in records(log)] == list(range(10))
+
+
+def test_leader_epochs_follow_appends() -> None:
+    log = make_log()
+    put(log, epoch=1)
+    put(log, epoch=1)
+    put(log, epoch=3)
+    assert log.leader_epochs.entries() == [(1, 0), (3, 2)]
+    assert log.end_offset_for_epoch(1) == (1, 2)
+    assert log.end_offset_for_epoch(2) == (1, 2)
+    assert log.end_offset_for_epoch(3) == (3, 3)
+    assert log.end_offset_for_epoch(9) == (-1, -1)
+    log.delete_records(3)
+    assert log.leader_epochs.entries() == [(3, 3)]
+
+
+def test_the_high_watermark_can_be_held_back() -> None:
+    log = make_log()
+    put(log)
+    log.hold_high_watermark(1)
+    put(log, producer=(1, 0, 0), transactional=True)
+    end(log, 1, 0, commit=True)
+    assert (log.high_watermark, log.last_stable_offset, log.log_end_offset) == (1, 1, 3)
+    log.hold_high_watermark(2)  # the data is replicated, its marker is not
+    assert log.last_stable_offset == 1
+    log.release_high_watermark()
+    assert (log.high_watermark, log.last_stable_offset) == (3, 3)
+
+
+# --- transactions ----------------------------------------------------------------------------------------------------
+
+
+def test_the_stable_offset_waits_for_the_oldest_open_transaction() -> None:
+    log = make_log()
+    put(log)
+    put(log, producer=(1, 0, 0), transactional=True)
+    put(log, producer=(2, 0, 0), transactional=True)
+    put(log)
+    assert log.last_stable_offset == 1
+    assert log.has_ongoing_transaction(1, 0)
+    end(log, 1, 0, commit=True)
+    assert log.last_stable_offset == 2
+    assert not log.has_ongoing_transaction(1, 0)
+    end(log, 2, 0, commit=False)
+    assert log.last_stable_offset == log.log_end_offset == 6
+    assert log.aborted_transactions(0, 6) == [(2, 2)]
+    assert [r.offset for r in committed(log)] == [0, 1, 3]
+
+
+def test_a_marker_without_data_is_no_aborted_transaction() -> None:
+    log = make_log()
+    end(log, 1, 0, commit=False)
+    assert log.aborted_transactions(0, 10) == []
+    assert log.last_stable_offset == 1
+
+
+def test_what_a_marker_is_refused_for() -> None:
+    log = make_log()
+    put(log, producer=(1, 5, 0), transactional=True)
+    with pytest.raises(KafkaError) as caught:
+        end(log, 1, 4, commit=True)
+    assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+    end(log, 1, 5, commit=True, coordinator_epoch=3)
+    with pytest.raises(KafkaError) as caught:
+        end(log, 1, 5, commit=True, coordinator_epoch=2)
+    assert caught.value.code is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert log.log_end_offset == 2
+
+
+def test_a_plain_write_within_a_transaction_is_refused() -> None:
+    log = make_log()
+    put(log, producer=(1, 0, 0), transactional=True)
+    with pytest.raises(RecordsRefused) as caught:
+        put(log, producer=(1, 0, 1))
+    assert caught.value.code is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_real_partition_with_transactions_gives_the_real_indexes_and_producers() -> None:
+    """Copying a real broker's partition gives the aborted index and the producer snapshots it wrote itself."""
+    with gzip.open(VECTORS / "txn_partition.json.gz", "rt") as file:
+        real = json.load(file)
+    log = make_log()
+    snapshots = {int(offset): entries for offset, entries in real["snapshots"].items()}
+    checked = 0
+    for segment in real["segments"]:
+        for batch in iter_batches(bytes.fromhex(segment["log"])):
+            if (entries := snapshots.get(batch.base_offset)) is not None:
+                assert_producers(log, entries)
+                checked += 1
+            log.append(batch.data, now_ms=NOW, origin=AppendOrigin.REPLICATION)
+    assert_producers(log, snapshots[log.log_end_offset])
+    assert checked == len(snapshots) - 1
+    aborted = [tuple(e) for s in log.segments for e in s.files.txn_index.entries()]
+    assert aborted == [tuple(row) for row in real["aborted"]]
+    assert log.last_stable_offset == 53
+
+
+def assert_producers(log: PartitionLog, entries: list[dict[str, Any]]) -> None:
+    ours = {p.producer_id: p for p in log.active_producers()}
+    for entry in entries:
+        state = ours[entry["producerId"]]
+        assert state.producer_epoch == entry["producerEpoch"]
+        assert state.coordinator_epoch == entry["coordinatorEpoch"]
+        assert state.current_txn_first_offset == entry["currentTxnFirstOffset"]
+        assert state.last_timestamp == entry["lastTimestamp"]
+        assert state.last_sequence == entry.get("lastSequence", -1)
+        assert state.last_data_offset == entry.get("lastOffset", -1)
+
+
+# --- copying ---------------------------------------------------------------------------------------------------------
+
+
+def test_replicated_batches_keep_offsets_and_epochs() -> None:
+    data = build_batch([Record(0, NOW, b"a")], base_offset=7, leader_epoch=2) + build_batch(
+        [Record(0, NOW, b"b")], base_offset=12, leader_epoch=3
+    )
+    log = make_log()
+    info = log.append(data, now_ms=NOW, leader_epoch=99, origin=AppendOrigin.REPLICATION)
+    assert (info.base_offset, info.last_offset, log.log_end_offset) == (7, 12, 13)
+    assert log.leader_epochs.entries() == [(2, 7), (3, 12)]
+    assert [r.offset for r in records(log)] == [7, 12]
+    for wrong in (data, data[:-1][: len(data) // 2 - 1]):
+        with pytest.raises(KafkaError):
+            log.append(wrong, now_ms=NOW, origin=AppendOrigin.REPLICATION)
+
+
+# --- against a model -------------------------------------------------------------------------------------------------
+
+
+class LogModel(RuleBasedStateMachine):
+    """The log against a list of records, a set of open transactions and the rules of the two isolation levels."""
+
+    @initialize(segment=st.sampled_from([200, 400, 1000, 100_000]), interval=st.sampled_from([0, 100, 4096]))
+    def start(self, segment: int, interval: int) -> None:
+        self.log = make_log(segment_bytes=segment, index_interval_bytes=interval)
+        self.rows: list[tuple[int, bytes, int | None]] = []  # offset, value, producer of a transactional record
+        self.markers: dict[int, bool] = {}
+        self.open: dict[int, int] = {}
+        self.outcome: dict[int, bool] = {}  # first offset of an ended transaction -> committed
+        self.owner: dict[int, int] = {}  # offset of transactional data -> first offset of its transaction
+        self.sequence: dict[int, int] = {}
+        self.next_offset = 0
+        self.clock = NOW
+
+    def _append(self, values: list[bytes], producer: int | None, codec: Codec) -> None:
+        key = -1 if producer is None else producer
+        sequence = self.sequence.get(key, 0)
+        self.clock += 7
+        info = put(
+            self.log,
+            *((b"k", v) for v in values),
+            at=self.clock,
+            codec=codec,
+            producer=(-1, -1, -1) if producer is None else (producer, 0, sequence),
+            transactional=producer is not None,
+        )
+        assert (info.base_offset, info.last_offset) == (self.next_offset, self.next_offset + len(values) - 1)
+        self.sequence[key] = sequence + len(values)
+        for i, value in enumerate(values):
+            self.rows.append((self.next_offset + i, value, producer))
+            if producer is not None:
+                self.open.setdefault(producer, self.next_offset)
+                self.owner[self.next_offset + i] = self.open[producer]
+        self.next_offset += len(values)
+
+    @rule(values=st.lists(st.binary(max_size=60), min_size=1, max_size=4), codec=st.sampled_from(Codec))
+    def plain(self, values: list[bytes], codec: Codec) -> None:
+        self._append(values, None, codec)
+
+    @rule(values=st.lists(st.binary(max_size=60), min_size=1, max_size=3), producer=st.integers(1, 3))
+    def transactional(self, values: list[bytes], producer: int) -> None:
+        self._append(values, producer, Codec.NONE)
+
+    @rule(producer=st.integers(1, 3), commit=st.booleans())
+    def finish(self, producer: int, commit: bool) -> None:
+        end(self.log, producer, 0, commit=commit, at=self.clock)
+        first = self.open.pop(producer, None)
+        if first is not None:
+            self.outcome[first] = commit
+        self.next_offset += 1
+
+    @precondition(lambda self: self.next_offset > 0)
+    @rule(data=st.data())
+    def trim(self, data: st.DataObject) -> None:
+        to = data.draw(st.integers(0, min(self.next_offset, self.log.high_watermark)))
+        start = self.log.log_start_offset
+        assert self.log.delete_records(to) == max(start, to)
+
+    @rule(data=st.data())
+    def read_somewhere(self, data: st.DataObject) -> None:
+        log = self.log
+        offset = data.draw(st.integers(log.log_start_offset, log.log_end_offset))
+        up_to = data.draw(st.sampled_from([log.high_watermark, log.last_stable_offset]))
+        limit = data.draw(st.integers(0, 600))
+        read = log.read(offset, max_bytes=limit, up_to_offset=up_to)
+        found = list(iter_batches(read.parts))
+        assert sum(b.size_bytes for b in found) == read.size_bytes
+        if offset < up_to:
+            assert found
+            assert found[0].last_offset >= offset
+            assert len(found) == 1 or read.size_bytes <= limit
+        assert all(b.last_offset < up_to for b in found)
+
+    @rule(data=st.data())
+    def look_up_a_time(self, data: st.DataObject) -> None:
+        timestamp = data.draw(st.integers(NOW, self.clock + 10))
+        expected = next(
+            (
+                r
+                for b in batches(self.log)
+                for r in b.records()
+                if r.timestamp >= timestamp and r.offset >= self.log.log_start_offset
+            ),
+            None,
+        )
+        found = self.log.offset_for_timestamp(timestamp)
+        assert (found and (found.offset, found.timestamp)) == (expected and (expected.offset, expected.timestamp))
+
+    @invariant()
+    def offsets_hold(self) -> None:
+        log = self.log
+        assert log.log_end_offset == self.next_offset
+        stable = min(self.open.values(), default=self.next_offset)
+        assert log.last_stable_offset == max(stable, log.log_start_offset)
+
+    @invariant()
+    def everything_is_readable(self) -> None:
+        start = self.log.log_start_offset
+        assert [(r.offset, r.value) for r in records(self.log)] == [(o, v) for o, v, _ in self.rows if o >= start]
+        stable = self.log.last_stable_offset
+        visible = [
+            (o, v)
+            for o, v, producer in self.rows
+            if start <= o < stable and (producer is None or self.outcome.get(self.owner[o]))
+        ]
+        assert [(r.offset, r.value) for r in committed(self.log)] == visible
+
+
+TestLogModel = LogModel.TestCase
+TestLogModel.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=60), st.integers(0, 3000))
+@settings(max_examples=40, deadline=None)
+def test_each_offset_is_found_whatever_the_sizes(sizes: list[int], limit: int) -> None:
+    log = make_log(index_interval_bytes=500, segment_bytes=5000)
+    for size in sizes:
+        put(log, (b"k", bytes(size)))
+    for offset in range(len(sizes)):
+        found = list(iter_batches(log.read(offset, max_bytes=limit, up_to_offset=len(sizes)).parts))
+        assert found[0].base_offset == offset

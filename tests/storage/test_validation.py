@@ -1,0 +1,140 @@
+"""Validation: each batch gets the answer, and is stored as, a real broker gave and stored it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crc32c import crc32c
+
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.record_batch import Codec, Record, TimestampType, build_batch
+from odradek.storage.log_config import LogConfig
+from odradek.storage.memory_backend import MemoryBackend
+from odradek.storage.partition_log import PartitionLog
+from odradek.storage.validation import RecordsRefused, RecordValidationError, validate_client_batch
+from tests.storage.logs import NOW, batches, make_log, put
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+CONFIGS = {
+    "plain": LogConfig(),
+    "append": LogConfig(message_timestamp_type=TimestampType.LOG_APPEND_TIME),
+    "compact": LogConfig(cleanup_policy=frozenset({"compact"})),
+    "gzip": LogConfig(compression_type=Codec.GZIP),
+    "none": LogConfig(compression_type=Codec.NONE),
+    "before": LogConfig(message_timestamp_before_max_ms=3_600_000),
+}
+
+
+def recorded(config: str) -> list[dict[str, Any]]:
+    with gzip.open(VECTORS / "produce_batches.jsonl.gz", "rt") as lines:
+        return [row for row in map(json.loads, lines) if row["config"] == config]
+
+
+def without_clock(message: str | None) -> str | None:
+    """The bounds in a timestamp message depend on the broker's clock at that moment."""
+    return message and re.sub(r"within \[.*?\]", "", message)
+
+
+def answer(log: PartitionLog, row: dict[str, Any]) -> tuple[object, ...]:
+    """Append a recorded batch: (code, offset, append time, log start, message, record errors, stored bytes)."""
+    try:
+        info = log.append(bytes.fromhex(row["records"]), now_ms=row["now_ms"])
+    except RecordsRefused as exc:
+        errors = [(i, without_clock(m)) for i, m in exc.record_errors]
+        return int(exc.code), -1, -1, exc.log_start_offset, without_clock(exc.client_message), errors, None
+    stored = log.read(info.base_offset, max_bytes=1, up_to_offset=log.log_end_offset)
+    data = bytes(stored.parts[0])[8:].hex()
+    return 0, info.base_offset, info.log_append_time_ms, info.log_start_offset, None, [], data
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_answers_and_stored_bytes_are_a_real_brokers(name: str) -> None:
+    """The batches of one topic in their order: later ones depend on the producer state that earlier ones left."""
+    rows = recorded(name)
+    assert len(rows) > 80
+    log = PartitionLog("recorded", 0, CONFIGS[name], MemoryBackend())
+    named = [m[1] for row in rows if (m := re.search(r"topic partition (\S+?-\d+-0)", row["error_message"] or ""))]
+    log.name = named[0] if named else log.name
+    for row in rows:
+        expected = (
+            row["error_code"],
+            row["base_offset"],
+            row["log_append_time_ms"],
+            row["log_start_offset"],
+            without_clock(row["error_message"]),
+            [(i, without_clock(m)) for i, m in row["record_errors"]],
+            row["stored"],
+        )
+        assert answer(log, row) == expected, f"{name}/{row['case']}"
+
+
+def big_batch(count: int, **options: Any) -> bytes:
+    return build_batch([Record(0, NOW + i, b"k", b"v%d" % i) for i in range(count)], **options)
+
+
+@pytest.mark.parametrize("count", [1, 32, 33, 500])
+def test_large_batches_follow_the_same_rules(count: int) -> None:
+    good = big_batch(count)
+    header, stored = validate_client_batch(good, LogConfig(), NOW, "t-0")
+    assert stored is good
+    assert header[12] == count
+    torn = bytearray(good)
+    torn[61] ^= 2  # the first record's length
+    torn[17:21] = crc32c(torn[21:]).to_bytes(4, "big")
+    with pytest.raises(RecordsRefused) as caught:
+        make_log().append(bytes(torn), now_ms=NOW)
+    assert caught.value.code is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("count", [5, 100])
+def test_timestamps_out_of_range_name_each_record(count: int) -> None:
+    log = make_log(message_timestamp_after_max_ms=10)
+    with pytest.raises(RecordValidationError) as caught:
+        log.append(big_batch(count), now_ms=NOW + count - 1 - 12)
+    assert caught.value.code is ErrorCode.INVALID_TIMESTAMP
+    assert [i for i, _ in caught.value.record_errors] == [count - 2, count - 1]
+    assert log.log_end_offset == 0
+
+
+def test_max_message_bytes_counts_the_batch_as_sent_and_as_stored() -> None:
+    data = big_batch(100)
+    assert make_log(max_message_bytes=len(data)).append(data, now_ms=NOW).last_offset == 99
+    with pytest.raises(RecordsRefused) as caught:
+        make_log(max_message_bytes=len(data) - 1).append(data, now_ms=NOW)
+    assert (caught.value.code, caught.value.log_start_offset) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
+    packed = big_batch(100, codec=Codec.GZIP)
+    with pytest.raises(RecordsRefused) as caught:
+        make_log(max_message_bytes=len(packed), compression_type=Codec.NONE).append(packed, now_ms=NOW)
+    assert caught.value.code is ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_a_batch_larger_than_a_segment_is_refused() -> None:
+    with pytest.raises(RecordsRefused) as caught:
+        make_log(segment_bytes=100).append(big_batch(10), now_ms=NOW)
+    assert caught.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+
+
+@pytest.mark.parametrize("source", Codec)
+@pytest.mark.parametrize("target", Codec)
+def test_topic_compression_is_honoured(source: Codec, target: Codec) -> None:
+    log = make_log(compression_type=target)
+    put(log, (b"a", b"1" * 100), (b"b", b"2" * 100), codec=source)
+    (batch,) = batches(log)
+    assert batch.codec is target
+    assert batch.is_crc_valid
+    assert [(r.offset, r.key, r.value) for r in batch.records()] == [(0, b"a", b"1" * 100), (1, b"b", b"2" * 100)]
+
+
+def test_a_refused_append_changes_nothing() -> None:
+    log = make_log()
+    put(log, producer=(4, 0, 0))
+    before = (log.log_end_offset, log.size_bytes, log.active_producers()[0].last_sequence)
+    for data in (b"", big_batch(3)[:-1], bytes(100), big_batch(2, producer_id=4, producer_epoch=0, base_sequence=9)):
+        with pytest.raises(RecordsRefused):
+            log.append(data, now_ms=NOW)
+    assert (log.log_end_offset, log.size_bytes, log.active_producers()[0].last_sequence) == before
