@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     cluster.on_bug = lambda bug: logging.getLogger("odradek").error("%s", bug)
     try:
         trio.run(_serve, cluster, topics, arguments.host, arguments.port, clock=cluster.clock)
-    except BaseExceptionGroup as group:
-        raise _expected(group) from group
+    except Exception as error:
+        raise _expected(error) from None
     return 0
 
 
@@ -77,11 +76,10 @@ async def _serve(cluster: Cluster, topics: list[tuple[str, TopicSpec]], host: st
                 break
 
 
-def _expected(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error inside the nurseries' groups: a CommandError if it is one that the user can put right."""
+def _expected(error: BaseException) -> BaseException:
+    """A CommandError for what the user can put right, without the groups that nurseries wrap; else the error itself."""
     from odradek.protocol.errors import KafkaError
 
-    error: BaseException = group
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if isinstance(error, OSError | ValueError | KafkaError):
@@ -90,9 +88,9 @@ def _expected(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def _one_line(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.errno is not None:
+    if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{os.strerror(error.errno)}"
+        return f"{where}{error.strerror}"
     return " ".join(str(error).split())
 
 

@@ -1,0 +1,140 @@
+"""`odradek decode` and `odradek encode` on recorded frames and on bad lines."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from odradek.codec_command import run_decode, run_encode
+from tests.protocol.recordings import recorded
+
+
+def run(command: Any, kind: str, *lines: Any) -> tuple[int, list[Any]]:
+    out = io.StringIO()
+    text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    status = command(kind, text, out)
+    return status, [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("kind", ["request", "response"])
+def test_recorded_frames_there_and_back(kind: str) -> None:
+    exchanges = [exchange for exchange in recorded("corpus") if exchange[f"{kind}_hex"]]
+    frames = [
+        {
+            "key": exchange["key"],
+            "version": exchange.get("response_version", exchange["version"])
+            if kind == "response"
+            else exchange["version"],
+            "hex": exchange[f"{kind}_hex"],
+        }
+        for exchange in exchanges
+    ]
+    status, decoded = run(run_decode, kind, *frames)
+    assert status == 0
+    for exchange, answer in zip(exchanges, decoded, strict=True):
+        assert with_record_sizes(answer["body"]) == exchange[f"{kind}_json"]
+    assert run(run_encode, kind, *decoded) == (0, frames)
+
+
+def with_record_sizes(form: Any) -> Any:
+    """The form of the recordings, which show how many bytes of records there are."""
+    if isinstance(form, list):
+        return [with_record_sizes(element) for element in form]
+    if not isinstance(form, dict):
+        return form
+    if isinstance(form.get("records"), str):
+        form = {("recordsSizeInBytes" if name == "records" else name): value for name, value in form.items()}
+        form["recordsSizeInBytes"] = len(bytes.fromhex(form["recordsSizeInBytes"]))
+    return {name: with_record_sizes(value) for name, value in form.items()}
+
+
+REQUEST = "0003 0001 00000005 0002 6964 00000001 0001 74"
+DECODED = {
+    "key": 3,
+    "version": 1,
+    "header": {"requestApiKey": 3, "requestApiVersion": 1, "correlationId": 5, "clientId": "id"},
+    "body": {"topics": [{"name": "t"}]},
+}
+
+
+def test_what_is_printed() -> None:
+    hex_ = REQUEST.replace(" ", "")
+    assert run(run_decode, "request", {"key": 3, "version": 1, "hex": hex_}) == (0, [DECODED])
+    assert run(run_decode, "request", {"hex": hex_}) == (0, [DECODED])
+    assert run(run_encode, "request", {"header": DECODED["header"], "body": DECODED["body"]}) == (
+        0,
+        [{"key": 3, "version": 1, "hex": hex_}],
+    )
+
+
+def test_unknown_tags_and_trailing_bytes_survive() -> None:
+    frame = "0003 000c 00000005 ffff 010701aa 02 00000000000000000000000000000000 02 74 00 00 00 0108 02bbcc eeff"
+    line = {"key": 3, "version": 12, "hex": frame.replace(" ", "")}
+    status, [decoded] = run(run_decode, "request", line)
+    assert status == 0
+    assert decoded["header"]["unknownTaggedFields"] == [{"tag": 7, "data": "qg=="}]
+    assert decoded["body"]["unknownTaggedFields"] == [{"tag": 8, "data": "u8w="}]
+    assert decoded["trailing"] == "eeff"
+    assert run(run_encode, "request", decoded) == (0, [line])
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "a JSON object is needed"),
+        ({}, '"hex" is missing'),
+        ({"hex": "0g"}, '"hex" is not hex'),
+        ({"hex": "00"}, "truncated"),
+        ({"hex": "03e7000000000000ffff"}, "unknown API key 999"),
+        ({"hex": "0003006300000000ffff00"}, "versions 0 to 13, not 99"),
+        ({"hex": REQUEST, "version": 2}, "the line says version 2, the frame's header 1"),
+        ({"hex": REQUEST[:-3]}, "MetadataRequestTopic.name"),
+    ],
+)
+def test_bad_lines_of_decode(line: Any, complaint: str) -> None:
+    status, answers = run(run_decode, "request", {"hex": REQUEST}, line, "", {"hex": REQUEST})
+    assert status == 1
+    assert [set(answer) for answer in answers] == [set(DECODED), {"error"}, set(DECODED)]
+    assert answers[1]["error"].startswith("line 2: ")
+    assert complaint in answers[1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ({"hex": "00000000"}, '"key" is missing'),
+        ({"key": 999, "version": 0, "hex": ""}, "unknown API key 999"),
+        ({"key": 3, "version": True, "hex": ""}, '"version" is missing or not a whole number'),
+        ({"key": 3, "version": 0, "hex": "000000"}, "truncated"),
+        ({"key": 3, "version": 0, "hex": "00000000"}, "cut off"),
+    ],
+)
+def test_bad_lines_of_decode_response(line: Any, complaint: str) -> None:
+    status, [answer] = run(run_decode, "response", line)
+    assert (status, complaint in answer["error"]) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"header": None}, '"header" is missing'),
+        ({"header": {}}, '"correlationId" is missing'),
+        ({"header": {"correlationId": 2**40}}, "header"),
+        ({"header": {"correlationId": 1, "clientId": 7}}, "client id"),
+        ({"version": 2}, "the line says version 2, its header requestApiVersion 1"),
+        ({"key": 999, "header": {"correlationId": 1}}, "unknown API key 999"),
+        ({"body": {}}, "the field topics is missing"),
+        ({"body": {"topics": [{"name": None}]}}, "null"),
+        ({"body": {"topics": [{"name": "x" * 40_000}]}}, "40000 bytes"),
+        ({"trailing": "x"}, '"trailing" is not hex'),
+    ],
+)
+def test_bad_lines_of_encode(change: dict[str, Any], complaint: str) -> None:
+    status, [answer] = run(run_encode, "request", {**DECODED, **change})
+    assert status == 1
+    assert complaint in answer["error"]

@@ -1,0 +1,261 @@
+"""The pytest plugin, by running pytest inside pytest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+PRELUDE = """
+import socket
+import pytest
+
+def reach(broker):
+    host, _, port = broker.bootstrap_servers.split(",")[0].partition(":")
+    socket.create_connection((host, int(port)), timeout=5).close()
+
+def break_it(broker):
+    from odradek.broker.dispatch import HANDLERS
+    import dataclasses, struct
+    kept = HANDLERS[18]
+    def broken(ctx, request):
+        raise ZeroDivisionError("made to fail")
+    HANDLERS[18] = dataclasses.replace(kept, function=broken)
+    broker._call(broker.cluster.dispatcher._routes.clear)
+    host, _, port = broker.bootstrap_servers.partition(":")
+    with socket.create_connection((host, int(port)), timeout=5) as client:
+        client.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
+        client.recv(100)
+    HANDLERS[18] = kept
+    broker._call(broker.cluster.dispatcher._routes.clear)
+"""
+
+
+def run(pytester: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    pytester.makepyfile(PRELUDE + source)
+    return pytester.runpytest("-q", "-p", "no:cacheprovider", *arguments)
+
+
+def test_a_fresh_broker_for_each_test(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+seen = []
+
+@pytest.mark.parametrize("number", range(3))
+def test_fresh(kafka_broker, number):
+    reach(kafka_broker)
+    assert kafka_broker.topics() == {}
+    kafka_broker.create_topic("orders")
+    seen.append(kafka_broker)
+
+def test_they_are_closed():
+    assert len(set(map(id, seen))) == 3
+    for broker in seen:
+        with pytest.raises(OSError):
+            reach(broker)
+""",
+    )
+    result.assert_outcomes(passed=4)
+
+
+def test_the_marker_says_how_it_starts(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.mark.kafka(topics={"a": 1}, config={"num.partitions": 4})
+class TestClass:
+    @pytest.mark.kafka(nodes=3, topics={"orders": 6})
+    def test_merged(self, kafka_broker):
+        assert kafka_broker.bootstrap_servers.count(",") == 2
+        assert {name: len(t.partitions) for name, t in kafka_broker.topics().items()} == {"a": 1, "orders": 6}
+
+    def test_class_only(self, kafka_broker):
+        assert set(kafka_broker.topics()) == {"a"}
+        assert kafka_broker.cluster.config.get("num.partitions") in (4, "4")
+""",
+        "--strict-markers",
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_a_bad_marker_is_an_error_of_the_test(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.mark.kafka(config={"no.such.config": 1})
+def test_bad(kafka_broker):
+    pass
+""",
+    )
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no.such.config*"])
+
+
+def test_session_broker_and_factories(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+import pytest
+
+@pytest.fixture(scope="session")
+def kafka_session_options():
+    return {"topics": {"shared": 2}}
+"""
+    )
+    result = run(
+        pytester,
+        """
+seen = set()
+
+@pytest.mark.parametrize("number", range(2))
+def test_shared(kafka_broker_session, number):
+    seen.add(kafka_broker_session.bootstrap_servers)
+    assert set(kafka_broker_session.topics()) == {"shared"}
+    assert len(seen) == 1
+
+def test_factory(kafka_broker_factory):
+    one, two = kafka_broker_factory(), kafka_broker_factory(topics={"x": 1})
+    reach(one)
+    reach(two)
+    assert one.bootstrap_servers != two.bootstrap_servers
+""",
+    )
+    result.assert_outcomes(passed=3)
+
+
+def test_asyncio_anyio_and_trio_tests(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+import asyncio
+import anyio
+import trio
+
+@pytest.mark.asyncio
+async def test_asyncio(kafka_broker):
+    host, _, port = kafka_broker.bootstrap_servers.partition(":")
+    _, writer = await asyncio.open_connection(host, int(port))
+    writer.close()
+    kafka_broker.create_topic("orders")
+    assert set(kafka_broker.topics()) == {"orders"}
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_anyio(kafka_broker, anyio_backend):
+    host, _, port = kafka_broker.bootstrap_servers.partition(":")
+    async with await anyio.connect_tcp(host, int(port)):
+        assert kafka_broker.topics() == {}
+
+@pytest.mark.trio
+async def test_trio(kafka_broker):
+    host, _, port = kafka_broker.bootstrap_servers.partition(":")
+    stream = await trio.open_tcp_stream(host, int(port))
+    await stream.aclose()
+    before = kafka_broker.clock.now_ms()
+    kafka_broker.clock.advance(hours=1)
+    assert kafka_broker.clock.now_ms() - before >= 3_600_000
+    assert kafka_broker.topics() == {}
+""",
+    )
+    result.assert_outcomes(passed=4)
+
+
+def test_under_xdist_each_worker_has_brokers_of_its_own(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.mark.parametrize("number", range(6))
+def test_both(kafka_broker, kafka_broker_session, number):
+    reach(kafka_broker)
+    reach(kafka_broker_session)
+    kafka_broker.create_topic("orders")
+""",
+        "-n",
+        "2",
+    )
+    result.assert_outcomes(passed=6)
+
+
+def test_a_bug_fails_the_test_that_met_it_with_traceback_and_last_requests(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+def test_before(kafka_broker_session):
+    reach(kafka_broker_session)
+
+def test_meets_it(kafka_broker_session):
+    break_it(kafka_broker_session)
+
+def test_after(kafka_broker_session):
+    reach(kafka_broker_session)
+
+def test_own(kafka_broker):
+    break_it(kafka_broker)
+
+@pytest.mark.trio
+async def test_trio(kafka_broker):
+    break_it(kafka_broker)
+""",
+    )
+    result.assert_outcomes(passed=2, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_meets_it*",
+            "*bug in the broker: ApiVersions v0*",
+            "*ZeroDivisionError: made to fail*",
+            "*last requests:*",
+        ]
+    )
+
+
+def test_a_bug_while_the_broker_ends_is_an_error(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.fixture
+def late(kafka_broker):
+    yield
+    break_it(kafka_broker)
+
+def test_late(late):
+    pass
+""",
+    )
+    result.assert_outcomes(passed=1, errors=1)
+
+
+def test_a_failed_test_shows_what_the_broker_was_asked(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+import struct
+
+def test_fails(kafka_broker):
+    host, _, port = kafka_broker.bootstrap_servers.partition(":")
+    with socket.create_connection((host, int(port)), timeout=5) as client:
+        client.sendall(struct.pack(">ihhih", 10, 18, 0, 42, -1))
+        client.recv(100)
+    assert False, "mine"
+""",
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*last requests to odradek*", "*ApiVersions v0 correlation 42*"])
+
+
+def test_loading_the_plugin_costs_next_to_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pytest", "--version", "-p", "no:trio", "-p", "no:anyio"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    loaded = [line for line in done.stderr.splitlines() if "odradek." in line]
+    assert [line.split("|")[-1].strip() for line in loaded] in (
+        ["odradek._version", "odradek.pytest_plugin"],
+        ["odradek.pytest_plugin"],
+        [],
+    )
