@@ -123,6 +123,15 @@ class _Route:
     flexible_response: bool
 
 
+class EncodedBody:
+    """A response body that a handler keeps encoded (for the version that was asked), ready for many answers."""
+
+    __slots__ = ("body",)
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+
 class Dispatcher:
     """Takes request frames to their handlers and brings back response frames.
 
@@ -192,7 +201,10 @@ class Dispatcher:
             except KafkaError as error:
                 response = self.error_answer(context, request, error, frame)
         try:
-            parts = route.response.encode_parts(response)
+            if response.__class__ is EncodedBody:
+                parts: Parts = [response.body]
+            else:
+                parts = route.response.encode_parts(response)
         except Exception as error:
             self.remember_bug(f"the answer to {route.handler.spec.name} v{version}: {response!r:.2000}", error)
             raise CloseConnection("the answer cannot be encoded") from error

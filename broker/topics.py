@@ -46,7 +46,7 @@ def check_topic_name(name: str) -> None:
 
 
 class Topic:
-    """One topic. Owner: the registry, which alone changes it; ``cached`` is where API handlers keep encoded answers.
+    """One topic. Owner: the registry, which alone changes it; in ``cached`` API handlers keep what they show of it.
 
     ``config`` holds the topic's own settings. ``partitions[i]`` has index i. ``deleted`` stays True for whoever still
     holds the object.
@@ -84,9 +84,9 @@ class TopicRegistry:
     """All topics of a cluster.
 
     Owner: the cluster, in the broker's task; all methods are sync. ``version`` grows with everything that Metadata
-    shows of topics, so answers may be cached against it; ``Partition.set_leader`` reports by itself, call
-    :meth:`leadership_changed` after writing replicas or ISR. Listeners are called after the change, in the order in
-    which they were added.
+    shows of topics and empties ``cached``, where API handlers keep answers; ``Partition.set_leader`` reports by
+    itself, call :meth:`leadership_changed` after writing replicas or ISR. Listeners are called after the change, in
+    the order in which they were added.
     """
 
     def __init__(self, cluster: Cluster, backend: LogBackend | None = None) -> None:
@@ -103,6 +103,7 @@ class TopicRegistry:
         self.backend: LogBackend = MemoryBackend() if backend is None else backend
         self.on_activity: Callable[[Partition], None] | None = None
         self.version = 0
+        self.cached: dict[Any, Any] = {}
         cluster.config.on_change(self._broker_config_changed)
 
     # -- looking
@@ -152,7 +153,7 @@ class TopicRegistry:
 
     def leadership_changed(self, topic: Topic | None = None) -> None:
         """Leaders, ISR or replicas of ``topic`` (None: of any) are other ones now."""
-        self.version += 1
+        self._changed()
         for changed in self._topics.values() if topic is None else (topic,):
             changed.cached.clear()
 
@@ -230,7 +231,7 @@ class TopicRegistry:
         self._topics[name] = topic
         self._by_id[topic_id] = topic
         self._collisions.setdefault(name.replace(".", "_"), set()).add(name)
-        self.version += 1
+        self._changed()
         for callback in list(self._created):
             callback(topic)
         return topic
@@ -339,7 +340,7 @@ class TopicRegistry:
         if not collisions:
             del self._collisions[name.replace(".", "_")]
         topic.deleted = True
-        self.version += 1
+        self._changed()
         for partition in topic.partitions:
             partition.delete()
         for callback in list(self._deleted):
@@ -432,6 +433,10 @@ class TopicRegistry:
     def _note_activity(self, partition: Partition) -> None:
         if self.on_activity is not None:
             self.on_activity(partition)
+
+    def _changed(self) -> None:
+        self.version += 1
+        self.cached.clear()
 
     def _note_leadership(self, partition: Partition) -> None:
         self.leadership_changed(partition.topic)

@@ -12,9 +12,10 @@ Topics that exist come first, in the order asked for, then those that do not.
 from __future__ import annotations
 
 import logging
+from typing import cast
 
 from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import handles
+from odradek.broker.dispatch import EncodedBody, handles
 from odradek.broker.topics import INTERNAL_TOPICS, Topic, check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
@@ -32,6 +33,7 @@ from odradek.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from odradek.protocol.schema import codec
 
 # Bit n set = operation n of Kafka's AclOperation allowed; without an authorizer that is every operation that the
 # resource knows.
@@ -43,27 +45,42 @@ _log = logging.getLogger(__name__)
 
 _FIRST_VERSION_WITH_NULL_FOR_ALL = 1
 _FIRST_VERSION_BY_ID = 12
+_MAX_CACHED = 64
 
 
 @handles(MetadataRequest)
-def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
-    """Nodes, controller and topics; creates missing topics where client and broker allow it."""
+def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | EncodedBody:
+    """Nodes, controller and topics; creates missing topics where client and broker allow it.
+
+    The encoded answer is kept until topics, leaders or nodes change: clients of large clusters ask for the same again
+    and again.
+    """
     asked = request.topics
-    if asked is None or (not asked and ctx.api_version < _FIRST_VERSION_WITH_NULL_FOR_ALL):
+    version = ctx.api_version
+    nodes = tuple((node.id, *node.address_for(ctx.connection.host), node.rack) for node in ctx.cluster.up_nodes())
+    cached = ctx.cluster.topics.cached
+    key = (
+        version,
+        None if asked is None else tuple([(topic.name, topic.topic_id) for topic in asked]),
+        request.include_topic_authorized_operations,
+        request.include_cluster_authorized_operations,
+        nodes,
+    )
+    encoded = cached.get(key)
+    if encoded is not None:
+        return cast(EncodedBody, encoded)
+    if asked is None or (not asked and version < _FIRST_VERSION_WITH_NULL_FOR_ALL):
         topics = [_answer(ctx, topic, request) for topic in ctx.cluster.topics]
     else:
-        if ctx.api_version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked):
+        if version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked):
             return _refused(request)
         by_id = {t.topic_id: None for t in asked if t.topic_id != ZERO_UUID}
         if by_id:
             topics = _topics_by_id(ctx, request, list(by_id))
         else:
             topics = _topics_by_name(ctx, request, list({t.name or "": None for t in asked}))
-    return MetadataResponse(
-        brokers=[
-            MetadataResponseBroker(node.id, *node.address_for(ctx.connection.host), node.rack)
-            for node in ctx.cluster.up_nodes()
-        ],
+    response = MetadataResponse(
+        brokers=[MetadataResponseBroker(*node) for node in nodes],
         cluster_id=ctx.cluster.cluster_id,
         controller_id=ctx.cluster.controller_id,
         topics=topics,
@@ -71,6 +88,13 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
             ALL_CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
         ),
     )
+    if any(topic.error_code != ErrorCode.NONE for topic in topics):
+        # A missing topic may be created by the next request for it.
+        return response
+    if len(cached) >= _MAX_CACHED:
+        cached.clear()
+    encoded = cached[key] = EncodedBody(codec(MetadataResponse, version).encode(response))
+    return encoded
 
 
 def _topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> list[MetadataResponseTopic]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.context import ConnectionInfo, RequestContext
-from odradek.broker.dispatch import HANDLERS
+from odradek.broker.dispatch import HANDLERS, EncodedBody
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: int = 1) -> Any:
-    """The response of the registered (sync) handler to ``request``, encoded and decoded in ``version`` (newest if None)."""
+    """The response of the registered (sync) handler to ``request``, through the codecs of ``version`` (None: newest)."""
     spec = API_BY_KEY[request.API_KEY]
     chosen = spec.max_version if version is None else version
     decoded, _ = codec(spec.request, chosen).decode(codec(spec.request, chosen).encode(request))
@@ -29,4 +29,5 @@ def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: 
 
         response = error_response(decoded, chosen, error.code, error.message)
     assert not inspect.isawaitable(response)
-    return codec(spec.response, chosen).decode(codec(spec.response, chosen).encode(response))[0]
+    body = response.body if isinstance(response, EncodedBody) else codec(spec.response, chosen).encode(response)
+    return codec(spec.response, chosen).decode(body)[0]
