@@ -23,6 +23,7 @@ EXPIRATION_INTERVAL = "producer.id.expiration.check.interval.ms"
 _SLICE = 64
 """Partitions between two checkpoints of the task."""
 
+_DONE = object()
 Work = Callable[["Partition", int], Iterator[object]]
 
 
@@ -130,12 +131,9 @@ class Maintenance:
     def _steps(self, each: _Round, partition: Partition, now_ms: int) -> Iterator[None]:
         """The work on one partition, in steps between which others may run; ends when the partition is gone."""
         try:
-            if partition.deleted:
-                return
-            for _ in each.work(partition, now_ms):
+            work = iter(()) if partition.deleted else each.work(partition, now_ms)
+            while not partition.deleted and next(work, _DONE) is not _DONE:
                 yield
-                if partition.deleted:
-                    return
         except Exception as error:
             where = f"{each.name} of {partition.topic.name}-{partition.index}"
             self._cluster.dispatcher.remember_bug(where, error)
