@@ -47,6 +47,13 @@ def test_the_ends(plane: DataPlane) -> None:
     assert ask(plane, -1, partition=1) == (0, -1, 0, 0)
 
 
+@pytest.mark.parametrize("version", range(1, 12))
+def test_every_version_answers(plane: DataPlane, version: int) -> None:
+    assert ask(plane, -1, version)[:3] == (0, -1, 3)
+    assert ask(plane, START_MS + 1, version)[:3] == (0, START_MS + 1, 1)
+    assert ask(plane, -1, version)[3] == (0 if version >= 4 else -1)
+
+
 def test_by_time(plane: DataPlane) -> None:
     assert ask(plane, START_MS + 1) == (0, START_MS + 1, 1, 0)
     assert ask(plane, 0) == (0, START_MS, 0, 0)
