@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from odradek.broker.coordinator.loader import build_coordinator_batch
 from odradek.broker.coordinator.machine import NewRecord, Producer
-from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
+from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import RecordBatch, build_batch, parse_batch
+from odradek.protocol.records import Record
 
 
 class FakeJournal:
@@ -63,30 +64,52 @@ class FakeJournal:
         return other
 
     def compacted(self) -> FakeJournal:
-        """Another journal as the log cleaner leaves it, with the tombstones gone that nothing needs any more.
+        """Another journal as the log cleaner leaves it after the tombstones' time is over.
 
-        Batches of transactions are kept whole up to their marker, as records of open transactions are.
+        Like the cleaner it stops before the first open transaction, drops what aborted, and treats what committed like
+        anything else.
         """
+        aborted, stable = self._transactions()
         last: dict[bytes, int] = {}
         for batch in self.batches:
-            if not batch.is_transactional:
-                for record in batch.records():
-                    assert record.key is not None
-                    last[record.key] = record.offset
+            if batch.base_offset < stable and not batch.is_control and batch.base_offset not in aborted:
+                last.update({record.key or b"": record.offset for record in batch.records()})
         other = FakeJournal()
         other.end_offset = self.end_offset
         for batch in self.batches:
-            if batch.is_transactional:
+            if batch.base_offset >= stable or batch.is_control:
                 other.batches.append(batch)
-                continue
-            kept = [r for r in batch.records() if last[r.key or b""] == r.offset and r.value is not None]
-            if kept:
-                data = build_batch(
-                    kept,
-                    base_offset=batch.base_offset,
-                    keep_offsets=True,
-                    last_offset=batch.last_offset,
-                    base_sequence=0,
-                )
-                other.batches.append(parse_batch(data))
+            elif batch.base_offset not in aborted:
+                kept = [r for r in batch.records() if last[r.key or b""] == r.offset and r.value is not None]
+                if kept:
+                    other.batches.append(_with_records(batch, kept))
         return other
+
+    def _transactions(self) -> tuple[set[int], int]:
+        """Base offsets of aborted batches, and where the first open transaction begins."""
+        open_batches: dict[int, list[int]] = {}
+        aborted: set[int] = set()
+        for batch in self.batches:
+            if batch.is_control:
+                bases = open_batches.pop(batch.producer_id, [])
+                marker = parse_control_record(next(iter(batch.records())))
+                if marker is not None and not marker.commit:
+                    aborted.update(bases)
+            elif batch.is_transactional:
+                open_batches.setdefault(batch.producer_id, []).append(batch.base_offset)
+        firsts = [bases[0] for bases in open_batches.values()]
+        return aborted, min(firsts, default=self.end_offset)
+
+
+def _with_records(batch: RecordBatch, kept: list[Record]) -> RecordBatch:
+    data = build_batch(
+        kept,
+        base_offset=batch.base_offset,
+        keep_offsets=True,
+        last_offset=batch.last_offset,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=0,
+        transactional=batch.is_transactional,
+    )
+    return parse_batch(data)

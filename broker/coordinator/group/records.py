@@ -26,7 +26,7 @@ _INT32 = Struct(">i")
 _INT64 = Struct(">q")
 _OFFSET_AND_EPOCH = Struct(">hqi")
 _NO_TOPIC_ID_TAIL = b"\0"
-_TOPIC_ID_TAIL = b"\1\0\x11"
+_TOPIC_ID_TAIL = b"\1\0\x10"
 
 
 class OffsetKey(NamedTuple):

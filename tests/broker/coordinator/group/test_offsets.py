@@ -1,0 +1,295 @@
+"""Committed offsets: storing, reading, deleting, expiring, and waiting for a transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from odradek.broker.coordinator.group.commands import (
+    CommitOffsets,
+    DeleteGroup,
+    DeleteOffsets,
+    ForgetPartitions,
+    OffsetToCommit,
+    TxnOffsetCommit,
+)
+from odradek.broker.coordinator.group.settings import GroupSettings
+from odradek.broker.coordinator.machine import Producer
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.primitives import ZERO_UUID
+from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
+
+E = ErrorCode
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def driver() -> GroupDriver:
+    return GroupDriver()
+
+
+def fetch(driver: GroupDriver, *, topic: str = "t", partition: int = 0, stable: bool = False, **options: Any) -> Any:
+    book = driver.machine.offsets
+    group_id, topic_id = options.get("group_id", "g"), options.get("topic_id", ZERO_UUID)
+    return book.fetch(group_id, topic, topic_id, [partition], stable)[0]
+
+
+def in_transaction(driver: GroupDriver, offset: int, *, producer_id: int = 1, **options: Any) -> Any:
+    topic = options.pop("topic", "t")
+    return driver.now(
+        TxnOffsetCommit(
+            options.pop("group_id", "g"),
+            [OffsetToCommit(topic, ZERO_UUID, 0, offset, -1, None)],
+            producer_id=producer_id,
+            producer_epoch=0,
+            **options,
+        )
+    )
+
+
+# -- committing and reading
+
+
+def test_anybody_may_commit_while_there_are_no_members(driver: GroupDriver) -> None:
+    assert driver.commit(5, metadata="m") == [E.NONE]
+    assert fetch(driver) == (5, -1, "m", E.NONE)
+    assert driver.state() == "Empty"
+    assert driver.machine.group("g").protocol_type is None  # type: ignore[union-attr]
+
+
+def test_members_commit_with_their_generation(driver: GroupDriver) -> None:
+    (leader,) = driver.stable()
+    assert driver.commit(5, member_id=leader, generation_id=1) == [E.NONE]
+    for options, error in (
+        ({"member_id": leader, "generation_id": 2}, E.ILLEGAL_GENERATION),
+        ({"member_id": "nobody", "generation_id": 1}, E.UNKNOWN_MEMBER_ID),
+        ({}, E.UNKNOWN_MEMBER_ID),
+    ):
+        assert driver.error(driver.commit_command(6, **options)) == error
+    assert fetch(driver).offset == 5
+
+
+def test_a_generation_without_a_group(driver: GroupDriver) -> None:
+    command = driver.commit_command(member_id="m", generation_id=4, api_version=8)
+    assert driver.error(command) == E.ILLEGAL_GENERATION
+    command.api_version = 9
+    assert driver.error(command) == E.GROUP_ID_NOT_FOUND
+    assert driver.state() == "none"
+
+
+def test_commits_during_a_rebalance(driver: GroupDriver) -> None:
+    (leader,) = driver.stable()
+    driver.join()
+    assert driver.commit(6, member_id=leader, generation_id=1) == [E.NONE]
+    driver.join(leader)
+    assert driver.error(driver.commit_command(7, member_id=leader, generation_id=2)) == E.REBALANCE_IN_PROGRESS
+
+
+def test_a_commit_keeps_the_session(driver: GroupDriver) -> None:
+    (leader,) = driver.stable(session_timeout_ms=10_000)
+    for offset in range(4):
+        driver.wait(seconds=8)
+        driver.commit(offset, member_id=leader, generation_id=1)
+    assert driver.beat(leader, 1) == E.NONE
+
+
+def test_metadata_has_a_limit(driver: GroupDriver) -> None:
+    offsets = [OffsetToCommit("t", ZERO_UUID, i, 1, -1, "x" * size) for i, size in enumerate((4096, 4097))]
+    assert driver.now(CommitOffsets("g", offsets)) == [E.NONE, E.OFFSET_METADATA_TOO_LARGE]
+    assert fetch(driver).offset == 1
+    assert fetch(driver, partition=1).offset == -1
+
+
+def test_an_offset_of_a_topic_of_the_same_name_is_not_this_topics(driver: GroupDriver) -> None:
+    driver.now(CommitOffsets("g", [OffsetToCommit("t", b"a" * 16, 0, 1, -1, "")]))
+    assert fetch(driver, topic_id=b"a" * 16).offset == 1
+    assert fetch(driver, topic_id=b"b" * 16).offset == -1
+    assert fetch(driver).offset == 1
+
+
+def test_what_the_log_refuses_is_not_committed(driver: GroupDriver) -> None:
+    driver.commit(1)
+    for refusal, error in (
+        (E.MESSAGE_TOO_LARGE, E.INVALID_COMMIT_OFFSET_SIZE),
+        (E.KAFKA_STORAGE_ERROR, E.NOT_COORDINATOR),
+        (E.NOT_ENOUGH_REPLICAS, E.COORDINATOR_NOT_AVAILABLE),
+    ):
+        driver.journal.refuse = KafkaError(refusal)
+        assert driver.error(driver.commit_command(2)) == error
+    assert fetch(driver).offset == 1
+
+
+def test_all_offsets_by_topic(driver: GroupDriver) -> None:
+    driver.commit(1)
+    driver.commit(2, partition=3)
+    driver.commit(3, topic="u")
+    found = driver.machine.offsets.fetch_all("g", False)
+    assert {t: {p: o.offset for p, o in ps.items()} for t, ps in found.items()} == {"t": {0: 1, 3: 2}, "u": {0: 3}}
+    assert driver.machine.offsets.fetch_all("other", False) == {}
+
+
+# -- transactions
+
+
+def test_pending_offsets_become_visible_with_the_commit(driver: GroupDriver) -> None:
+    driver.commit(1)
+    assert in_transaction(driver, 9) == [E.NONE]
+    assert fetch(driver).offset == 1
+    assert fetch(driver, stable=True).error == E.UNSTABLE_OFFSET_COMMIT
+    assert driver.machine.offsets.fetch_all("g", True)["t"][0].error == E.UNSTABLE_OFFSET_COMMIT
+    driver.shard.complete_transaction(Producer(1, 0), True, 0)
+    assert fetch(driver, stable=True).offset == 9
+
+
+def test_an_abort_drops_them(driver: GroupDriver) -> None:
+    in_transaction(driver, 9)
+    assert driver.state() == "Empty"
+    driver.shard.complete_transaction(Producer(1, 0), False, 0)
+    assert fetch(driver, stable=True) == (-1, -1, "", E.NONE)
+
+
+def test_the_later_commit_wins_whatever_its_kind(driver: GroupDriver) -> None:
+    in_transaction(driver, 9)
+    driver.commit(5)
+    driver.shard.complete_transaction(Producer(1, 0), True, 0)
+    assert fetch(driver).offset == 5
+
+
+def test_deleting_an_offset_deletes_it_in_open_transactions_too(driver: GroupDriver) -> None:
+    driver.commit(5)
+    in_transaction(driver, 9)
+    assert driver.now(DeleteOffsets("g", [("t", 0)])) == [E.NONE]
+    driver.shard.complete_transaction(Producer(1, 0), True, 0)
+    assert fetch(driver).offset == -1
+    assert hard_state(rebuilt(driver.journal)) == hard_state(driver.machine)
+
+
+def test_transactional_commits_are_held_to_the_member_they_name(driver: GroupDriver) -> None:
+    (leader,) = driver.stable()
+    assert in_transaction(driver, 1) == [E.NONE], "older producers name none"
+    assert in_transaction(driver, 1, member_id=leader, generation_id=1) == [E.NONE]
+    for options, error in (
+        ({"member_id": leader, "generation_id": 2}, E.ILLEGAL_GENERATION),
+        ({"member_id": "nobody", "generation_id": 1}, E.UNKNOWN_MEMBER_ID),
+        ({"member_id": leader, "generation_id": 1, "instance_id": "i"}, E.UNKNOWN_MEMBER_ID),
+    ):
+        with pytest.raises(KafkaError) as caught:
+            in_transaction(driver, 2, **options)
+        assert caught.value.code is error
+    with pytest.raises(KafkaError) as caught:
+        in_transaction(driver, 2, group_id="other", member_id="m", generation_id=9)
+    assert caught.value.code is E.ILLEGAL_GENERATION
+
+
+# -- deleting
+
+
+def test_a_group_without_members_can_be_deleted(driver: GroupDriver) -> None:
+    driver.commit(1)
+    in_transaction(driver, 2, topic="u")
+    driver.now(DeleteGroup("g"))
+    assert driver.state() == "none"
+    assert driver.error(DeleteGroup("g")) == E.GROUP_ID_NOT_FOUND
+    driver.shard.complete_transaction(Producer(1, 0), True, 0)
+    assert driver.state() == "none"
+    assert hard_state(rebuilt(driver.journal)) == ({}, {}, {})
+
+
+def test_a_group_with_members_cannot(driver: GroupDriver) -> None:
+    driver.stable()
+    assert driver.error(DeleteGroup("g")) == E.NON_EMPTY_GROUP
+
+
+def test_offsets_of_subscribed_topics_stay(driver: GroupDriver) -> None:
+    (leader,) = driver.stable()
+    driver.commit(1, member_id=leader, generation_id=1)
+    driver.commit(2, topic="u", member_id=leader, generation_id=1)
+    codes = driver.now(DeleteOffsets("g", [("t", 0), ("u", 0), ("u", 7)]))
+    assert codes == [E.GROUP_SUBSCRIBED_TO_TOPIC, E.NONE, E.NONE]
+    assert (fetch(driver).offset, fetch(driver, topic="u").offset) == (1, -1)
+    assert driver.error(DeleteOffsets("other", [])) == E.GROUP_ID_NOT_FOUND
+
+
+def test_offsets_of_another_kind_of_group_stay_while_it_has_members(driver: GroupDriver) -> None:
+    driver.stable(protocol_type="connect")
+    assert driver.error(DeleteOffsets("g", [("t", 0)])) == E.NON_EMPTY_GROUP
+
+
+def test_deleted_partitions_take_their_offsets_along(driver: GroupDriver) -> None:
+    driver.commit(1)
+    driver.commit(2, topic="u", group_id="h")
+    driver.commit(3, topic="t", group_id="h")
+    driver.now(ForgetPartitions([("t", 0), ("t", 1)]))
+    assert fetch(driver).offset == -1
+    assert fetch(driver, topic="u", group_id="h").offset == 2
+    assert fetch(driver, topic="t", group_id="h").offset == -1
+
+
+# -- expiring
+
+
+def test_offsets_of_nobodys_group_expire_after_their_commit(driver: GroupDriver) -> None:
+    driver.commit(1)
+    driver.wait(days=6)
+    driver.commit(2, partition=1)
+    driver.wait(days=1, minutes=11)
+    assert (fetch(driver).offset, fetch(driver, partition=1).offset) == (-1, 2)
+    assert driver.state() == "Empty"
+    driver.wait(days=6)
+    assert driver.state() == "none"
+    assert hard_state(rebuilt(driver.journal)) == ({}, {}, {})
+
+
+def test_offsets_of_a_group_expire_after_it_became_empty(driver: GroupDriver) -> None:
+    (leader,) = driver.stable(session_timeout_ms=1_000_000)
+    driver.commit(1, member_id=leader, generation_id=1)
+    for _ in range(8 * 24 * 6):
+        driver.wait(minutes=10)
+        driver.beat(leader, 1)
+    assert fetch(driver).offset == 1, "the topic is subscribed to"
+    driver.leave(leader)
+    driver.wait(days=6.9)
+    assert fetch(driver).offset == 1
+    driver.wait(days=0.2)
+    assert driver.state() == "none"
+
+
+def test_offsets_of_topics_that_nobody_subscribes_to_any_more_expire(driver: GroupDriver) -> None:
+    (leader,) = driver.stable(session_timeout_ms=1_800_000)
+    for topic in ("t", "u"):
+        driver.commit(1, topic=topic, member_id=leader, generation_id=1)
+    for _ in range(8 * 48):
+        driver.wait(minutes=29)
+        driver.beat(leader, 1)
+    assert (fetch(driver).offset, fetch(driver, topic="u").offset) == (1, -1)
+
+
+def test_a_retention_time_asked_for_is_kept_to(driver: GroupDriver) -> None:
+    driver.commit(1, retention_ms=60_000)
+    driver.commit(2, partition=1, retention_ms=30 * DAY_MS)
+    driver.wait(minutes=11)
+    assert (fetch(driver).offset, fetch(driver, partition=1).offset) == (-1, 2)
+    driver.wait(days=29)
+    assert fetch(driver, partition=1).offset == 2
+    driver.wait(days=2)
+    assert driver.state() == "none"
+
+
+def test_nothing_expires_under_an_open_transaction() -> None:
+    driver = GroupDriver(GroupSettings(offsets_retention_ms=60_000, offsets_check_interval_ms=60_000))
+    driver.commit(1)
+    in_transaction(driver, 2)
+    driver.wait(minutes=10)
+    assert fetch(driver).offset == 1
+    driver.shard.complete_transaction(Producer(1, 0), False, 0)
+    driver.wait(minutes=1)
+    assert driver.state() == "none"
+
+
+def test_an_empty_group_without_offsets_goes_at_the_next_look(driver: GroupDriver) -> None:
+    (leader,) = driver.stable()
+    driver.leave(leader)
+    assert driver.state() == "Empty"
+    driver.wait(minutes=11)
+    assert driver.state() == "none"

@@ -1,0 +1,173 @@
+"""A group shard on a list and a clock that stands still, driven without trio."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.coordinator.group.commands import (
+    CommitOffsets,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetToCommit,
+    SyncGroup,
+)
+from odradek.broker.coordinator.group.machine import GroupMachine
+from odradek.broker.coordinator.group.settings import GroupSettings
+from odradek.broker.coordinator.inbox import ReplySlot
+from odradek.broker.coordinator.machine import Command, Effect
+from odradek.broker.coordinator.shard import Shard, ShardState
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.join_group import JoinGroupResponse
+from odradek.protocol.messages.sync_group import SyncGroupResponse
+from odradek.protocol.primitives import ZERO_UUID
+from tests.fakes.journal import FakeJournal
+
+START_MS = 1_800_000_000_000
+SUBSCRIPTION = b"\0\0" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
+"""A consumer's subscription to topic "t"."""
+
+
+class GroupDriver:
+    """One shard; `member ids` are the client's name and a running number."""
+
+    def __init__(self, settings: GroupSettings | None = None, journal: FakeJournal | None = None) -> None:
+        self.settings = settings or GroupSettings()
+        self.journal = journal or FakeJournal()
+        self.clock = BrokerClock(start_ms=START_MS)
+        self.clock.freeze()
+        self.ids = count(1)
+        self.changes: list[str] = []
+        self.shard = Shard(
+            "__consumer_offsets-0",
+            0,
+            lambda: GroupMachine(self.settings, lambda: str(next(self.ids))),
+            self.journal,
+            self.clock,
+            perform=self._perform,
+        )
+        self.shard.start()
+        self.load()
+
+    def _perform(self, shard: Shard, effect: Effect) -> None:
+        self.changes.append(type(effect).__name__)
+
+    def load(self) -> None:
+        """Finish loading, as the shard's task does."""
+        while self.shard.state is ShardState.LOADING:
+            self.shard._load_slice()
+
+    @property
+    def machine(self) -> GroupMachine:
+        machine = self.shard.machine
+        assert isinstance(machine, GroupMachine)
+        return machine
+
+    def state(self, group_id: str = "g") -> str:
+        group = self.machine.group(group_id)
+        return "none" if group is None else group.state.value
+
+    def now(self, command: Command[Any]) -> Any:
+        """The reply to a command that does not wait."""
+        return self.shard.ask_now(command)
+
+    def error(self, command: Command[Any]) -> ErrorCode:
+        """The error that a command is refused with."""
+        from odradek.protocol.errors import KafkaError
+
+        try:
+            reply = self.shard.ask_now(command)
+        except KafkaError as error:
+            return error.code
+        raise AssertionError(f"{command!r} was answered {reply!r}")
+
+    def wait(self, **time: float) -> None:
+        """Let time pass, a timer at a time."""
+        end = self.clock.now_ms() + int(
+            1000 * (time.get("seconds", 0) + 60 * time.get("minutes", 0) + 86400 * time.get("days", 0))
+        )
+        while (due := self.shard.timers.next_due_ms()) is not None and due <= end:
+            self.clock.advance(max(0, due - self.clock.now_ms()) / 1000)
+            self.shard.fire_due()
+        self.clock.advance((end - self.clock.now_ms()) / 1000)
+        self.shard.fire_due()
+
+    # -- members
+
+    def join(self, member_id: str = "", group_id: str = "g", **options: Any) -> ReplySlot[JoinGroupResponse]:
+        """A consumer joins; ``version`` 3 = without being told its member id first."""
+        names: Sequence[str] = options.pop("protocols", ("range",))
+        options.setdefault("protocols_", tuple((name, SUBSCRIPTION) for name in names))
+        return self.shard.submit(
+            JoinGroup(
+                group_id,
+                member_id,
+                protocols=options.pop("protocols_"),
+                api_version=options.pop("version", 3),
+                client_id=options.pop("client_id", "c"),
+                host="/127.0.0.1",
+                **options,
+            )
+        )
+
+    def sync(
+        self, member_id: str, generation: int, assignments: dict[str, bytes] | None = None, **options: Any
+    ) -> ReplySlot[SyncGroupResponse]:
+        """A consumer wants its assignment."""
+        return self.shard.submit(
+            SyncGroup(options.pop("group_id", "g"), member_id, generation, assignments=assignments, **options)
+        )
+
+    def beat(self, member_id: str, generation: int, **options: Any) -> ErrorCode:
+        """A heartbeat's answer, errors included."""
+        from odradek.protocol.errors import KafkaError
+
+        try:
+            return self.shard.ask_now(Heartbeat(options.pop("group_id", "g"), member_id, generation, **options))
+        except KafkaError as error:
+            return error.code
+
+    def leave(self, *member_ids: str, group_id: str = "g") -> list[ErrorCode]:
+        return self.shard.ask_now(LeaveGroup(group_id, [(member_id, None) for member_id in member_ids]))
+
+    def commit(self, offset: int = 5, **options: Any) -> list[ErrorCode]:
+        return self.shard.ask_now(self.commit_command(offset, **options))
+
+    def commit_command(self, offset: int = 5, **options: Any) -> CommitOffsets:
+        topic, partition = options.pop("topic", "t"), options.pop("partition", 0)
+        metadata = options.pop("metadata", "")
+        offsets = [OffsetToCommit(topic, ZERO_UUID, partition, offset, -1, metadata)]
+        return CommitOffsets(options.pop("group_id", "g"), offsets, **options)
+
+    def stable(self, members: int = 1, **options: Any) -> list[str]:
+        """A stable group of that many members; their ids, the leader first."""
+        first = self.join(**options)
+        if members > 1 and first.done:
+            others = [self.join(**options) for _ in range(members - 1)]
+            self.join(first.result().member_id, **options)
+        else:
+            others = [self.join(**options) for _ in range(members - 1)]
+        group = self.machine.group(options.get("group_id", "g"))
+        assert group is not None
+        assert all(slot.done for slot in others)
+        ids = list(group.members)
+        for member_id in [i for i in ids if i != group.leader]:
+            self.sync(member_id, group.generation, group_id=group.group_id)
+        assert group.leader is not None
+        self.sync(group.leader, group.generation, {i: i.encode() for i in ids}, group_id=group.group_id)
+        assert group.state.value == "Stable"
+        return [group.leader, *(i for i in ids if i != group.leader)]
+
+
+def hard_state(machine: GroupMachine) -> tuple[Any, ...]:
+    """All that the log must be able to rebuild."""
+    stored = machine.stored
+    return stored.groups, stored.offsets, stored.pending
+
+
+def rebuilt(journal: FakeJournal) -> GroupMachine:
+    """The machine that another broker would load from this log."""
+    return GroupDriver(journal=journal).machine
