@@ -273,8 +273,7 @@ class DiskLogStore:
 
     def load(self) -> LoadedLog | None:
         names = os.listdir(self.folder)
-        if any(not name[0].isdigit() or name.count(".") > 1 for name in names):
-            finish_swaps(self._fs, self.folder, names)
+        if finish_swaps(self._fs, self.folder, names):
             names = os.listdir(self.folder)
         parsed = [parts for name in names if (parts := parse_file_name(name)) is not None]
         bases = sorted(offset for offset, kind, _ in parsed if kind == LOG)

@@ -19,7 +19,6 @@ from odradek.storage.file_system import FileSystem
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment_files import (
     CLEANED,
-    DELETED,
     INDEXES,
     LOG,
     SEGMENT_PARTS,
@@ -32,27 +31,30 @@ from odradek.storage.segment_files import (
 from odradek.storage.snapshot_file import SnapshotFormatError, parse_snapshot
 
 
-def finish_swaps(fs: FileSystem, directory: Path, names: Sequence[str]) -> None:
+def finish_swaps(fs: FileSystem, directory: Path, names: Sequence[str]) -> bool:
     """Complete swaps that had begun, undo those that had not, remove `.deleted`, `.cleaned` and `.tmp` files.
 
     Cleaned segments become `.swap` from the highest offset down, so a `.cleaned` log left over means that the swap of
-    everything from its offset on had not begun: the old segments are whole.
+    everything from its offset on had not begun: the old segments are whole. Returns whether there was anything to do.
     """
     parsed = {name: parts for name in names if (parts := parse_file_name(name)) is not None}
-    cleaned = [offset for offset, kind, suffix in parsed.values() if suffix == CLEANED and kind == LOG]
-    swaps = sorted(offset for offset, kind, suffix in parsed.values() if suffix == SWAP and kind == LOG)
+    leftovers = {name: parts for name, parts in parsed.items() if parts[2]}
+    temporary = [name for name in names if name.endswith(".tmp")]
+    if not leftovers and not temporary:
+        return False
+    cleaned = [offset for offset, kind, suffix in leftovers.values() if suffix == CLEANED and kind == LOG]
+    swaps = sorted(offset for offset, kind, suffix in leftovers.values() if suffix == SWAP and kind == LOG)
     finish = [offset for offset in swaps if not cleaned or offset < min(cleaned)]
-    for name, (offset, _, suffix) in parsed.items():
-        if suffix in (DELETED, CLEANED) or (suffix == SWAP and offset not in finish):
+    for name, (offset, _, suffix) in leftovers.items():
+        if suffix != SWAP or offset not in finish:
             fs.remove(directory / name)
-    for name in names:
-        if name.endswith(".tmp"):
-            fs.remove(directory / name)
+    for name in temporary:
+        fs.remove(directory / name)
     present = [offset for offset, kind, suffix in parsed.values() if kind == LOG and not suffix]
     for offset in finish:
         _finish_swap(fs, directory, offset, present)
-    if parsed.keys() - {name for name, parts in parsed.items() if not parts[2]}:
-        fs.sync_directory(directory)
+    fs.sync_directory(directory)
+    return True
 
 
 def _finish_swap(fs: FileSystem, directory: Path, base_offset: int, present: Sequence[int]) -> None:
