@@ -140,6 +140,9 @@ class Cluster:
     async def _end_connections(self) -> None:
         """Accept nothing more and let the requests under way be answered, for a moment at most."""
         self.clock.resume()
+        for topic in self.topics.all():
+            for partition in topic.partitions:
+                partition.waiters.end_all()
         await self.server.close(_GRACE_S)
 
     # -- nodes

@@ -20,14 +20,16 @@ class Waiter:
 
     ``missing_bytes`` counts down as data arrives, so that a fetch with a large ``min_bytes`` sleeps through small
     appends. ``committed``: the reader sees stable data only; appends behind an open transaction do not count.
-    The count is an estimate that never runs late: the woken task reads again and may park once more.
+    The count is an estimate that never runs late: the woken task reads again and may park once more, unless ``over``
+    says that the broker waits for nothing any more.
     """
 
-    __slots__ = ("_event", "committed", "missing_bytes")
+    __slots__ = ("_event", "committed", "missing_bytes", "over")
 
     def __init__(self, missing_bytes: int, *, committed: bool = False) -> None:
         self.missing_bytes = missing_bytes
         self.committed = committed
+        self.over = False
         self._event = trio.Event()
 
     @property
@@ -80,4 +82,10 @@ class WaiterSet:
     def wake_all(self) -> None:
         """Something other than new data happened (deleted, new leader, cut off): everybody looks again."""
         for waiter in self.all:
+            waiter.wake()
+
+    def end_all(self) -> None:
+        """The broker stops: everybody answers with what there is."""
+        for waiter in self.all:
+            waiter.over = True
             waiter.wake()

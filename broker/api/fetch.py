@@ -290,7 +290,7 @@ async def _park(work: _Fetch) -> FetchResponse:
         finally:
             for partition in partitions:
                 partition.waiters.discard(waiter)
-        if _read_all(work) or not woken or clock.now_ms() >= deadline_ms:
+        if _read_all(work) or not woken or waiter.over or clock.now_ms() >= deadline_ms:
             return _answer(work)
 
 

@@ -37,6 +37,14 @@ def test_wake_all_wakes_everybody() -> None:
     assert all(waiter.woken for waiter in both)
 
 
+def test_at_the_end_nobody_waits_on() -> None:
+    waiters, waiter = WaiterSet(), Waiter(1000)
+    waiters.add(waiter)
+    waiters.end_all()
+    assert waiter.woken
+    assert waiter.over
+
+
 def test_a_discarded_waiter_hears_nothing() -> None:
     waiters, waiter = WaiterSet(), Waiter(1)
     waiters.add(waiter)
