@@ -131,12 +131,16 @@ class Maintenance:
     def _steps(self, each: _Round, partition: Partition, now_ms: int) -> Iterator[None]:
         """The work on one partition, in steps between which others may run; ends when the partition is gone."""
         try:
-            work = iter(()) if partition.deleted else each.work(partition, now_ms)
+            idle = partition.deleted or (each.work is _compaction and not self._cleaner_enabled())
+            work = iter(()) if idle else each.work(partition, now_ms)
             while not partition.deleted and next(work, _DONE) is not _DONE:
                 yield
         except Exception as error:
             where = f"{each.name} of {partition.topic.name}-{partition.index}"
             self._cluster.dispatcher.remember_bug(where, error)
+
+    def _cleaner_enabled(self) -> bool:
+        return self._cluster.config.get_bool("log.cleaner.enable")
 
     def _forget_empty(self) -> None:
         for partition in self.watched:
