@@ -11,10 +11,6 @@ pytestmark = pytest.mark.jdk
 
 SOURCES = ("Data", "Administration", "Groups", "Transactions", "Streaming")
 SCENARIOS = [name for source in SOURCES for name in scenario_names(source)]
-    name
-    for source in ("Data", "Administration", "Groups", "Transactions", "Streaming")
-    for name in scenario_names(source)
-]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

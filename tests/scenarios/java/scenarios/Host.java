@@ -31,6 +31,7 @@ import org.apache.kafka.common.utils.Exit;
 public final class Host {
     static final ObjectMapper JSON = new ObjectMapper();
     private static final long SCENARIO_SECONDS = 90;
+    private static volatile Integer exited;
     private static final PrintStream ANSWERS = System.out;
     private static final Redirect OUT = new Redirect(OutputStream.nullOutputStream());
     private static final Redirect ERR = new Redirect(OutputStream.nullOutputStream());
@@ -67,12 +68,8 @@ public final class Host {
     public static void main(String[] args) throws Exception {
         System.setOut(new PrintStream(OUT, true));
         System.setErr(new PrintStream(ERR, true));
-        Exit.setExitProcedure((status, message) -> {
-            throw new ToolExit(status);
-        });
-        Exit.setHaltProcedure((status, message) -> {
-            throw new ToolExit(status);
-        });
+        Exit.setExitProcedure((status, message) -> exit(status));
+        Exit.setHaltProcedure((status, message) -> exit(status));
         Exit.setShutdownHookAdder((name, hook) -> { });
         ExecutorService scenarios = Executors.newFixedThreadPool(Integer.parseInt(args[0]), Host::daemon);
         ExecutorService tools = Executors.newSingleThreadExecutor(Host::daemon);
@@ -86,6 +83,14 @@ public final class Host {
             }
         }
         Runtime.getRuntime().halt(0);
+    }
+
+    /** The first exit of a tool counts: some catch what this throws, and exit once more. */
+    private static void exit(int status) {
+        if (exited == null) {
+            exited = status;
+        }
+        throw new ToolExit(exited);
     }
 
     private static Thread daemon(Runnable work) {
@@ -150,6 +155,7 @@ public final class Host {
         ERR.target = err;
         System.setIn(new ByteArrayInputStream(job.path("stdin").asText("").getBytes(StandardCharsets.UTF_8)));
         int status = 0;
+        exited = null;
         try {
             Class.forName(job.get("main").asText()).getMethod("main", String[].class).invoke(null, (Object) args);
         } catch (InvocationTargetException wrapped) {
@@ -162,7 +168,7 @@ public final class Host {
             ERR.target = OutputStream.nullOutputStream();
         }
         Map<String, Object> result = new LinkedHashMap<>();
-        result.put("status", status);
+        result.put("status", exited == null ? status : exited);
         result.put("stdout", out.toString(StandardCharsets.UTF_8));
         result.put("stderr", err.toString(StandardCharsets.UTF_8));
         return result;

@@ -1,0 +1,3 @@
+"""See ``tests/scenarios/console_tools.py``."""
+
+from tests.scenarios.console_tools import *  # noqa: F403

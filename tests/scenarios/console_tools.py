@@ -1,0 +1,277 @@
+"""Kafka's own command-line tools, run in the session's JVM, and what they print."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+
+from tests.scenarios.fixtures import MakeTopic
+from tests.scenarios.java_host import JavaHost, ToolResult
+from tests.scenarios.python_clients import KITS, Out, Settings
+from tests.scenarios.target import Target, unique, wait_until
+
+pytestmark = pytest.mark.jdk
+
+TOOLS = "org.apache.kafka.tools"
+CONFLUENT = KITS[0]
+
+
+class Shell:
+    """Runs tools against one broker and expects them to succeed."""
+
+    def __init__(self, java: JavaHost, bootstrap: str) -> None:
+        self._java = java
+        self.bootstrap = bootstrap
+
+    def run(self, tool: str, *args: str, stdin: str = "", status: int = 0) -> ToolResult:
+        """Run ``tool`` with ``--bootstrap-server``; a class outside Kafka's tools package is given with its package."""
+        main = tool if "." in tool and not tool.startswith("consumer.") else f"{TOOLS}.{tool}"
+        result = self._java.tool(main, "--bootstrap-server", self.bootstrap, *args, stdin=stdin)
+        assert result.status == status, result
+        return result
+
+    def lines(self, tool: str, *args: str) -> list[str]:
+        return [line for line in self.run(tool, *args).stdout.splitlines() if line.strip()]
+
+    def consume(self, topic: str, count: int, *args: str) -> list[str]:
+        """The lines of the console consumer for that many records from the start of the topic."""
+        wanted = ["--topic", topic, "--from-beginning", "--max-messages", str(count), "--timeout-ms", "15000"]
+        return self.lines("consumer.ConsoleConsumer", *wanted, *args)
+
+
+@pytest.fixture
+def shell(java: JavaHost, broker: Target) -> Shell:
+    return Shell(java, broker.bootstrap)
+
+
+def test_topics(shell: Shell) -> None:
+    topic = unique("tools")
+    shell.run("TopicCommand", "--create", "--topic", topic, "--partitions", "3", "--config", "retention.ms=60000")
+    assert topic in shell.lines("TopicCommand", "--list")
+    described = shell.run("TopicCommand", "--describe", "--topic", topic).stdout
+    assert re.search(rf"Topic: {topic}\s+TopicId: \S{{22}}\s+PartitionCount: 3\s+ReplicationFactor: 1", described)
+    assert "retention.ms=60000" in described
+    assert described.count("Leader:") == 3
+    shell.run("TopicCommand", "--alter", "--topic", topic, "--partitions", "5")
+    assert "PartitionCount: 5" in shell.run("TopicCommand", "--describe", "--topic", topic).stdout
+    again = shell.run("TopicCommand", "--create", "--topic", topic, status=1)
+    assert "already exists" in again.stdout + again.stderr
+    shell.run("TopicCommand", "--delete", "--topic", topic)
+    wait_until("deletion", lambda: topic not in shell.lines("TopicCommand", "--list"))
+
+
+def test_configs(shell: Shell, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    entity = ("--entity-type", "topics", "--entity-name", topic)
+    command = "kafka.admin.ConfigCommand"
+    shell.run(command, "--alter", *entity, "--add-config", "cleanup.policy=[compact,delete],segment.ms=60000")
+    described = shell.run(command, "--describe", *entity).stdout
+    assert "cleanup.policy=compact,delete" in described
+    assert "segment.ms=60000" in described
+    assert "DYNAMIC_TOPIC_CONFIG:segment.ms=60000" in described
+    shell.run(command, "--alter", *entity, "--delete-config", "segment.ms")
+    assert "segment.ms" not in shell.run(command, "--describe", *entity).stdout
+    assert "retention.ms=604800000" in shell.run(command, "--describe", "--all", *entity).stdout
+    bad = shell.run(command, "--alter", *entity, "--add-config", "segment.ms=soon", status=1)
+    assert "Invalid value soon" in bad.stdout + bad.stderr
+
+
+def test_console_producer_and_consumer(shell: Shell, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    options = ["--topic", topic, "--reader-property", "parse.key=true", "--reader-property", "parse.headers=true"]
+    shell.run("ConsoleProducer", *options, stdin="h1:v1\tkey\tfirst\nh1:v1,h2:v2\tother\tsecond\n")
+    shown = [f"print.{what}=true" for what in ("key", "headers", "offset", "partition")]
+    extra = [argument for what in shown for argument in ("--formatter-property", what)]
+    assert shell.consume(topic, 2, *extra) == [
+        "Partition:0\tOffset:0\th1:v1\tkey\tfirst",
+        "Partition:0\tOffset:1\th1:v1,h2:v2\tother\tsecond",
+    ]
+
+
+def test_offsets_and_deleted_records(shell: Shell, make_topic: MakeTopic, tmp_path: Path) -> None:
+    topic = make_topic(partitions=2)
+    CONFLUENT.produce(shell.bootstrap, topic, [Out(b"x", timestamp=1000 + n) for n in range(5)], Settings())
+    assert shell.lines("GetOffsetShell", "--topic", topic) == [f"{topic}:0:5", f"{topic}:1:0"]
+    assert shell.lines("GetOffsetShell", "--topic", topic, "--time", "earliest")[0] == f"{topic}:0:0"
+    assert shell.lines("GetOffsetShell", "--topic-partitions", f"{topic}:0", "--time", "1003") == [f"{topic}:0:3"]
+    assert shell.lines("GetOffsetShell", "--topic-partitions", f"{topic}:0", "--time", "max-timestamp") == [
+        f"{topic}:0:4"
+    ]
+    file = tmp_path / "delete.json"
+    file.write_text(json.dumps({"partitions": [{"topic": topic, "partition": 0, "offset": 3}], "version": 1}))
+    deleted = shell.run("DeleteRecordsCommand", "--offset-json-file", str(file)).stdout
+    assert f"partition: {topic}-0\tlow_watermark: 3" in deleted
+    assert shell.lines("GetOffsetShell", "--topic", topic, "--time", "earliest")[0] == f"{topic}:0:3"
+
+
+def test_log_dirs_and_the_cluster(shell: Shell, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    CONFLUENT.produce(shell.bootstrap, topic, [Out(b"x" * 500)], Settings())
+    described = json.loads(shell.lines("LogDirsCommand", "--describe", "--topic-list", topic)[-1])
+    (partition,) = described["brokers"][0]["logDirs"][0]["partitions"]
+    assert partition["partition"] == f"{topic}-0"
+    assert 500 < partition["size"] < 700
+    assert (partition["offsetLag"], partition["isFuture"]) == (0, False)
+    versions = shell.run("BrokerApiVersionsCommand").stdout
+    assert re.search(r"Produce\(0\): 0 to 13 \[usable: 13\]", versions)
+    cluster = shell._java.tool(f"{TOOLS}.ClusterTool", "cluster-id", "--bootstrap-server", shell.bootstrap)
+    assert re.search(r"Cluster ID: \S{22}", cluster.stdout)
+
+
+def test_consumer_groups(shell: Shell, make_topic: MakeTopic) -> None:
+    topic, group = make_topic(partitions=2), unique("tools")
+    command = "consumer.group.ConsumerGroupCommand"
+    CONFLUENT.produce(shell.bootstrap, topic, [Out(b"x")] * 10, Settings())
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": shell.bootstrap,
+            "group.id": group,
+            "client.id": "watched",
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.subscribe([topic])
+    wait_until("assignment", lambda: consumer.poll(0.1) is None and consumer.assignment(), 30)
+    consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, 4)], asynchronous=False)
+    assert group in shell.lines(command, "--list")
+    rows = [line.split() for line in shell.lines(command, "--describe", "--group", group) if topic in line]
+    assert sorted(rows)[0][:6] == [group, topic, "0", "4", "10", "6"]
+    assert rows[0][-1] == "watched"
+    members = [line.split() for line in shell.lines(command, "--describe", "--group", group, "--members", "--verbose")][
+        -1
+    ]
+    assert members[3:5] == ["watched", "2"]
+    assert "Stable" in shell.lines(command, "--describe", "--group", group, "--state")[-1]
+    refused = shell.run(
+        command, "--reset-offsets", "--group", group, "--topic", topic, "--to-latest", "--execute", status=0
+    )
+    assert "current state is" in refused.stdout + refused.stderr
+    consumer.close()
+    reset = ["--reset-offsets", "--group", group, "--execute"]
+    assert shell.lines(command, *reset, "--topic", f"{topic}:0", "--to-offset", "2")[-1].split()[:4] == [
+        group,
+        topic,
+        "0",
+        "2",
+    ]
+    shell.run(command, *reset, "--topic", f"{topic}:0", "--shift-by", "3")
+    rows = [line.split() for line in shell.lines(command, "--describe", "--group", group) if topic in line]
+    assert sorted(row[3] for row in rows if row[2] == "0") == ["5"]
+    shell.run(command, "--delete-offsets", "--group", group, "--topic", f"{topic}:0")
+    assert "Deletion of requested consumer groups" in shell.run(command, "--delete", "--group", group).stdout
+    assert group not in shell.lines(command, "--list")
+
+
+def _internal(shell: Shell, topic: str, formatter: str, wanted: str) -> list[dict[str, Any]]:
+    """What a formatter prints of an internal topic's records about a name (no line ends between them)."""
+    chosen = ["--topic", topic, "--from-beginning", "--timeout-ms", "1500"]
+    chosen += ["--formatter", f"{TOOLS}.consumer.{formatter}"]
+    text = shell.run("consumer.ConsoleConsumer", *chosen).stdout
+    decoder, found, place = json.JSONDecoder(), [], 0
+    while (place := text.find("{", place)) >= 0:
+        record, place = decoder.raw_decode(text, place)
+        found.append(record)
+    return [record for record in found if wanted in str(record["key"])]
+
+
+def test_formatters_of_the_offsets_topic(shell: Shell, make_topic: MakeTopic) -> None:
+    topic, group = make_topic(), unique("formatted")
+    settings = {"bootstrap.servers": shell.bootstrap, "group.id": group, "client.id": "formatted-client"}
+    consumer = confluent_kafka.Consumer({**settings, "partition.assignment.strategy": "range"})
+    consumer.subscribe([topic])
+    wait_until("assignment", lambda: consumer.poll(0.1) is None and consumer.assignment(), 30)
+    consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, 7, "note")], asynchronous=False)
+    consumer.close()
+    (commit,) = _internal(shell, "__consumer_offsets", "OffsetsMessageFormatter", group)
+    assert commit["key"] == {"type": 1, "data": {"group": group, "topic": topic, "partition": 0}}
+    value = commit["value"]
+    assert (value["version"], value["data"]["offset"]) == (4, 7)
+    assert value["data"]["metadata"].rstrip("\0") == "note"  # librdkafka sends the C string's end along
+    groups = _internal(shell, "__consumer_offsets", "GroupMetadataMessageFormatter", group)
+    stable = [each["value"]["data"] for each in groups if each["value"] and each["value"]["data"]["members"]]
+    assert stable
+    last = stable[-1]
+    assert (last["protocolType"], last["protocol"], last["generation"]) == ("consumer", "range", 1)
+    assert last["members"][0]["clientId"] == "formatted-client"
+    assert last["leader"] == last["members"][0]["memberId"]
+    empty = groups[-1]["value"]["data"]
+    assert (empty["protocol"], empty["leader"], empty["generation"], empty["members"]) == (None, None, 2, [])
+
+
+def test_transactions_tool_and_formatter(shell: Shell, make_topic: MakeTopic) -> None:
+    topic, name = make_topic(), unique("formatted-txn")
+    producer = confluent_kafka.Producer({"bootstrap.servers": shell.bootstrap, "transactional.id": name})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce(topic, b"x")
+    assert producer.flush(20) == 0
+    described = shell.lines("TransactionsCommand", "describe", "--transactional-id", name)[-1].split()
+    assert described[1] == name
+    assert described[4] == "Ongoing"
+    assert described[-1] == f"{topic}-0"
+    listed = [line for line in shell.lines("TransactionsCommand", "list") if name in line]
+    assert listed
+    assert "Ongoing" in listed[0]
+    partition = ["--topic", topic, "--partition", "0"]
+    open_now = shell.lines("TransactionsCommand", "describe-producers", *partition)[-1].split()
+    assert open_now[:2] == described[2:4]
+    producer.commit_transaction(20)
+    hanging = shell.run("TransactionsCommand", "find-hanging", *partition).stdout
+    assert name not in hanging
+    records = wait_until(
+        "complete",
+        lambda: _complete(_internal(shell, "__transaction_state", "TransactionLogMessageFormatter", name)),
+    )
+    states = [each["value"]["data"]["transactionStatus"] for each in records if each["value"]]
+    assert states[0] == 0
+    assert 1 in states
+    assert states[-2:] == [2, 4]
+    ongoing = next(each["value"]["data"] for each in records if each["value"]["data"]["transactionStatus"] == 1)
+    assert ongoing["transactionPartitions"] == [{"topic": topic, "partitionIds": [0]}]
+
+
+def _complete(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return records if records and records[-1]["value"]["data"]["transactionStatus"] == 4 else []
+
+
+def test_verifiable_producer_and_consumer(java: JavaHost, shell: Shell, make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2)
+    produced = shell.lines("VerifiableProducer", "--topic", topic, "--max-messages", "50")
+    done = next(event for event in map(json.loads, produced) if event["name"] == "tool_data")
+    assert (done["acked"], done["sent"]) == (50, 50)
+    consumed = [
+        json.loads(line)
+        for line in shell.lines(
+            "VerifiableConsumer", "--topic", topic, "--group-id", unique("g"), "--max-messages", "50"
+        )
+    ]
+    assert sum(event["count"] for event in consumed if event["name"] == "records_consumed") >= 50
+    assert any(event["name"] == "partitions_assigned" for event in consumed)
+    assert all(event["success"] for event in consumed if event["name"] == "offsets_committed")
+
+
+def test_producer_performance(java: JavaHost, shell: Shell, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    options = ["--topic", topic, "--num-records", "2000", "--record-size", "100", "--throughput", "-1"]
+    result = java.tool(f"{TOOLS}.ProducerPerformance", *options, "--bootstrap-server", shell.bootstrap)
+    assert result.status == 0, result
+    assert "2000 records sent" in result.stdout
+
+
+def test_two_tools_never_share_their_output(shell: Shell, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    found: list[list[str]] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(shell.lines("GetOffsetShell", "--topic", topic))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[f"{topic}:0:0"]] * 3
