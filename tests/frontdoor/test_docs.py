@@ -1,0 +1,75 @@
+"""README, the examples and the packaging list keep up with the code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from tests.frontdoor import readme
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = {
+    "odradek": "src/odradek",
+    "broker": "broker",
+    "protocol": "protocol",
+    "storage": "storage",
+    "pipeline": "pipeline",
+}
+
+
+def test_readme_has_the_current_table() -> None:
+    text = readme.README.read_text()
+    assert text == readme.current(text), "run: python -m tests.frontdoor.readme"
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    for document in ROOT.glob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (ROOT / target).exists(), f"{document.name} -> {target}"
+
+
+def test_the_quickstart_runs() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "quickstart.py")], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 5
+    assert any("b'order 4' (('kind', b'book'),)" in line for line in lines)
+
+
+def packages_in(folder: Path, name: str) -> set[str]:
+    """Every folder with Python modules, as the name of its package."""
+    found = set()
+    for module in folder.rglob("*.py"):
+        inner = module.parent.relative_to(folder)
+        if "__pycache__" not in inner.parts and not any((folder / part).is_symlink() for part in inner.parts[:1]):
+            found.add(".".join([name, *inner.parts]))
+    return found
+
+
+def test_the_list_of_packages_is_complete() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    expected: set[str] = set()
+    for name, folder in FOLDERS.items():
+        package = "odradek" if name == "odradek" else f"odradek.{name}"
+        expected |= packages_in(ROOT / folder, package)
+    assert set(settings["packages"]) == expected
+
+
+def test_data_files_are_packaged() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    patterns = settings["package-data"]
+    for name, folder in FOLDERS.items():
+        for path in (ROOT / folder).rglob("*"):
+            inside_link = any(parent.is_symlink() for parent in path.parents if parent != ROOT)
+            if inside_link or not path.is_file() or path.suffix in (".py", ".pyc") or "__pycache__" in path.parts:
+                continue
+            if path.is_symlink():
+                continue
+            inner = path.parent.relative_to(ROOT / folder)
+            package = ".".join(["odradek", *([] if name == "odradek" else [name]), *inner.parts])
+            assert any(path.match(pattern) for pattern in patterns.get(package, [])), f"{path} is not packaged"
