@@ -105,6 +105,9 @@ class OffsetIndex(Protocol):
     def is_full(self) -> bool:
         """Whether `segment.index.bytes` leaves no room for another entry (the segment must roll)."""
 
+    def offset_at_or_after(self, position: int) -> int | None:
+        """Offset of the first entry at `position` or behind it, None when there is none."""
+
     def entries(self) -> Sequence[IndexEntry]: ...
     def truncate(self, offset: int) -> None:
         """Forget entries with an offset >= `offset`."""

@@ -159,6 +159,10 @@ class MemoryOffsetIndex:
         i = bisect_right(self._positions, position) - 1
         return self._positions[i] if i >= 0 else 0
 
+    def offset_at_or_after(self, position: int) -> int | None:
+        i = bisect_left(self._positions, position)
+        return self._offsets[i] if i < len(self._offsets) else None
+
     def is_full(self) -> bool:
         return len(self._offsets) >= self._max_entries
 

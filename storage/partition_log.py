@@ -351,6 +351,22 @@ class PartitionLog:
                     return found
         return found
 
+    def aborted_in_read(self, offset: int, size_bytes: int) -> list[tuple[int, int]]:
+        """Aborted transactions that may concern a read of `size_bytes` from `offset`.
+
+        Its end is looked up in the sparse index, as in Kafka, so some behind it may be named too.
+        """
+        if not self._aborted_count:
+            return []
+        found = self._find(offset)
+        if found is None:
+            return []
+        segment, start = found
+        end = segment.files.offset_index.offset_at_or_after(start + size_bytes)
+        if end is None:
+            end = segment.next_offset
+        return self.aborted_transactions(offset, end)
+
     # --- read ---------------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, *, max_bytes: int, up_to_offset: int, min_one: bool = True) -> ReadResult:
