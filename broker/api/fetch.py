@@ -60,11 +60,13 @@ class _Fetch:
 
     __slots__ = (
         "by_id",
+        "committed",
         "ctx",
         "follower_id",
         "incremental",
         "items",
         "limit",
+        "node_id",
         "request",
         "results",
         "session",
@@ -73,10 +75,11 @@ class _Fetch:
 
     def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
         self.ctx = ctx
+        self.node_id = ctx.node.id
         self.request = request
         self.by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
-        replica_id = request.replica_id if request.replica_id >= 0 else request.replica_state.replica_id
-        self.follower_id = replica_id
+        self.follower_id = request.replica_id if request.replica_id >= 0 else request.replica_state.replica_id
+        self.committed = request.isolation_level == READ_COMMITTED and self.follower_id < 0
         self.limit = min(request.max_bytes, ctx.cluster.config.get_int("fetch.max.bytes"))
         self.items: Iterable[FetchItem] = ()
         self.session: FetchSession | None = None
@@ -213,19 +216,16 @@ def _resolve(work: _Fetch, item: FetchItem) -> Partition | None:
 def _read(
     work: _Fetch, item: FetchItem, partition: Partition, max_bytes: int, min_one: bool
 ) -> tuple[PartitionData, int]:
-    partition.check_leader(work.ctx.node.id, item.current_leader_epoch)
+    if item.current_leader_epoch >= 0 or partition.leader_id != work.node_id:
+        partition.check_leader(work.node_id, item.current_leader_epoch)
     log = partition.log
     high_watermark = log.high_watermark
     stable = log.last_stable_offset
-    up_to = high_watermark
-    aborted: list[AbortedTransaction] | None = None
+    up_to = stable if work.committed else high_watermark
     if work.follower_id >= 0:
         if work.follower_id not in partition.replicas or work.follower_id == partition.leader_id:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         up_to = log.log_end_offset
-    elif work.request.isolation_level == READ_COMMITTED:
-        up_to = stable
-    offset = item.fetch_offset
     if item.last_fetched_epoch >= 0:
         diverging = _diverging(partition, item)
         if diverging is not None:
@@ -233,21 +233,22 @@ def _read(
             data.aborted_transactions = None
             data.records = _EMPTY
             return data, 0
-    found = log.read(offset, max_bytes=max_bytes, up_to_offset=up_to, min_one=min_one)
-    if up_to is stable and work.request.isolation_level == READ_COMMITTED:
-        aborted = [AbortedTransaction(*each) for each in log.aborted_transactions(offset, up_to)] if found.parts else []
-    return (
-        PartitionData(
-            item.index,
-            0,
-            high_watermark,
-            stable,
-            log.log_start_offset,
-            aborted_transactions=aborted,
-            records=found.parts or _EMPTY,
-        ),
-        found.size_bytes,
+    parts, size = log.read(item.fetch_offset, max_bytes=max_bytes, up_to_offset=up_to, min_one=min_one)
+    aborted: list[AbortedTransaction] | None = None
+    if work.committed:
+        aborted = []
+        if size:
+            aborted = [AbortedTransaction(*each) for each in log.aborted_in_read(item.fetch_offset, size)]
+    data = PartitionData(
+        item.index,
+        0,
+        high_watermark,
+        stable,
+        log.log_start_offset,
+        aborted_transactions=aborted,
+        records=parts or _EMPTY,
     )
+    return data, size
 
 
 def _diverging(partition: Partition, item: FetchItem) -> EpochEndOffset | None:
@@ -279,10 +280,9 @@ async def _park(work: _Fetch) -> FetchResponse:
     request = work.request
     clock = work.ctx.cluster.clock
     deadline_ms = clock.now_ms() + request.max_wait_ms
-    committed = request.isolation_level == READ_COMMITTED and work.follower_id < 0
     partitions = [item.partition for item in work.items if item.partition is not None]
     while True:
-        waiter = Waiter(max(1, request.min_bytes - work.size), committed=committed)
+        waiter = Waiter(max(1, request.min_bytes - work.size), committed=work.committed)
         for partition in partitions:
             partition.waiters.add(waiter)
         try:

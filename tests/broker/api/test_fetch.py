@@ -360,3 +360,20 @@ def test_a_topic_may_come_back_in_another_place() -> None:
     request = FetchRequest(max_bytes=100, session_epoch=-1, topics=asked)
     response = plane.call(request, 12)
     assert [(topic.topic, len(topic.partitions)) for topic in response.responses] == [("a", 1), ("b", 1), ("a", 1)]
+
+
+def test_a_small_read_names_only_aborted_transactions_near_it(plane: DataPlane) -> None:
+    partition = plane.topic("t").partitions[0]
+    for i in range(200):
+        batch = plane.batch(
+            1, size=500, producer_id=i, producer_epoch=0, base_sequence=0, transactional=True, timestamp=START_MS
+        )
+        partition.append(batch, now_ms=START_MS)
+        marker = build_end_txn_batch(EndTxnMarker(False, 0), producer_id=i, producer_epoch=0, timestamp=START_MS)
+        partition.append(marker, now_ms=START_MS, origin=AppendOrigin.COORDINATOR)
+    data = one(plane.fetch({"t": 100}, isolation_level=1, partition_max_bytes=2000))
+    named = {each.producer_id for each in data.aborted_transactions}
+    assert {offset // 2 for offset in offsets_of(data)} <= named
+    assert len(named) < 20
+    whole = one(plane.fetch({"t": 0}, isolation_level=1))
+    assert [each.producer_id for each in whole.aborted_transactions] == list(range(200))
