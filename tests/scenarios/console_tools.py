@@ -11,6 +11,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 
+from tests.conformance.real_kafka import run_tool
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost, ToolResult
 from tests.scenarios.python_clients import KITS, Out, Settings
@@ -240,13 +241,12 @@ def _complete(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return records if records and records[-1]["value"]["data"]["transactionStatus"] == 4 else []
 
 
-def test_verifiable_producer_and_consumer(shell: Shell, make_topic: MakeTopic) -> None:
+def test_verifiable_producer_and_consumer(java: JavaHost, shell: Shell, make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2)
-    produced = [
-        json.loads(line) for line in shell.lines("VerifiableProducer", "--topic", topic, "--max-messages", "50")
-    ]
-    sent = [event["value"] for event in produced if event["name"] == "producer_send_success"]
-    assert sorted(sent, key=int) == [str(number) for number in range(50)]
+    options = ["--bootstrap-server", shell.bootstrap, "--topic", topic, "--max-messages", "50"]
+    produced = run_tool(f"{TOOLS}.VerifiableProducer", *options).stdout  # tells its figures when its JVM ends
+    done = next(event for event in map(json.loads, produced.splitlines()) if event["name"] == "tool_data")
+    assert (done["acked"], done["sent"]) == (50, 50)
     asked = ["--topic", topic, "--group-id", unique("g"), "--max-messages", "50"]
     consumed = [json.loads(line) for line in shell.lines("VerifiableConsumer", *asked)]
     assert sum(event["count"] for event in consumed if event["name"] == "records_consumed") >= 50

@@ -14,7 +14,9 @@ import java.io.StringWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -32,6 +34,7 @@ public final class Host {
     static final ObjectMapper JSON = new ObjectMapper();
     private static final long SCENARIO_SECONDS = 90;
     private static volatile Integer exited;
+    private static final List<Runnable> AT_EXIT = new CopyOnWriteArrayList<>();
     private static final PrintStream ANSWERS = System.out;
     private static final Redirect OUT = new Redirect(OutputStream.nullOutputStream());
     private static final Redirect ERR = new Redirect(OutputStream.nullOutputStream());
@@ -70,7 +73,7 @@ public final class Host {
         System.setErr(new PrintStream(ERR, true));
         Exit.setExitProcedure((status, message) -> exit(status));
         Exit.setHaltProcedure((status, message) -> exit(status));
-        Exit.setShutdownHookAdder((name, hook) -> { });
+        Exit.setShutdownHookAdder((name, hook) -> AT_EXIT.add(hook));
         ExecutorService scenarios = Executors.newFixedThreadPool(Integer.parseInt(args[0]), Host::daemon);
         ExecutorService tools = Executors.newSingleThreadExecutor(Host::daemon);
         BufferedReader jobs = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -163,6 +166,8 @@ public final class Host {
         } catch (ReflectiveOperationException missing) {
             status = statusOf(missing, err);
         } finally {
+            AT_EXIT.forEach(Runnable::run);
+            AT_EXIT.clear();
             System.setIn(stdin);
             OUT.target = OutputStream.nullOutputStream();
             ERR.target = OutputStream.nullOutputStream();
