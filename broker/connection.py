@@ -52,6 +52,15 @@ class Connection:
         finally:
             self._socket.close()
 
+    def client_has_gone(self) -> bool:
+        """Whether the client has closed its end; to be asked while a request waits and nobody reads."""
+        try:
+            return self._socket.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     async def _serve_requests(self) -> None:
         buffer = self._buffer
         exchange = self._cluster.dispatcher.exchange

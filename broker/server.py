@@ -20,6 +20,7 @@ _BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_S = 0.1
 _LONGEST_IDLE_CHECK_S = 60.0
+_SHORTEST_IDLE_CHECK_S = 0.05
 
 
 class Server:
@@ -149,16 +150,22 @@ class Server:
                     self._drained.set()
 
     async def _close_idle(self) -> None:
-        """Cut connections that sent nothing for ``connections.max.idle.ms``, on the broker's clock."""
+        """Cut connections that sent nothing for ``connections.max.idle.ms``, and parked ones whose client has gone.
+
+        A connection whose request waits (a long poll, a rebalance) is not read from, so nothing else would notice.
+        """
         clock = self._cluster.clock
         while True:
             limit_ms = self._cluster.max_idle_ms
-            await clock.sleep(min(_LONGEST_IDLE_CHECK_S, max(0.05, limit_ms / 2000)) if limit_ms > 0 else 60)
-            if limit_ms <= 0:
-                continue
+            pause_s = _LONGEST_IDLE_CHECK_S if limit_ms <= 0 else limit_ms / 2000
+            await clock.sleep(min(_LONGEST_IDLE_CHECK_S, max(_SHORTEST_IDLE_CHECK_S, pause_s)))
             oldest = clock.now_ms() - limit_ms
             for connection, scope in list(self._connections.items()):
-                if not connection.busy and connection.last_used_ms < oldest:
+                if connection.busy:
+                    gone = connection.client_has_gone()
+                else:
+                    gone = limit_ms > 0 and connection.last_used_ms < oldest
+                if gone:
                     scope.cancel()
 
 

@@ -25,7 +25,10 @@ async def serving(cluster: FakeCluster) -> AsyncIterator[Server]:
     server = Server(cluster)  # type: ignore[arg-type]
     async with trio.open_nursery() as nursery:
         await server.start(nursery, "127.0.0.1", 0)
-        yield server
+        try:
+            yield server
+        finally:
+            server.close_listeners()
         await server.close(0.2)
         nursery.cancel_scope.cancel()
 
@@ -275,6 +278,33 @@ def test_idle_connections_are_closed_on_the_broker_clock(install: Install) -> No
             assert await is_closed(idle)
             parked.set()
             await read_frame(waiting)
+
+    async def main() -> None:
+        async with serving(cluster) as server:
+            await scenario(server)
+
+    trio.run(main, clock=cluster.clock)
+
+
+def test_a_parked_request_ends_when_its_client_has_gone(install: Install) -> None:
+    async def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        await trio.sleep_forever()
+        raise AssertionError
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as staying:
+            await staying.send_all(beat())
+            async with await dial(cluster) as going:
+                await going.send_all(beat())
+                await wait_all_tasks_blocked()
+            assert len(server.connections) == 2
+            cluster.clock.advance(minutes=2)
+            await trio.sleep(0.01)
+            await wait_all_tasks_blocked()
+            assert len(server.connections) == 1
 
     async def main() -> None:
         async with serving(cluster) as server:
