@@ -12,6 +12,7 @@ from odradek.broker.faults import Fault
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.coordinator.group.inspect import Group, GroupInfo
     from odradek.broker.topics import Topic
 
 T = TypeVar("T")
@@ -190,6 +191,25 @@ class Broker:
 
         bounds = self._call(lambda: bounds_of(self._cluster, topic, partition, isolation))
         return read_records(self._call, self._cluster, topic, bounds, start, isolation, control)
+
+    # -- groups
+
+    def groups(self) -> dict[str, GroupInfo]:
+        """The consumer groups by id, as they are at the time of the call."""
+        from odradek.broker.coordinator.group.inspect import list_groups
+
+        return self._call(lambda: list_groups(self._cluster))
+
+    def group(self, group_id: str) -> Group:
+        """A consumer group to look at and wait for: ``broker.group("g").wait_stable_sync(members=2)``."""
+        from odradek.broker.coordinator.group.inspect import Group
+
+        return Group(group_id, self._cluster, self._call)
+
+    def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
+        """Make the coordinator of a partition forget everything and load again from its log, as after a move."""
+        services = (self._cluster.groups, self._cluster.transactions)
+        self._call(lambda: next(s for s in services if s.topic_name == topic).reload(partition))
 
     # -- faults
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from struct import Struct
+from collections.abc import Iterable
 
 from odradek.broker.coordinator.group.commands import ExpireMember, Protocols
+from odradek.broker.coordinator.group.consumer_data import subscribed_topics
 from odradek.broker.coordinator.group.records import StoredGroup, StoredMember
 from odradek.broker.coordinator.group.states import EMPTY, STABLE, TRANSITIONS, GroupState
 from odradek.broker.coordinator.routing import java_string_hash
@@ -14,9 +14,6 @@ from odradek.protocol.messages.join_group import JoinGroupResponse, JoinGroupRes
 
 CONSUMER = "consumer"
 """The protocol type of consumers: the coordinator may look into their subscriptions."""
-
-_INT16 = Struct(">h")
-_INT32 = Struct(">i")
 
 
 class Member:
@@ -407,27 +404,6 @@ def stored_member(member: Member, subscription: bytes, assignment: bytes) -> Sto
         subscription,
         assignment,
     )
-
-
-def subscribed_topics(subscription: bytes) -> Sequence[str]:
-    """The topics in a consumer's subscription, read as version 0, which all versions begin with. ValueError if not."""
-    try:
-        (version,) = _INT16.unpack_from(subscription)
-        (count,) = _INT32.unpack_from(subscription, 2)
-        position = 6
-        topics: list[str] = []
-        for _ in range(count):
-            (size,) = _INT16.unpack_from(subscription, position)
-            end = position + 2 + size
-            if size < 0 or end > len(subscription):
-                raise ValueError("a topic name runs past the end")
-            topics.append(subscription[position + 2 : end].decode())
-            position = end
-    except Exception as error:
-        raise ValueError(f"not a subscription: {error}") from error
-    if version < 0:
-        raise ValueError(f"not a subscription: version {version}")
-    return topics
 
 
 def _hash_map_slot(name: str) -> int:

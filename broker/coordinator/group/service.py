@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-import trio
 
 from odradek.broker.coordinator.group.commands import ForgetPartitions
 from odradek.broker.coordinator.group.machine import GroupMachine
@@ -26,7 +25,7 @@ _MINUTE_MS = 60_000
 class GroupService(CoordinatorService[GroupMachine]):
     """All consumer groups of a cluster. Owner: the cluster.
 
-    ``changes`` is a condition of the world: `wait_change` returns when any group has entered another state, so that
+    ``watchers`` are called when any group has entered another state (by whatever key they were put there), so that
     nobody who waits for a group has to look again and again.
     """
 
@@ -39,18 +38,14 @@ class GroupService(CoordinatorService[GroupMachine]):
             perform=self._perform_effect,
             base_sequence=0,
         )
-        self._changed = trio.Event()
+        self.watchers: dict[object, Callable[[], None]] = {}
         cluster.topics.on_deleted(self._topic_deleted)
-
-    async def wait_change(self) -> None:
-        """Return when a group enters another state, at the earliest after the call."""
-        await self._changed.wait()
 
     def _perform_effect(self, shard: Shard, effect: Effect) -> None:
         if not isinstance(effect, GroupChanged):
             raise TypeError(f"{effect!r} is no effect of groups")
-        changed, self._changed = self._changed, trio.Event()
-        changed.set()
+        for watcher in list(self.watchers.values()):
+            watcher()
 
     def _topic_deleted(self, topic: Topic) -> None:
         """Offsets of partitions that exist no more are dropped, in every group."""

@@ -1,0 +1,307 @@
+"""Looking at groups without a client, and waiting for what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from odradek.broker.coordinator.group.consumer_data import assigned_partitions, subscribed_topics
+from odradek.broker.coordinator.group.states import DEAD, STABLE
+from odradek.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member
+    from odradek.broker.coordinator.group.machine import GroupMachine
+    from odradek.broker.coordinator.group.service import GroupService
+
+TopicPartition = tuple[str, int]
+Condition = Callable[["GroupInfo"], bool]
+
+WAIT_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemberInfo:
+    """A member of a group. ``subscription``: topics; ``assignment``: topic -> partitions (both empty where unreadable).
+
+    ``host`` is as Kafka shows it, ``/127.0.0.1``. Timeouts in milliseconds.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    subscription: tuple[str, ...]
+    assignment: Mapping[str, tuple[int, ...]]
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetInfo:
+    """A committed offset. ``lag``: records from there to the high watermark, None if the partition is gone."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    committed_at_ms: int
+    lag: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupInfo:
+    """A group at one moment. ``state``: Kafka's name, ``Dead`` for a group that does not exist.
+
+    ``protocol`` is the assignor in use, ``leader`` a member id. ``offsets`` by (topic, partition).
+    ``coordinator``: the node that coordinates it, -1 for none.
+    """
+
+    group_id: str
+    state: str
+    generation: int
+    protocol_type: str
+    protocol: str | None
+    leader: str | None
+    members: tuple[MemberInfo, ...]
+    offsets: Mapping[TopicPartition, OffsetInfo]
+    coordinator: int
+
+    @property
+    def lag(self) -> int:
+        """How many records the group is behind, over all partitions that it has committed offsets of."""
+        return sum(offset.lag or 0 for offset in self.offsets.values())
+
+    @property
+    def assignments(self) -> dict[TopicPartition, list[str]]:
+        """Who owns which partition: member ids (more than one only with a custom assignor)."""
+        owners: dict[TopicPartition, list[str]] = {}
+        for member in self.members:
+            for topic, partitions in member.assignment.items():
+                for partition in partitions:
+                    owners.setdefault((topic, partition), []).append(member.member_id)
+        return dict(sorted(owners.items()))
+
+
+class Group:
+    """A group of a running broker, by its id; it need not exist yet. Usable from any thread.
+
+    Every property is a fresh look. ``wait`` and ``wait_stable`` are awaited (in trio or asyncio code), their twins
+    ``wait_sync`` and ``wait_stable_sync`` block; both return as soon as the coordinator gets there, without polling.
+    """
+
+    def __init__(self, group_id: str, cluster: Cluster, call: Callable[[Callable[[], Any]], Any]) -> None:
+        self.group_id = group_id
+        self._cluster = cluster
+        self._call = call
+
+    def __repr__(self) -> str:
+        return f"Group({self.group_id!r})"
+
+    def info(self) -> GroupInfo:
+        """All about the group as it is now."""
+        info: GroupInfo = self._call(lambda: group_info(self._cluster, self.group_id))
+        return info
+
+    @property
+    def state(self) -> str:
+        """Kafka's name of its state; ``Dead`` while it does not exist."""
+        return self.info().state
+
+    @property
+    def generation(self) -> int:
+        """The number of its present generation."""
+        return self.info().generation
+
+    @property
+    def protocol(self) -> str | None:
+        """The assignor in use."""
+        return self.info().protocol
+
+    @property
+    def leader(self) -> str | None:
+        """The member id of its leader."""
+        return self.info().leader
+
+    @property
+    def members(self) -> tuple[MemberInfo, ...]:
+        """Its members."""
+        return self.info().members
+
+    @property
+    def offsets(self) -> Mapping[TopicPartition, OffsetInfo]:
+        """Its committed offsets."""
+        return self.info().offsets
+
+    @property
+    def lag(self) -> int:
+        """How many records it is behind."""
+        return self.info().lag
+
+    # -- waiting
+
+    async def wait_stable(self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
+        """Wait until each member has its assignment, and there are ``members`` of them. TimeoutError after seconds."""
+        return await self.wait(_stable(members), timeout)
+
+    def wait_stable_sync(self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
+        """The blocking twin of `wait_stable`. Not for the broker's own thread."""
+        return self.wait_sync(_stable(members), timeout)
+
+    async def wait(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
+        """Wait until ``condition(info)`` holds; it is looked at whenever the group enters another state."""
+        reached = self._watch(condition)
+        try:
+            if trio.lowlevel.in_trio_run():
+                await _wait_in_trio(reached, timeout)
+            else:
+                await _wait_in_asyncio(reached, timeout)
+            if not reached.done():
+                raise self._late(timeout)
+            return reached.result()
+        finally:
+            self._unwatch(reached)
+
+    def wait_sync(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
+        """The blocking twin of `wait`."""
+        reached = self._watch(condition)
+        try:
+            return reached.result(timeout)
+        except TimeoutError:
+            raise self._late(timeout) from None
+        finally:
+            self._unwatch(reached)
+
+    def _watch(self, condition: Condition) -> Future[GroupInfo]:
+        reached: Future[GroupInfo] = Future()
+
+        def look() -> None:
+            if reached.done():
+                return
+            try:
+                info = group_info(self._cluster, self.group_id)
+                if condition(info):
+                    reached.set_result(info)
+            except Exception as error:
+                reached.set_exception(error)
+
+        def begin() -> None:
+            self._groups.watchers[reached] = look
+            look()
+
+        self._call(begin)
+        return reached
+
+    def _unwatch(self, reached: Future[GroupInfo]) -> None:
+        self._call(lambda: self._groups.watchers.pop(reached, None))
+
+    def _late(self, timeout: float) -> TimeoutError:
+        info = self.info()
+        members = ", ".join(member.member_id for member in info.members) or "none"
+        state = f"{info.state}, generation {info.generation}, members: {members}"
+        return TimeoutError(f"group {self.group_id!r} after {timeout:g} s: {state}")
+
+    @property
+    def _groups(self) -> GroupService:
+        groups: GroupService = self._cluster.groups
+        return groups
+
+
+def _stable(members: int | None) -> Condition:
+    return lambda info: info.state == STABLE.value and members in (None, len(info.members))
+
+
+async def _wait_in_trio(reached: Future[GroupInfo], timeout: float) -> None:
+    done = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def wake(_: Future[GroupInfo]) -> None:
+        try:
+            token.run_sync_soon(done.set)
+        except trio.RunFinishedError:
+            pass
+
+    reached.add_done_callback(wake)
+    with trio.move_on_after(timeout):
+        await done.wait()
+
+
+async def _wait_in_asyncio(reached: Future[GroupInfo], timeout: float) -> None:
+    import asyncio
+
+    await asyncio.wait([asyncio.wrap_future(reached)], timeout=timeout)
+
+
+# -- in the broker's thread
+
+
+def list_groups(cluster: Cluster) -> dict[str, GroupInfo]:
+    """All groups of the cluster, in order of their ids."""
+    found: dict[str, GroupInfo] = {}
+    for shard in cluster.groups.shards():
+        if shard.is_active:
+            for group_id in shard.machine.group_ids():
+                found[group_id] = group_info(cluster, group_id)
+    return dict(sorted(found.items()))
+
+
+def group_info(cluster: Cluster, group_id: str) -> GroupInfo:
+    """A picture of a group; in state ``Dead`` if there is none, or its coordinator is not there (yet)."""
+    service: GroupService = cluster.groups
+    try:
+        machine = service.machine_for(group_id)
+        coordinator = service.node_for(group_id).id
+    except KafkaError:
+        return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, -1)
+    group = machine.group(group_id)
+    if group is None:
+        return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, coordinator)
+    return GroupInfo(
+        group_id=group_id,
+        state=group.state.value,
+        generation=group.generation,
+        protocol_type=group.protocol_type or "",
+        protocol=group.protocol,
+        leader=group.leader,
+        members=tuple(_member_info(group, member) for member in group.members.values()),
+        offsets=_offsets(cluster, machine, group_id),
+        coordinator=coordinator,
+    )
+
+
+def _member_info(group: ClassicGroup, member: Member) -> MemberInfo:
+    topics: tuple[str, ...] = ()
+    partitions: dict[str, tuple[int, ...]] = {}
+    if group.is_consumer_group:
+        try:
+            topics = subscribed_topics(member.protocols[0][1] if member.protocols else b"")
+            partitions = assigned_partitions(member.assignment)
+        except ValueError:
+            pass
+    return MemberInfo(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        topics,
+        partitions,
+        member.session_timeout_ms,
+        member.rebalance_timeout_ms,
+    )
+
+
+def _offsets(cluster: Cluster, machine: GroupMachine, group_id: str) -> dict[TopicPartition, OffsetInfo]:
+    offsets: dict[TopicPartition, OffsetInfo] = {}
+    for (name, index), offset in sorted(machine.stored.offsets.get(group_id, {}).items()):
+        topic = cluster.topics.get(name)
+        lag = None
+        if topic is not None and index < len(topic.partitions):
+            lag = max(0, topic.partitions[index].log.high_watermark - offset.offset)
+        offsets[name, index] = OffsetInfo(
+            offset.offset, offset.leader_epoch, offset.metadata, offset.commit_timestamp, lag
+        )
+    return offsets
