@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
-INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
+# What Kafka calls internal; odradek itself writes to the first two only.
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state"})
 
 MAX_NAME_LENGTH = 249
 MAX_NEW_PARTITIONS = 10_000

@@ -16,7 +16,7 @@ from typing import cast
 
 from odradek.broker.context import RequestContext
 from odradek.broker.dispatch import EncodedBody, handles
-from odradek.broker.topics import INTERNAL_TOPICS, Topic, check_topic_name
+from odradek.broker.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, Topic, check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.describe_topic_partitions import (
@@ -143,9 +143,9 @@ def _code_of_missing(name: str) -> ErrorCode:
 def _create_missing(ctx: RequestContext, name: str) -> None:
     """Kafka creates in the background: this client learns of neither success nor failure."""
     try:
-        if name in INTERNAL_TOPICS:
+        if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
             ctx.cluster.topics.ensure_internal(name)
-        else:
+        elif name not in INTERNAL_TOPICS:
             ctx.cluster.topics.create(name)
     except KafkaError as error:
         _log.warning("topic %s was asked for and could not be created: %s", name, error)
