@@ -235,7 +235,8 @@ def test_version_2_takes_a_new_producer_id_when_the_epochs_are_used_up(
     assert coordinator.markers == {A0: [Marker(50, 32767, True)]}
     assert coordinator.end(ProducerIdentity(50, 32766), True, version=2) == following, "a retry"
     prepared, done = coordinator.stored("t")[-2:]
-    assert prepared is not None and done is not None
+    assert prepared is not None
+    assert done is not None
     assert (prepared.producer_id, prepared.producer_epoch, prepared.next_producer_id) == (50, 32767, 0)
     assert (done.producer_id, done.previous_producer_id, done.next_producer_id) == (0, 50, -1)
 

@@ -49,7 +49,8 @@ def test_only_resting_states_expire(state: TransactionState) -> None:
 @pytest.mark.parametrize("state", sorted(ENDING))
 def test_nothing_is_taken_while_the_markers_are_written(state: TransactionState) -> None:
     rules = RULES[state]
-    assert rules.end_v1 is not None and rules.end_v2 is not None
+    assert rules.end_v1 is not None
+    assert rules.end_v2 is not None
     assert {rules.end_v1.commit, rules.end_v1.abort} == {EndAction.WAIT}
     assert set(rules.end_v2) == {EndAction.WAIT}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 from pathlib import Path
 
 from odradek.broker.coordinator.transaction.states import RULES, TransactionState
@@ -52,7 +53,7 @@ def test_kafka_goes_the_ways_of_the_table() -> None:
     ways = {
         (before.state, after.state)
         for history in kafka_histories().values()
-        for before, after in zip(history, history[1:], strict=False)
+        for before, after in itertools.pairwise(history)
     }
     assert len(ways) > 10
     for before, after in ways:
