@@ -117,9 +117,12 @@ class DecoderSource(Source):
             self._list(body, target, what)
         elif isinstance(body, p.NullableStruct):
             marker = self.name("n")
-            self.fixed("b", marker)
+            compact = body.marker is p.COMPACT_LENGTH
+            self.fixed("B" if compact else "b", marker)
             self.flush()
-            with self.block(f"if {marker} < 0:"):
+            if compact:
+                self.add(f"if {marker} > 127: {marker}, pos = long_length(buf, pos - 1)")
+            with self.block(f"if {marker} == 0:" if compact else f"if {marker} < 0:"):
                 self.add(f"{target} = None")
             with self.block("else:"):
                 self.struct(body.struct, target)

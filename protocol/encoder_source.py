@@ -117,7 +117,8 @@ class EncoderSource(Source):
             self.flush()
             self.add(f"{struct} = {value}")
             with self.block(f"if {struct} is None:"):
-                self.add(f"{self._out}.append(b'\\xff')")
+                null = bytes(1) if body.marker is p.COMPACT_LENGTH else b"\xff"
+                self.add(f"{self._out}.append({null!r})")
             with self.block("else:"):
                 self._run.append(("b", "1"))
                 self.struct(body.struct, struct)
@@ -267,6 +268,6 @@ class EncoderSource(Source):
         if not isinstance(default, type):
             return f"{value} != {default!r}"
         struct = self.name("s")
-        terms = [f"({struct} := {value}).unknown_tagged_fields"]
+        terms = [f"({struct} := {value}) is None", f"{struct}.unknown_tagged_fields"]
         terms += [self._not_default(field.default, f"{struct}.{field.name}") for field in default.declare()]  # type: ignore[attr-defined]
         return f"({' or '.join(terms)})"

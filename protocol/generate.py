@@ -86,11 +86,8 @@ def python_type(field: Table, names: dict[str, str]) -> str:
 
 
 def default_is_null(field: Table) -> bool:
-    """Null by the table, or a nullable struct: Kafka declares no other default for those."""
-    if "default" in field:
-        return field["default"] in (None, "null")
-    is_struct = not field["type"].startswith(ARRAY) and field["type"] not in PRIMITIVES
-    return is_struct and "nullableVersions" in field
+    """Only the text "null" says so: Kafka's generator takes a JSON null for no default at all."""
+    return field.get("default") == "null"
 
 
 def default_source(field: Table) -> str:
@@ -100,9 +97,9 @@ def default_source(field: Table) -> str:
     if field["type"].startswith(ARRAY):
         return "NO_ITEMS"
     if field["type"] not in PRIMITIVES:
-        return "None"
+        return "NEW_STRUCT" if "nullableVersions" in field else "None"
     declared = field.get("default", "")
-    if declared == "":
+    if declared in ("", None):
         return PRIMITIVES[field["type"]][2]
     if field["type"] == "bool":
         return str(declared in (True, "true"))
@@ -199,7 +196,7 @@ class MessageSource:
         yield from self._declaration(attributes, fields)
 
     def _is_plain_struct(self, field: Table) -> bool:
-        return field["type"] in self.structs and not default_is_null(field)
+        return field["type"] in self.structs and "nullableVersions" not in field
 
     def _parameter_type(self, field: Table) -> str:
         annotation = python_type(field, self.names)
@@ -209,6 +206,11 @@ class MessageSource:
         annotation = python_type(field, self.names)
         if default_source(field) == "NO_ITEMS":
             yield from assignment(f"{attribute}: {annotation}", f"[] if {attribute} is NO_ITEMS else {attribute}")
+        elif default_source(field) == "NEW_STRUCT":
+            struct = annotation.removesuffix(" | None")
+            yield from assignment(
+                f"{attribute}: {annotation}", f"{struct}() if {attribute} is NEW_STRUCT else {attribute}"
+            )
         elif self._is_plain_struct(field):
             yield from assignment(attribute, f"{annotation}() if {attribute} is None else {attribute}")
         else:
@@ -236,7 +238,7 @@ class MessageSource:
             yield f"tagged={json.dumps(field['taggedVersions'])}"
         if default_is_null(field):
             yield "default=None"
-        elif "default" in field and default_source(field) != PRIMITIVES[field["type"]][2]:
+        elif field["type"] in PRIMITIVES and default_source(field) != PRIMITIVES[field["type"]][2]:
             yield f"default={default_source(field)}"
         if field.get("ignorable"):
             yield "ignorable=True"
@@ -270,7 +272,7 @@ def module_source(title: str, sources: list[MessageSource]) -> str:
     parents = sorted(set(re.findall(r"^class \w+\((\w+)\):", text, re.MULTILINE)))
     if "Records" in re.findall(r": (\w+)", text):
         parents = sorted([*parents, "Records"])
-    constants = [name for name in ("NO_ITEMS", "ZERO_UUID") if re.search(rf"\b{name}\b", text)]
+    constants = [name for name in ("NEW_STRUCT", "NO_ITEMS", "ZERO_UUID") if re.search(rf"\b{name}\b", text)]
     imported = [*constants, *parents, "UnknownTaggedFields"]
     lines = [f'"""{title} Generated from the field tables: do not edit."""', ""]
     lines += ["from __future__ import annotations", ""]

@@ -17,6 +17,8 @@ ZERO_UUID: Final = bytes(16)
 """The UUID that stands for "none"."""
 NO_ITEMS: Final[list[Any]] = []
 """Default of array fields in signatures; replaced by a new list, never shared. (`None` is a value of its own: null.)"""
+NEW_STRUCT: Final[Any] = object()
+"""Default of a struct that may be null and yet is not by default; replaced by a new struct."""
 
 
 class Message:

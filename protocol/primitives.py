@@ -177,19 +177,24 @@ class ListOf(LengthPrefixed):
 
 
 class NullableStruct(Construct):  # type: ignore[misc]
-    """One byte: negative for null, else the struct follows."""
+    """A marker, then unless it says null the struct.
 
-    def __init__(self, struct: StructBody) -> None:
+    The marker is an INT8 that is negative for null; in a tagged field it is like a compact length, 0 for null.
+    """
+
+    def __init__(self, struct: StructBody, tagged: bool) -> None:
         super().__init__()
         self.struct = struct
+        self.marker = COMPACT_LENGTH if tagged else INT8
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> Message | None:
-        if INT8._parsereport(stream, context, path) < 0:
+        if self.marker._parsereport(stream, context, path) < 0:
             return None
         return self.struct._parse(stream, context, path)
 
     def _build(self, obj: Message | None, stream: BytesIO, context: Any, path: str) -> Message | None:
-        INT8._build(-1 if obj is None else 1, stream, context, path)
+        null, present = (-1, 0) if self.marker is COMPACT_LENGTH else (-1, 1)
+        self.marker._build(null if obj is None else present, stream, context, path)
         if obj is not None:
             self.struct._build(obj, stream, context, path)
         return obj

@@ -47,26 +47,26 @@ class Unfolded(Construct):  # type: ignore[misc]
 
     default: Any = None
 
-    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+    def fold(self, version: int, compact: bool, nullable: bool, tagged: bool) -> Construct:
         raise NotImplementedError
 
 
 class _String(Unfolded):
     default = ""
 
-    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+    def fold(self, version: int, compact: bool, nullable: bool, tagged: bool) -> Construct:
         return Text(COMPACT_LENGTH if compact else INT16, nullable)
 
 
 class _Bytes(Unfolded):
     default = b""
 
-    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+    def fold(self, version: int, compact: bool, nullable: bool, tagged: bool) -> Construct:
         return Blob(COMPACT_LENGTH if compact else INT32, nullable)
 
 
 class _Records(Unfolded):
-    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+    def fold(self, version: int, compact: bool, nullable: bool, tagged: bool) -> Construct:
         return RecordData(COMPACT_LENGTH if compact else INT32, nullable)
 
 
@@ -81,8 +81,8 @@ class ArrayOf(Unfolded):
         self.element = element
         self.default: list[Any] = []
 
-    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
-        element = fold_type(self.element, version, compact, nullable=False)
+    def fold(self, version: int, compact: bool, nullable: bool, tagged: bool) -> Construct:
+        element = fold_type(self.element, version, compact)
         return ListOf(COMPACT_LENGTH if compact else INT32, element, nullable)
 
 
@@ -94,9 +94,9 @@ class StructOf(Unfolded):
         self.message = message
         self.default = message
 
-    def fold(self, version: int, compact: bool, nullable: bool) -> Construct:
+    def fold(self, version: int, compact: bool, nullable: bool, tagged: bool) -> Construct:
         body = fold_struct(self.message, version, compact)
-        return NullableStruct(body) if nullable else body
+        return NullableStruct(body, tagged) if nullable else body
 
 
 class Versions:
@@ -148,16 +148,18 @@ class Field:
     def fold(self, version: int, flexible: bool) -> Member:
         if version not in self.versions:
             return Member(self.name, self.default, None, None, self.ignorable)
-        body = fold_type(self.type, version, flexible and self.compact, version in self.nullable)
         tag = self.tag if version in self.tagged else None
+        body = fold_type(self.type, version, flexible and self.compact, version in self.nullable, tag is not None)
         return Member(self.name, self.default, body, tag, self.ignorable)
 
 
 Declaration: TypeAlias = list[Field]
 
 
-def fold_type(declared: Construct, version: int, compact: bool, nullable: bool) -> Construct:
-    return declared.fold(version, compact, nullable) if isinstance(declared, Unfolded) else declared
+def fold_type(
+    declared: Construct, version: int, compact: bool, nullable: bool = False, tagged: bool = False
+) -> Construct:
+    return declared.fold(version, compact, nullable, tagged) if isinstance(declared, Unfolded) else declared
 
 
 def fold_struct(message: type[Any], version: int, flexible: bool) -> StructBody:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.message import NEW_STRUCT, NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
@@ -131,7 +131,7 @@ class ConsumerGroupMemberMetadataValue(CoordinatorRecord):
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ClassicMemberMetadata | None = None,
+        classic_member_metadata: ClassicMemberMetadata | None = NEW_STRUCT,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.instance_id = instance_id
@@ -142,7 +142,9 @@ class ConsumerGroupMemberMetadataValue(CoordinatorRecord):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = classic_member_metadata
+        self.classic_member_metadata: ClassicMemberMetadata | None = (
+            ClassicMemberMetadata() if classic_member_metadata is NEW_STRUCT else classic_member_metadata
+        )
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -164,6 +166,5 @@ class ConsumerGroupMemberMetadataValue(CoordinatorRecord):
                 nullable="0+",
                 tag=0,
                 tagged="0+",
-                default=None,
             ),
         ]

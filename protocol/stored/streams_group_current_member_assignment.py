@@ -57,12 +57,12 @@ class TaskIds(Message):
         self,
         subtopology_id: str = "",
         partitions: list[int] = NO_ITEMS,
-        assignment_epochs: list[int] | None = None,
+        assignment_epochs: list[int] | None = NO_ITEMS,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.subtopology_id = subtopology_id
         self.partitions: list[int] = [] if partitions is NO_ITEMS else partitions
-        self.assignment_epochs = assignment_epochs
+        self.assignment_epochs: list[int] | None = [] if assignment_epochs is NO_ITEMS else assignment_epochs
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -72,7 +72,7 @@ class TaskIds(Message):
         return [
             s.Field("subtopology_id" / s.String, "0+"),
             s.Field("partitions" / s.ArrayOf(s.Int32), "0+"),
-            s.Field("assignment_epochs" / s.ArrayOf(s.Int32), "0+", nullable="0+", tag=0, tagged="0+", default=None),
+            s.Field("assignment_epochs" / s.ArrayOf(s.Int32), "0+", nullable="0+", tag=0, tagged="0+"),
         ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from odradek.protocol.message import CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
@@ -88,13 +88,15 @@ class StreamsGroupMetadataValue(CoordinatorRecord):
         epoch: int = 0,
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
-        last_assignment_configs: list[LastAssignmentConfig] | None = None,
+        last_assignment_configs: list[LastAssignmentConfig] | None = NO_ITEMS,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
-        self.last_assignment_configs = last_assignment_configs
+        self.last_assignment_configs: list[LastAssignmentConfig] | None = (
+            [] if last_assignment_configs is NO_ITEMS else last_assignment_configs
+        )
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -111,6 +113,5 @@ class StreamsGroupMetadataValue(CoordinatorRecord):
                 nullable="0+",
                 tag=1,
                 tagged="0+",
-                default=None,
             ),
         ]

@@ -25,9 +25,7 @@ def test_recorded_frames_there_and_back(kind: str) -> None:
     frames = [
         {
             "key": exchange["key"],
-            "version": exchange.get("response_version", exchange["version"])
-            if kind == "response"
-            else exchange["version"],
+            "version": exchange.get(f"{kind}_version", exchange["version"]),
             "hex": exchange[f"{kind}_hex"],
         }
         for exchange in exchanges

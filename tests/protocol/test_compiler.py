@@ -1,0 +1,186 @@
+"""The compiled codecs against the constructs that they are generated from, for every message and version."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import construct
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from odradek.protocol import primitives as p
+from odradek.protocol.compiler import compile_decoder, compile_encoders
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message import Message, VersionedMessage
+from odradek.protocol.messages.fetch import FetchResponse
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.schema import Codec, codec
+from tests.protocol.message_strategies import all_messages, instances, versions
+
+MESSAGES = list(all_messages())
+FEW = settings(
+    max_examples=3,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def interpreted_build(codec_: Codec[Any], message: VersionedMessage) -> bytes:
+    out = BytesIO()
+    codec_.construct._build(message, out, None, "message")
+    return out.getvalue()
+
+
+def interpreted_parse(codec_: Codec[Any], data: bytes) -> tuple[Message, int]:
+    stream = BytesIO(data)
+    return codec_.construct._parse(stream, None, "message"), stream.tell()
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.__name__)
+@FEW
+@given(data=st.data())
+def test_compiled_equals_interpreted(message: type[VersionedMessage], data: st.DataObject) -> None:
+    for version in versions(message):
+        codec_ = codec(message, version)
+        value = data.draw(instances(message, version))
+        encoded = codec_.encode(value)
+        assert encoded == interpreted_build(codec_, value)
+        assert b"".join(codec_.encode_parts(value)) == encoded
+        assert codec_.decode(encoded) == interpreted_parse(codec_, encoded) == (value, len(encoded))
+        framed = b"head" + encoded + b"more"
+        assert codec_.decode(memoryview(framed), 4) == (value, 4 + len(encoded))
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.__name__)
+@FEW
+@given(data=st.data())
+def test_bad_input_gives_protocol_errors_only(message: type[VersionedMessage], data: st.DataObject) -> None:
+    version = data.draw(st.sampled_from(versions(message)))
+    codec_ = codec(message, version)
+    encoded = codec_.encode(data.draw(instances(message, version)))
+    for bad in mutations(encoded, data):
+        assert outcome(codec_.decode, bad) == outcome(lambda buf: interpreted_parse(codec_, bytes(buf)), bad)
+
+
+def mutations(encoded: bytes, data: st.DataObject) -> list[bytes]:
+    cut = data.draw(st.integers(0, max(len(encoded) - 1, 0)))
+    place = data.draw(st.integers(0, max(len(encoded) - 1, 0)))
+    byte = data.draw(st.sampled_from([0x00, 0x01, 0x7F, 0x80, 0xFF]))
+    changed = bytearray(encoded)
+    changed[place : place + 1] = bytes([byte])
+    inserted = encoded[:place] + b"\xff\xff\xff\xff\x0f" + encoded[place:]
+    return [encoded[:cut], bytes(changed), inserted, data.draw(st.binary(max_size=40))]
+
+
+def outcome(decode: Any, data: bytes) -> Any:
+    """What a decoder makes of the data; "error" for a ProtocolError."""
+    try:
+        value, end = decode(data)
+    except ProtocolError:
+        return "error"
+    return comparable(value), end
+
+
+def comparable(value: Any) -> Any:
+    """Plain values, with NaN equal to itself."""
+    if isinstance(value, Message):
+        return [type(value), *(comparable(getattr(value, name)) for name in value.__slots__)]
+    if isinstance(value, list):
+        return [comparable(element) for element in value]
+    return bytes(value) if isinstance(value, memoryview) else repr(value) if isinstance(value, float) else value
+
+
+def test_every_truncation_is_an_error() -> None:
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=1, records=b"records")])
+    for version in (3, 9, 13):
+        encoded = codec(ProduceRequest, version).encode(ProduceRequest(acks=1, topic_data=[topic]))
+        for size in range(len(encoded)):
+            with pytest.raises(ProtocolError):
+                codec(ProduceRequest, version).decode(encoded[:size])
+
+
+def test_a_claimed_length_allocates_nothing() -> None:
+    """Array lengths up to two billion in a frame of a few bytes: refused by what is left, before anything is made."""
+    for version in range(14):
+        flexible = version >= 9
+        claimed = b"\xff\xff\xff\xff\x07" if flexible else b"\x7f\xff\xff\xff"
+        with pytest.raises(ProtocolError, match="topics"):
+            codec(MetadataRequest, version).decode(claimed + bytes(20))
+
+
+def test_records_are_slices_of_what_was_received() -> None:
+    records = bytes(range(256)) * 40
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=1, records=records)])
+    frame = codec(ProduceRequest, 9).encode(ProduceRequest(topic_data=[topic]))
+    decoded, _ = codec(ProduceRequest, 9).decode(memoryview(frame))
+    view = decoded.topic_data[0].partition_data[0].records
+    assert isinstance(view, memoryview)
+    assert view.obj is frame
+    assert view == records
+
+
+def test_large_records_are_parts_of_their_own() -> None:
+    records = memoryview(bytes(10_000))
+    topic = TopicProduceData(
+        name="t", partition_data=[PartitionProduceData(records=[records[:5_000], records[5_000:]])]
+    )
+    request = ProduceRequest(topic_data=[topic])
+    parts = codec(ProduceRequest, 9).encode_parts(request)
+    assert [part for part in parts if isinstance(part, memoryview)] == [records[:5_000], records[5_000:]]
+    assert b"".join(parts) == codec(ProduceRequest, 9).encode(request)
+    assert interpreted_build(codec(ProduceRequest, 9), request) == codec(ProduceRequest, 9).encode(request)
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "path"),
+    [
+        (MetadataRequest(topics=None), 0, "topics: null"),
+        (MetadataRequest(topics=[MetadataRequestTopic(name=None)]), 1, r"topics\[0\].name: null"),
+        (MetadataRequest(topics=[MetadataRequestTopic(name="x" * 40_000)]), 1, "40000 bytes"),
+        (MetadataRequest(topics=[MetadataRequestTopic(name="\ud800")]), 12, "UTF-8"),
+        (MetadataRequest(topics=[MetadataRequestTopic(name=b"x")]), 12, "UTF-8"),  # type: ignore[arg-type]
+        (MetadataRequest(topics=[MetadataRequestTopic(topic_id=b"short")]), 12, "16 bytes"),
+        (MetadataRequest(topics=5), 12, "list"),  # type: ignore[arg-type]
+        (MetadataRequest(allow_auto_topic_creation=False), 3, "no allow_auto_topic_creation"),
+        (MetadataRequest(unknown_tagged_fields=((0, b""),)), 8, "no tagged fields"),
+        (MetadataRequest(unknown_tagged_fields=((5, b""), (3, b""))), 9, "ascending"),
+        (ProduceRequest(acks=70_000), 9, r"acks: 70000"),
+        (ProduceRequest(acks=None), 9, r"acks: None"),  # type: ignore[arg-type]
+        (ProduceRequest(topic_data=[MetadataRequestTopic()]), 9, "TopicProduceData"),  # type: ignore[list-item]
+        (FetchResponse(node_endpoints=None), 16, "node_endpoints: null"),  # type: ignore[arg-type]
+        (FetchResponse(unknown_tagged_fields=((0, b"clash"),)), 15, None),
+        (FetchResponse(session_id=3), 4, "session_id"),
+    ],
+)
+def test_values_that_a_version_cannot_express(message: VersionedMessage, version: int, path: str | None) -> None:
+    codec_: Codec[Any] = codec(type(message), version)
+    if path is None:
+        codec_.encode(message)
+        return
+    for build in (codec_.encode, codec_.encode_parts, lambda value: interpreted_build(codec_, value)):
+        with pytest.raises(ProtocolError, match=path):
+            build(message)
+
+
+def test_an_unknown_construct_is_refused_at_generation() -> None:
+    member = p.Member("records", None, construct.GreedyBytes, None, False)
+    body = p.StructBody(PartitionProduceData, [member], flexible=False)
+    with pytest.raises(TypeError, match="GreedyBytes"):
+        compile_decoder(body, 0)
+    with pytest.raises(TypeError, match="GreedyBytes"):
+        compile_encoders(body, 0)
+
+
+def test_versions_outside_the_range_are_refused() -> None:
+    for version in (-1, 2, 14):
+        with pytest.raises(ProtocolError, match="ProduceRequest has the versions 3 to 13"):
+            codec(ProduceRequest, version)
+
+
+def test_a_codec_is_made_once() -> None:
+    assert codec(ProduceRequest, 9) is codec(ProduceRequest, 9)

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+
+def test_the_table() -> None:
+    assert len(ErrorCode) == 135
+    assert ErrorCode.NONE == 0
+    assert ErrorCode.UNKNOWN_SERVER_ERROR == -1
+    assert ErrorCode(3) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_retriable() -> None:
+    assert ErrorCode.NOT_LEADER_OR_FOLLOWER.retriable
+    assert ErrorCode.NOT_LEADER_OR_FOLLOWER.refreshes_metadata
+    assert ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.retriable
+    assert not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.refreshes_metadata
+    assert not ErrorCode.NONE.retriable
+    assert not ErrorCode.INVALID_TOPIC_EXCEPTION.retriable
+
+
+def test_kafka_error() -> None:
+    error = KafkaError(ErrorCode.INVALID_REQUEST, "why")
+    assert (error.code, error.message, str(error)) == (ErrorCode.INVALID_REQUEST, "why", "INVALID_REQUEST: why")
+    assert str(KafkaError(ErrorCode.INVALID_REQUEST)) == "INVALID_REQUEST"

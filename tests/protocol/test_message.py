@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from odradek.protocol.messages.fetch import FetchResponse, PartitionData
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.offset_fetch import OffsetFetchRequest
+
+
+def test_lists_are_not_shared() -> None:
+    first, second = FetchResponse(), FetchResponse()
+    first.responses.append(None)  # type: ignore[arg-type]
+    assert second.responses == []
+    assert FetchResponse().responses == []
+
+
+def test_structs_are_not_shared() -> None:
+    first, second = PartitionData(), PartitionData()
+    first.current_leader.leader_id = 5
+    assert second.current_leader.leader_id == -1
+
+
+def test_null_and_empty_differ() -> None:
+    assert MetadataRequest().topics == []
+    assert MetadataRequest(topics=None).topics is None
+    assert MetadataRequest(topics=None) != MetadataRequest()
+
+
+def test_equality_and_repr() -> None:
+    topic = MetadataRequestTopic(name="t")
+    assert topic == MetadataRequestTopic(name="t")
+    assert topic != MetadataRequestTopic(name="u")
+    assert MetadataRequest() != OffsetFetchRequest()
+    assert repr(topic) == f"MetadataRequestTopic(topic_id={bytes(16)!r}, name='t')"
+    with pytest.raises(TypeError):
+        hash(topic)
+
+
+def test_replace() -> None:
+    request = MetadataRequest(topics=None)
+    changed = request.replace(include_topic_authorized_operations=True)
+    assert (changed.topics, changed.include_topic_authorized_operations) == (None, True)
+    assert not request.include_topic_authorized_operations
+
+
+def test_unknown_attributes_are_refused() -> None:
+    with pytest.raises(AttributeError):
+        MetadataRequest().topic = []  # type: ignore[attr-defined]
+    with pytest.raises(TypeError):
+        MetadataRequest(topic=[])  # type: ignore[call-arg]
