@@ -197,7 +197,8 @@ def _shape(name: str, version: int) -> Shape:
 
 def _fill(target: Any, source: Any, levels: tuple[Level, ...], code: ErrorCode, message: str | None) -> None:
     level, below = levels[0], levels[1:]
-    item_class = _item_class(type(target), level.answered)
+    kind: Any = type(target)
+    item_class = _item_class(kind, level.answered)
     answers = []
     for asked in _asked_items(source, level.asked):
         answer = item_class()
@@ -243,6 +244,6 @@ def _item_class(owner: type[Any], field: str) -> type[Any]:
 def _item_of(hint: Any) -> type[Any] | None:
     """X of ``list[X]`` or ``list[X] | None``."""
     if get_origin(hint) is list:
-        item: type[Any] = get_args(hint)[0]
-        return item
-    return next((item for each in get_args(hint) if (item := _item_of(each)) is not None), None)
+        kind: type[Any] = get_args(hint)[0]
+        return kind
+    return next((found for each in get_args(hint) if (found := _item_of(each)) is not None), None)

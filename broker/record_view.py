@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.inspect import Isolation, StoredRecord
@@ -44,7 +45,12 @@ def _bounds(partition: Partition, isolation: Isolation) -> Bounds:
     if isolation == "read_uncommitted":
         return Bounds(partition.index, first, log.high_watermark, ())
     end = log.last_stable_offset
-    return Bounds(partition.index, first, end, tuple(tuple(each) for each in log.aborted_transactions(first, end)))
+    return Bounds(
+        partition.index,
+        first,
+        end,
+        tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(first, end)),
+    )
 
 
 def read_records(
@@ -73,7 +79,7 @@ def _batches(
 ) -> Iterator[RecordBatch]:
     position = bounds.first
     while position < bounds.end:
-        data = call(lambda offset=position: _read(cluster, topic, bounds, offset))
+        data = call(partial(_read, cluster, topic, bounds, position))
         if not data:
             return
         for batch in iter_batches(data):
