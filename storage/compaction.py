@@ -9,7 +9,7 @@ Unlike Kafka the map of keys has no size limit: one run covers the whole dirty p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -88,18 +88,35 @@ def compaction_steps(log: PartitionLog, now_ms: int, *, force: bool = False) -> 
     if not (force or span.overdue or span.dirty_ratio > log.config.min_cleanable_dirty_ratio):
         return
     latest: dict[bytes, int] = {}
-    for _ in _map_keys(log, span, latest):
-        yield None
+    try:
+        yield from _map_keys(log, span, latest)
+        result = yield from _clean(log, now_ms, span, latest)
+    except _Interrupted:
+        return
+    log.cleaner_offset = span.first_uncleanable
+    log.store.save_cleaner_offset(log.cleaner_offset)
+    yield result
+
+
+class _Interrupted(Exception):
+    """Segments of this run were dropped between two steps: retention and deletion go before compaction."""
+
+
+def _pause(log: PartitionLog, segment: Segment) -> Iterator[None]:
+    yield None
+    if segment not in log.segments:
+        raise _Interrupted
+
+
+def _clean(
+    log: PartitionLog, now_ms: int, span: CleanableRange, latest: dict[bytes, int]
+) -> Generator[None, None, CompactionResult]:
     result = CompactionResult(span.first_uncleanable)
     cleaner = _Cleaner(log, now_ms, span.first_uncleanable, latest, result)
     segments = [s for s in log.segments[:-1] if s.base_offset < span.first_uncleanable]
     for group in _groups(segments, log.config.segment_bytes):
         yield from cleaner.clean(group)
-        if cleaner.interrupted:
-            return
-    log.cleaner_offset = span.first_uncleanable
-    log.store.save_cleaner_offset(log.cleaner_offset)
-    yield result
+    return result
 
 
 def _groups(segments: Sequence[Segment], max_bytes: int) -> list[list[Segment]]:
@@ -133,7 +150,7 @@ def _map_keys(log: PartitionLog, span: CleanableRange, latest: dict[bytes, int])
                         latest[record.key] = record.offset
             if done >= _STEP_BYTES:
                 done = 0
-                yield None
+                yield from _pause(log, segment)
 
 
 def _aborted(segments: Sequence[Segment], from_offset: int) -> list[AbortedTxn]:
@@ -199,40 +216,41 @@ class _Cleaner:
         self._result = result
         self._transactions = _TransactionTracker(_aborted(log.segments, log.segments[0].base_offset))
         self._last_data = {p.producer_id: (p.last_data_offset, p.producer_epoch) for p in log.producers}
-        self.interrupted = False
 
     def clean(self, group: list[Segment]) -> Iterator[None]:
-        log, config = self._log, self._log.config
-        files = log.store.create_cleaned(group[0].base_offset, config)
+        """Write the cleaned form of neighbouring segments and put it in their place."""
+        log = self._log
+        files = log.store.create_cleaned(group[0].base_offset, log.config)
         cleaned = Segment(files, group[0].created_ms, group[0].jitter_ms)
-        done = 0
-        for segment in group:
-            for _, batch in segment.iter_batches():
-                stored = self._filter(batch)
-                self._result.bytes_before += batch.size_bytes
-                if stored is not None:
-                    cleaned.append(
-                        stored,
-                        batch.base_offset,
-                        batch.partition_leader_epoch,
-                        batch.last_offset,
-                        RecordBatch(stored).max_timestamp,
-                        config.index_interval_bytes,
-                    )
-                    self._result.bytes_after += len(stored)
-                done += batch.size_bytes
-                if done >= _STEP_BYTES:
-                    done = 0
-                    yield None
+        try:
+            for segment in group:
+                yield from self._copy(segment, cleaned, group[0])
+        except BaseException:
+            log.store.discard(files)
+            raise
         for entry in self._transactions.kept_aborted:
             files.txn_index.append(entry)
         self._transactions.kept_aborted.clear()
         cleaned.seal()
         cleaned.last_modified_ms = group[-1].last_modified_ms
         cleaned.next_offset = group[-1].next_offset
-        if not log.swap_segments(group, cleaned):
-            log.store.discard(files)
-            self.interrupted = True
+        log.swap_segments(group, cleaned)
+
+    def _copy(self, segment: Segment, cleaned: Segment, oldest: Segment) -> Iterator[None]:
+        result = self._result
+        interval = self._log.config.index_interval_bytes
+        done = 0
+        for _, batch in segment.iter_batches():
+            stored = self._filter(batch)
+            result.bytes_before += batch.size_bytes
+            if stored is not None:
+                epoch, last, newest = batch.partition_leader_epoch, batch.last_offset, RecordBatch(stored).max_timestamp
+                cleaned.append(stored, batch.base_offset, epoch, last, newest, interval)
+                result.bytes_after += len(stored)
+            done += batch.size_bytes
+            if done >= _STEP_BYTES:
+                done = 0
+                yield from _pause(self._log, oldest)
 
     def _filter(self, batch: RecordBatch) -> bytes | memoryview | None:
         """What is stored in place of a batch; None to drop it."""

@@ -524,21 +524,15 @@ class PartitionLog:
         if self._bases[0] > self.log_start_offset:
             self._move_start(self._bases[0])
 
-    def swap_segments(self, old: Sequence[Segment], new: Segment) -> bool:
-        """Put a compacted segment in place of the neighbours it was made from; False if they are no longer there."""
-        try:
-            index = self.segments.index(old[0])
-        except ValueError:
-            return False
-        if self.segments[index : index + len(old)] != list(old):
-            return False
+    def swap_segments(self, old: Sequence[Segment], new: Segment) -> None:
+        """Put a compacted segment in place of the neighbours that it was made from."""
+        index = self.segments.index(old[0])
         self.store.replace_segments([s.files for s in old], [new.files])
         self.segments[index : index + len(old)] = [new]
         self._bases[index : index + len(old)] = [new.base_offset]
         self._hints.clear()
         self._aborted_count += len(new.files.txn_index.entries())
         self._aborted_count -= sum(len(s.files.txn_index.entries()) for s in old)
-        return True
 
     # --- life ---------------------------------------------------------------------------------------------------------
 
@@ -591,13 +585,14 @@ class PartitionLog:
             self.store.save_producers(self.log_end_offset, self.producers)
         for segment in self.segments:
             segment.close()
+        self.segments, self._bases = [], []
+        self._hints.clear()
         self.store.close(clean=clean)
 
     def delete(self) -> None:
         """The partition is gone: drop all its data."""
         self.close(clean=False)
         self.store.delete()
-        self.segments, self._bases, self._hints = [], [], {}
 
 
 __all__ = [
