@@ -15,6 +15,7 @@ import trio
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.partition import Partition
+    from odradek.storage.log_config import LogConfig
 
 RETENTION_INTERVAL = "log.retention.check.interval.ms"
 COMPACTION_INTERVAL = "log.cleaner.backoff.ms"
@@ -28,15 +29,17 @@ Work = Callable[["Partition", int], Iterator[object]]
 
 
 class _Round:
-    """One kind of work: what to do with a partition, how often, and when next."""
+    """One kind of work: what to do with a partition, how often, when last, and which partitions it concerns."""
 
-    __slots__ = ("interval_config", "last_ms", "name", "work")
+    __slots__ = ("applies", "interval_config", "last_ms", "members", "name", "work")
 
-    def __init__(self, name: str, interval_config: str, work: Work) -> None:
+    def __init__(self, name: str, interval_config: str, applies: Callable[[LogConfig], bool], work: Work) -> None:
         self.name = name
         self.interval_config = interval_config
+        self.applies = applies
         self.work = work
         self.last_ms = 0
+        self.members: dict[Partition, None] = {}
 
 
 def _retention(partition: Partition, now_ms: int) -> Iterator[object]:
@@ -45,8 +48,7 @@ def _retention(partition: Partition, now_ms: int) -> Iterator[object]:
 
 
 def _compaction(partition: Partition, now_ms: int) -> Iterator[object]:
-    log = partition.log
-    return log.compact_steps(now_ms) if log.config.compact else iter(())
+    return partition.log.compact_steps(now_ms)
 
 
 def _expiration(partition: Partition, now_ms: int) -> Iterator[object]:
@@ -64,48 +66,54 @@ class Maintenance:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._watched: dict[Partition, None] = {}
         self._changed = trio.Event()
         self._rounds = (
-            _Round("retention", RETENTION_INTERVAL, _retention),
-            _Round("compaction", COMPACTION_INTERVAL, _compaction),
-            _Round("producer expiration", EXPIRATION_INTERVAL, _expiration),
+            _Round("retention", RETENTION_INTERVAL, lambda config: True, _retention),
+            _Round("compaction", COMPACTION_INTERVAL, lambda config: config.compact, _compaction),
+            _Round("producer expiration", EXPIRATION_INTERVAL, lambda config: True, _expiration),
         )
 
     @property
     def watched(self) -> list[Partition]:
         """The partitions that are looked after now."""
-        return list(self._watched)
+        return list(dict.fromkeys(partition for each in self._rounds for partition in each.members))
 
     def watch(self, partition: Partition) -> None:
-        """Look after ``partition`` from now on; to be called when it gets data."""
-        if not self._watched:
-            self._start_intervals()
-            self._changed.set()
-        self._watched[partition] = None
+        """Look after ``partition`` from now on; to be called when it gets data or another config."""
+        config = partition.log.config
+        for each in self._rounds:
+            if not each.applies(config):
+                each.members.pop(partition, None)
+                continue
+            if not each.members:
+                # It had nothing to do, so nothing was due: its interval begins now.
+                each.last_ms = self._cluster.clock.now_ms()
+                self._changed.set()
+            each.members[partition] = None
 
     def run_now(self) -> None:
         """Do all work for all partitions at once, whatever the intervals; synchronous, for tests and tools."""
         now_ms = self._cluster.clock.now_ms()
         for each in self._rounds:
             each.last_ms = now_ms
-            for partition in self.watched:
+            for partition in list(each.members):
                 for _ in self._steps(each, partition, now_ms):
                     pass
-        self._forget_empty()
+            self._forget_empty(each)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The task: sleeps until some work is due (for ever while no partition holds data)."""
-        clock = self._cluster.clock
-        self._cluster.config.on_change(self._config_changed)
-        self._cluster.topics.on_activity = self.watch
-        for topic in self._cluster.topics.all():
+        cluster = self._cluster
+        clock = cluster.clock
+        cluster.config.on_change(lambda names: self._changed.set())
+        cluster.topics.on_activity = self.watch
+        for topic in cluster.topics.all():
             for partition in topic.partitions:
                 if partition.active:
                     self.watch(partition)
         task_status.started()
         while True:
-            due_ms = self._next_due_ms()
+            due_ms = min((self._due_ms(each) for each in self._rounds if each.members), default=None)
             if due_ms is None:
                 await self._changed.wait()
             else:
@@ -113,57 +121,39 @@ class Maintenance:
                     await self._changed.wait()
             self._changed = trio.Event()
             for each in self._rounds:
-                now_ms = clock.now_ms()
-                if self._watched and now_ms >= each.last_ms + self._interval_ms(each):
-                    each.last_ms = now_ms
-                    await self._run_round(each, now_ms)
-            self._forget_empty()
+                if each.members and clock.now_ms() >= self._due_ms(each):
+                    await self._run_round(each)
 
     # -- inside
 
-    async def _run_round(self, each: _Round, now_ms: int) -> None:
-        for number, partition in enumerate(self.watched):
+    async def _run_round(self, each: _Round) -> None:
+        each.last_ms = now_ms = self._cluster.clock.now_ms()
+        for number, partition in enumerate(list(each.members)):
             for _ in self._steps(each, partition, now_ms):
                 await trio.lowlevel.checkpoint()
             if number % _SLICE == _SLICE - 1:
                 await trio.lowlevel.checkpoint()
+        self._forget_empty(each)
 
     def _steps(self, each: _Round, partition: Partition, now_ms: int) -> Iterator[None]:
         """The work on one partition, in steps between which others may run; ends when the partition is gone."""
         try:
-            idle = partition.deleted or (each.work is _compaction and not self._cleaner_enabled())
-            work = iter(()) if idle else each.work(partition, now_ms)
+            work = iter(()) if partition.deleted else each.work(partition, now_ms)
             while not partition.deleted and next(work, _DONE) is not _DONE:
                 yield
         except Exception as error:
             where = f"{each.name} of {partition.topic.name}-{partition.index}"
             self._cluster.dispatcher.remember_bug(where, error)
 
-    def _cleaner_enabled(self) -> bool:
-        return self._cluster.config.get_bool("log.cleaner.enable")
-
-    def _forget_empty(self) -> None:
-        for partition in self.watched:
+    def _forget_empty(self, just_done: _Round) -> None:
+        for partition in list(just_done.members):
             log = partition.log
-            if partition.deleted:
-                del self._watched[partition]
-            elif log.log_start_offset == log.log_end_offset and not log.size_bytes and not log.active_producers():
-                del self._watched[partition]
+            if partition.deleted or (
+                log.log_start_offset == log.log_end_offset and not log.size_bytes and not log.active_producers()
+            ):
                 partition.active = False
+                for each in self._rounds:
+                    each.members.pop(partition, None)
 
-    def _next_due_ms(self) -> int | None:
-        if not self._watched:
-            return None
-        return min(each.last_ms + self._interval_ms(each) for each in self._rounds)
-
-    def _interval_ms(self, each: _Round) -> int:
-        return max(1, self._cluster.config.get_int(each.interval_config))
-
-    def _start_intervals(self) -> None:
-        """Nothing was watched, so nothing was due: the intervals begin now."""
-        now_ms = self._cluster.clock.now_ms()
-        for each in self._rounds:
-            each.last_ms = now_ms
-
-    def _config_changed(self, _names: frozenset[str]) -> None:
-        self._changed.set()
+    def _due_ms(self, each: _Round) -> int:
+        return each.last_ms + max(1, self._cluster.config.get_int(each.interval_config))

@@ -15,6 +15,7 @@ from collections import Counter
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.context import RequestContext
 from odradek.broker.dispatch import handles
+from odradek.broker.error_answers import error_response
 from odradek.broker.partition import Partition
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.list_offsets import (
@@ -42,6 +43,8 @@ EARLIEST_PENDING_UPLOAD = -6
 _SPECIAL = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 
 READ_COMMITTED = 1
+CONSUMER = -1
+"""The replica id of an ordinary client; isolation concerns no other."""
 
 _LEADER_EPOCH_FROM = 4
 
@@ -49,6 +52,10 @@ _LEADER_EPOCH_FROM = 4
 @handles(ListOffsetsRequest, differs="no remote storage: tiered offsets are answered -1")
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """The offsets that stand at a time or a special place of each partition."""
+    if not 0 <= request.isolation_level <= READ_COMMITTED:
+        # What Kafka says to a level that it does not know.
+        refused: ListOffsetsResponse = error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return refused
     twice = _named_twice(request)
     response = ListOffsetsResponse()
     for topic in request.topics:
@@ -86,7 +93,8 @@ def _answer(
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     partition.check_leader(ctx.node.id, asked.current_leader_epoch)
     log = partition.log
-    last_fetchable = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
+    committed = request.isolation_level == READ_COMMITTED and request.replica_id == CONSUMER
+    last_fetchable = log.last_stable_offset if committed else log.high_watermark
     if timestamp == LATEST:
         answer.offset = last_fetchable
         answer.leader_epoch = partition.leader_epoch

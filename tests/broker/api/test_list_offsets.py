@@ -94,6 +94,10 @@ def test_isolation_stops_at_the_stable_offset(plane: DataPlane) -> None:
     assert ask(plane, START_MS + 9, isolation_level=1) == NONE
 
 
+def test_an_unknown_isolation_level(plane: DataPlane) -> None:
+    assert ask(plane, -1, isolation_level=9) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
+
+
 def test_errors(plane: DataPlane) -> None:
     refused = (-1, -1, -1)
     assert ask(plane, -1, topic="nope") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, *refused)
