@@ -1,0 +1,180 @@
+"""DescribeCluster, DescribeLogDirs, UpdateFeatures, DescribeQuorum, elections and reassignments with several nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.leadership import set_node_up
+from odradek.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from odradek.protocol.messages.describe_cluster import DescribeClusterRequest
+from odradek.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
+from odradek.protocol.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
+from odradek.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from odradek.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from odradek.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from tests.fakes.ask import ask
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = Cluster(nodes=3)
+    made.topics.create("a", assignments={0: [1, 2], 1: [2, 3]})
+    return made
+
+
+def test_nodes_that_are_down_are_shown_on_request(cluster: Cluster) -> None:
+    cluster.nodes[3].rack = "r"
+    set_node_up(cluster, 2, False)
+    up = ask(cluster, DescribeClusterRequest())
+    assert [(b.broker_id, b.rack, b.is_fenced) for b in up.brokers] == [(1, None, False), (3, "r", False)]
+    every = ask(cluster, DescribeClusterRequest(include_fenced_brokers=True))
+    assert [(b.broker_id, b.is_fenced) for b in every.brokers] == [(1, False), (2, True), (3, False)]
+    assert (every.cluster_id, every.controller_id) == (cluster.cluster_id, 1)
+
+
+def test_log_sizes_are_those_of_the_batches(cluster: Cluster) -> None:
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    batch = build_batch([Record(0, 0, None, b"value", ())])
+    topic.partitions[0].append(batch, now_ms=0)
+    [result] = ask(cluster, DescribeLogDirsRequest(None)).results
+    sizes = {(t.name, p.partition_index): p.partition_size for t in result.topics for p in t.partitions}
+    assert sizes == {("a", 0): len(batch)}
+    assert (result.log_dir, result.total_bytes, result.usable_bytes) == ("memory", -1, -1)
+    assert not topic.partitions[1].opened
+    [second] = ask(cluster, DescribeLogDirsRequest(None), node_id=2).results
+    assert [p.partition_index for p in second.topics[0].partitions] == [0, 1]
+    asked = [DescribableLogDirTopic("a", [0]), DescribableLogDirTopic("a", [0, 9]), DescribableLogDirTopic("x", [0])]
+    [some] = ask(cluster, DescribeLogDirsRequest(asked)).results
+    assert [(t.name, [p.partition_index for p in t.partitions]) for t in some.topics] == [("a", [0])]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
+def test_a_log_directory_on_disk_has_a_size(tmp_path: Path, version: int) -> None:
+    [result] = ask(Cluster(data_dir=tmp_path), DescribeLogDirsRequest(None), version).results
+    assert result.log_dir == str(tmp_path)
+    if version >= 4:
+        assert result.total_bytes >= result.usable_bytes > 0
+
+
+# -- features
+
+FAILED = "The update failed for all features since the following feature had an error: "
+
+
+def test_the_transaction_version_can_be_lowered_and_raised(cluster: Cluster) -> None:
+    down = [FeatureUpdateKey("transaction.version", 1, upgrade_type=2)]
+    assert ask(cluster, UpdateFeaturesRequest(feature_updates=down, validate_only=True)).error_code == 0
+    assert cluster.features.transaction_version == 2
+    assert ask(cluster, UpdateFeaturesRequest(feature_updates=down)).error_code == 0
+    assert cluster.features.transaction_version == 1
+    up = [FeatureUpdateKey("transaction.version", 2, upgrade_type=1)]
+    assert ask(cluster, UpdateFeaturesRequest(feature_updates=up)).error_code == 0
+    assert cluster.features.transaction_version == 2
+
+
+@pytest.mark.parametrize(
+    ("feature", "level", "upgrade_type", "why"),
+    [
+        (
+            "transaction.version",
+            1,
+            1,
+            "Invalid update version 1 for feature transaction.version. Can't downgrade the version of this feature "
+            "without setting the upgrade type to either safe or unsafe downgrade.",
+        ),
+        (
+            "transaction.version",
+            2,
+            9,
+            "Invalid update version 2 for feature transaction.version. The controller does not support the given "
+            "upgrade type.",
+        ),
+        (
+            "metadata.version",
+            1,
+            1,
+            "Invalid update version 1 for feature metadata.version. Local controller 1 only supports versions 7-30",
+        ),
+        (
+            "group.version",
+            0,
+            2,
+            "Invalid update version 0 for feature group.version. odradek works at version 1 of this feature only.",
+        ),
+    ],
+)
+def test_features_that_cannot_be_set(cluster: Cluster, feature: str, level: int, upgrade_type: int, why: str) -> None:
+    updates = [
+        FeatureUpdateKey("transaction.version", 0, upgrade_type=3),
+        FeatureUpdateKey(feature, level, upgrade_type=upgrade_type),
+    ]
+    response = ask(cluster, UpdateFeaturesRequest(feature_updates=updates))
+    assert (response.error_code, response.error_message) == (95, FAILED + why)
+    assert cluster.features.transaction_version == 2
+
+
+# -- the quorum
+
+
+def test_the_controller_leads_the_quorum(cluster: Cluster) -> None:
+    request = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
+    response = ask(cluster, request)
+    [partition] = response.topics[0].partitions
+    assert (partition.error_code, partition.leader_id) == (0, 1)
+    assert [voter.replica_id for voter in partition.current_voters] == [1]
+    assert [observer.replica_id for observer in partition.observers] == [2, 3]
+    assert [node.node_id for node in response.nodes] == [1]
+    other = ask(cluster, DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(1)])]))
+    assert other.topics[0].partitions[0].error_code == 3
+
+
+# -- leaders and replicas
+
+
+def elected(cluster: Cluster, kind: int, asked: list[TopicPartitions] | None) -> list[tuple[str, int, int]]:
+    response = ask(cluster, ElectLeadersRequest(kind, asked))
+    return [
+        (topic.topic, entry.partition_id, entry.error_code)
+        for topic in response.replica_election_results
+        for entry in topic.partition_result
+    ]
+
+
+def test_preferred_leaders_come_back(cluster: Cluster) -> None:
+    set_node_up(cluster, 1, False)
+    set_node_up(cluster, 1, True)
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    assert topic.partitions[0].leader_id == 2
+    assert elected(cluster, 0, None) == [("a", 0, 0)]
+    assert topic.partitions[0].leader_id == 1
+    assert elected(cluster, 0, [TopicPartitions("a", [0])]) == [("a", 0, 84)]
+    set_node_up(cluster, 2, False)
+    assert elected(cluster, 0, [TopicPartitions("a", [1])]) == [("a", 1, 80)]
+    set_node_up(cluster, 3, False)
+    assert elected(cluster, 1, [TopicPartitions("a", [1])]) == [("a", 1, 83)]
+
+
+def test_a_reassignment_is_done_at_once(cluster: Cluster) -> None:
+    def reassign(replicas: list[int], *, allow: bool = True) -> tuple[int, str | None]:
+        topics = [ReassignableTopic("a", [ReassignablePartition(0, replicas)])]
+        [result] = ask(cluster, AlterPartitionReassignmentsRequest(1000, allow, topics)).responses
+        return result.partitions[0].error_code, result.partitions[0].error_message
+
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    assert reassign([3, 2]) == (0, None)
+    assert (topic.partitions[0].replicas, topic.partitions[0].leader_id) == ([3, 2], 3)
+    assert reassign([1], allow=False) == (38, "The replication factor is changed from 2 to 1")
+    assert reassign([1]) == (0, None)
+    assert ask(cluster, ListPartitionReassignmentsRequest()).topics == []

@@ -1,0 +1,174 @@
+"""The configuration APIs against what a real broker describes, and what the recordings do not cover."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.config import DEFAULTS_OF_ODRADEK
+from odradek.broker.config_defs.definition import keys_of
+from odradek.protocol.json_form import to_json
+from odradek.protocol.messages import alter_configs as alter
+from odradek.protocol.messages import incremental_alter_configs as incremental
+from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from tests.fakes.ask import ask
+
+# Everything that a Kafka 4.3.1 node describes of itself, a plain topic, a group and a client-metrics subscription.
+REAL = Path(__file__).parents[2] / "vectors" / "describe_configs.json.gz"
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
+DEFAULT = 5
+
+
+def real() -> dict[int, list[dict[str, Any]]]:
+    form = json.loads(gzip.decompress(REAL.read_bytes()))
+    return {result["resourceType"]: result["configs"] for result in form["results"]}
+
+
+def described(cluster: Cluster, kind: int, name: str, keys: list[str] | None = None, **options: Any) -> Any:
+    request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, keys)], **options)
+    [result] = ask(cluster, request).results
+    return result
+
+
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC, "a"), (BROKER, "1"), (GROUP, "g"), (METRICS, "m")])
+def test_every_default_is_described_as_by_kafka(kind: int, name: str) -> None:
+    cluster = Cluster()
+    cluster.topics.create("a")
+    request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)], include_synonyms=True)
+    ours = {config["name"]: config for config in to_json(ask(cluster, request), 4)["results"][0]["configs"]}
+    expected = {config["name"]: config for config in real()[kind]}
+    assert set(ours) == set(expected) | (set(keys_of("odradek")) if kind == BROKER else set())
+    for key, config in expected.items():
+        is_default = config["configSource"] == DEFAULT and ours[key]["configSource"] == DEFAULT
+        if is_default and key not in DEFAULTS_OF_ODRADEK:
+            assert ours[key] == config
+        else:
+            shape = ("readOnly", "isSensitive", "configType")
+            assert [ours[key][field] for field in shape] == [config[field] for field in shape]
+
+
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC, "a"), (GROUP, "g"), (METRICS, "m")])
+def test_configs_come_in_kafkas_order(kind: int, name: str) -> None:
+    cluster = Cluster()
+    cluster.topics.create("a")
+    result = described(cluster, kind, name)
+    assert [config.name for config in result.configs] == [config["name"] for config in real()[kind]]
+
+
+def test_documentation_is_ours_and_only_on_request() -> None:
+    cluster = Cluster()
+    [quiet] = described(cluster, BROKER, "1", ["num.partitions"]).configs
+    [told] = described(cluster, BROKER, "1", ["num.partitions"], include_documentation=True).configs
+    assert quiet.documentation is None
+    assert told.documentation == keys_of("broker")["num.partitions"].documentation
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "code", "message"),
+    [
+        (TOPIC, "", 17, "Topic name is invalid: the empty string is not allowed"),
+        (TOPIC, "x", 3, ""),
+        (GROUP, "", 42, "Group name must not be empty"),
+        (METRICS, "", 42, "Client metrics subscription name must not be empty"),
+        (LOGGER, "99", 42, "Unexpected broker id, expected 1 but received 99"),
+        (LOGGER, "", 42, "Broker id must not be empty"),
+        (LOGGER, "abc", 42, "Broker id must be an integer, but it is: abc"),
+        (BROKER, "2", 42, "Unexpected broker id, expected 1 or empty string, but received 2"),
+    ],
+)
+def test_resources_that_cannot_be_described(kind: int, name: str, code: int, message: str) -> None:
+    result = described(Cluster(nodes=2), kind, name)
+    assert (result.error_code, result.error_message, result.configs) == (code, message, [])
+
+
+def test_each_node_describes_itself() -> None:
+    cluster = Cluster(nodes=2)
+    cluster.nodes[2].port = 9093
+    request = DescribeConfigsRequest([DescribeConfigsResource(BROKER, "2", ["node.id", "listeners"])])
+    [result] = ask(cluster, request, node_id=2).results
+    assert {config.name: (config.value, config.config_source) for config in result.configs} == {
+        "node.id": ("2", 4),
+        "listeners": ("PLAINTEXT://127.0.0.1:9093", 4),
+    }
+
+
+def test_no_key_means_every_key() -> None:
+    cluster = Cluster()
+    cluster.topics.create("a")
+    assert len(described(cluster, TOPIC, "a", []).configs) == 33
+
+
+def test_loggers_show_their_level() -> None:
+    configs = {config.name: config for config in described(Cluster(), LOGGER, "1").configs}
+    assert "root" in configs
+    assert {config.config_source for config in configs.values()} == {6}
+    assert described(Cluster(), LOGGER, "1", ["no.such"]).configs == []
+
+
+def test_the_cluster_wide_default_lists_what_is_set() -> None:
+    cluster = Cluster()
+    [config] = described(cluster, BROKER, "", include_synonyms=True).configs
+    assert (config.name, config.value, config.config_source) == ("min.insync.replicas", "1", 3)
+    assert [(s.name, s.value, s.source) for s in config.synonyms] == [("min.insync.replicas", "1", 3)]
+
+
+def test_static_settings_show_their_source() -> None:
+    cluster = Cluster(config={"num.partitions": "7"})
+    [config] = described(cluster, BROKER, "1", ["num.partitions"], include_synonyms=True).configs
+    assert (config.value, config.config_source, config.read_only) == ("7", 4, True)
+    assert [(s.value, s.source) for s in config.synonyms] == [("7", 4), ("1", 5)]
+
+
+# -- changes
+
+
+def test_a_resource_named_twice_is_refused_in_both_apis() -> None:
+    cluster = Cluster()
+    cluster.topics.create("a")
+    twice = "Each resource must appear at most once."
+    old = [alter.AlterConfigsResource(TOPIC, "a", [alter.AlterableConfig("retention.ms", "1")])] * 2
+    response = ask(cluster, alter.AlterConfigsRequest(old))
+    assert [(each.error_code, each.error_message) for each in response.responses] == [(42, twice)] * 2
+    new = [incremental.AlterConfigsResource(TOPIC, "a", [incremental.AlterableConfig("retention.ms", 0, "1")])] * 2
+    response = ask(cluster, incremental.IncrementalAlterConfigsRequest(new))
+    assert [(each.error_code, each.error_message) for each in response.responses] == [(42, twice)] * 2
+    assert described(cluster, TOPIC, "a", ["retention.ms"]).configs[0].value == "604800000"
+
+
+def test_one_refused_resource_does_not_hinder_the_others() -> None:
+    cluster = Cluster()
+    cluster.topics.create("a")
+    resources = [
+        incremental.AlterConfigsResource(TOPIC, name, [incremental.AlterableConfig("retention.ms", 0, "5")])
+        for name in ("x", "a")
+    ]
+    response = ask(cluster, incremental.IncrementalAlterConfigsRequest(resources))
+    assert [(each.resource_name, each.error_code) for each in response.responses] == [("x", 3), ("a", 0)]
+    [config] = described(cluster, TOPIC, "a", ["retention.ms"], include_synonyms=True).configs
+    assert (config.value, config.config_source) == ("5", 1)
+
+
+# -- ListConfigResources
+
+
+def test_resources_are_listed_by_kind() -> None:
+    cluster = Cluster(nodes=2)
+    cluster.topics.create("a")
+    cluster.dynamic_configs.groups["g"] = {"consumer.session.timeout.ms": "50000"}
+    cluster.dynamic_configs.client_metrics["m"] = {"interval.ms": "5000"}
+
+    def listed(version: int, *kinds: int) -> set[tuple[int, str]]:
+        response = ask(cluster, ListConfigResourcesRequest(list(kinds)), version)
+        return {(each.resource_type, each.resource_name) for each in response.config_resources}
+
+    assert listed(0) == {(METRICS, "m")}
+    nodes = {(kind, name) for kind in (BROKER, LOGGER) for name in ("1", "2")}
+    assert listed(1) == {(TOPIC, "a"), (GROUP, "g"), (METRICS, "m")} | nodes
+    assert listed(1, TOPIC, GROUP) == {(TOPIC, "a"), (GROUP, "g")}
+    assert ask(cluster, ListConfigResourcesRequest([TOPIC, 99])).error_code == 35

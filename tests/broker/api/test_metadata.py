@@ -1,0 +1,166 @@
+"""Metadata and DescribeTopicPartitions beyond the recordings: several nodes, changes, creation on the way, cursors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.leadership import set_node_up
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from tests.fakes.ask import ask
+
+
+def wanted(*names: str, create: bool = False, **options: Any) -> MetadataRequest:
+    return MetadataRequest([MetadataRequestTopic(name=name) for name in names], create, **options)
+
+
+def codes(response: MetadataResponse) -> list[tuple[int, str | None]]:
+    return [(topic.error_code, topic.name) for topic in response.topics]
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = Cluster(nodes=3)
+    made.topics.create("a", partitions=3, replication_factor=2)
+    made.topics.create("b")
+    return made
+
+
+def test_known_topics_come_first_and_once(cluster: Cluster) -> None:
+    response = ask(cluster, wanted("x", "b", "b b", "a", "b"))
+    assert codes(response) == [(0, "b"), (0, "a"), (3, "x"), (17, "b b")]
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_all_and_none(cluster: Cluster, version: int) -> None:
+    nothing = ask(cluster, MetadataRequest([]), version)
+    assert len(nothing.topics) == (2 if version == 0 else 0)
+    if version > 0:
+        assert codes(ask(cluster, MetadataRequest(None), version)) == [(0, "a"), (0, "b")]
+
+
+def test_partitions_show_leaders_replicas_and_who_is_away(cluster: Cluster) -> None:
+    set_node_up(cluster, 2, False)
+    response = ask(cluster, wanted("a"))
+    assert [broker.node_id for broker in response.brokers] == [1, 3]
+    shown = [
+        (p.error_code, p.leader_id, p.leader_epoch, p.replica_nodes, p.isr_nodes, p.offline_replicas)
+        for p in response.topics[0].partitions
+    ]
+    assert shown == [(0, 1, 0, [1, 2], [1], [2]), (0, 3, 1, [2, 3], [3], [2]), (0, 3, 0, [3, 1], [3, 1], [])]
+    set_node_up(cluster, 3, False)
+    set_node_up(cluster, 1, False)
+    set_node_up(cluster, 2, True)
+    partition = ask(cluster, wanted("a")).topics[0].partitions[2]
+    assert (partition.error_code, partition.leader_id) == (ErrorCode.LEADER_NOT_AVAILABLE, -1)
+
+
+def test_a_kept_answer_follows_every_change(cluster: Cluster) -> None:
+    def picture() -> Any:
+        response = ask(cluster, MetadataRequest(None, False))
+        return (
+            [(broker.node_id, broker.port) for broker in response.brokers],
+            [(topic.name, len(topic.partitions)) for topic in response.topics],
+            [partition.leader_id for topic in response.topics for partition in topic.partitions],
+        )
+
+    assert picture() == picture()
+    cluster.nodes[1].port = 9999
+    assert (1, 9999) in picture()[0]
+    cluster.topics.create("c")
+    assert ("c", 1) in picture()[1]
+    cluster.topics.add_partitions("c", 4)
+    assert ("c", 4) in picture()[1]
+    set_node_up(cluster, 1, False)
+    assert 1 not in picture()[2]
+    cluster.topics.delete("a")
+    assert [name for name, _ in picture()[1]] == ["b", "c"]
+
+
+def test_a_missing_topic_is_created_for_the_next_request(cluster: Cluster) -> None:
+    assert codes(ask(cluster, wanted("new", create=True))) == [(3, "new")]
+    assert codes(ask(cluster, wanted("new", create=True))) == [(0, "new")]
+    assert codes(ask(cluster, wanted("b.b", create=True))) == [(3, "b.b")]
+    assert codes(ask(cluster, wanted("b_b", create=True))) == [(3, "b_b")]
+    assert cluster.topics.get("b_b") is None
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_the_broker_may_forbid_creation(create: bool) -> None:
+    cluster = Cluster(config={"auto.create.topics.enable": "false"})
+    ask(cluster, wanted("new", create=create))
+    assert cluster.topics.all() == []
+
+
+def test_internal_topics_are_made_as_such(cluster: Cluster) -> None:
+    response = ask(cluster, wanted("__consumer_offsets", create=True))
+    assert (response.topics[0].error_code, response.topics[0].is_internal) == (3, True)
+    response = ask(cluster, wanted("__consumer_offsets"))
+    assert (len(response.topics[0].partitions), response.topics[0].is_internal) == (50, True)
+    ask(cluster, wanted("__share_group_state", create=True))
+    assert cluster.topics.get("__share_group_state") is None
+
+
+def test_ids_count_more_than_names(cluster: Cluster) -> None:
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    asked = [MetadataRequestTopic(topic.topic_id, None), MetadataRequestTopic(b"\x09" * 16, None)]
+    response = ask(cluster, MetadataRequest([*asked, MetadataRequestTopic(ZERO_UUID, "b")], False))
+    assert codes(response) == [(ErrorCode.UNKNOWN_TOPIC_ID, None), (0, "a")]
+
+
+def test_operations_are_shown_of_missing_topics_too(cluster: Cluster) -> None:
+    response = ask(cluster, wanted("a", "x", include_topic_authorized_operations=True))
+    assert [topic.topic_authorized_operations for topic in response.topics] == [3576, 3576]
+
+
+# -- DescribeTopicPartitions
+
+
+def described(cluster: Cluster, names: list[str], limit: int = 2000, cursor: Cursor | None = None) -> Any:
+    request = DescribeTopicPartitionsRequest([TopicRequest(name) for name in names], limit, cursor)
+    response = ask(cluster, request)
+    following = response.next_cursor
+    return (
+        [(topic.name, topic.error_code, [p.partition_index for p in topic.partitions]) for topic in response.topics],
+        None if following is None else (following.topic_name, following.partition_index),
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "limit", "cursor", "topics", "following"),
+    [
+        ([], 2000, None, [("a", 0, [0, 1, 2]), ("b", 0, [0])], None),
+        (
+            ["b", "x", "a", "b b", "a"],
+            9,
+            None,
+            [("a", 0, [0, 1, 2]), ("b", 0, [0]), ("b b", 17, []), ("x", 3, [])],
+            None,
+        ),
+        ([], 2, None, [("a", 0, [0, 1])], ("a", 2)),
+        ([], 3, None, [("a", 0, [0, 1, 2])], ("b", 0)),
+        (["a"], 0, None, [("a", 0, [0])], ("a", 1)),
+        ([], 2, Cursor("a", 2), [("a", 0, [2]), ("b", 0, [0])], None),
+        (["a", "b"], 9, Cursor("a", 9), [("a", 0, []), ("b", 0, [0])], None),
+        (["a"], 9, Cursor("aa", 0), [("a", 42, [])], None),
+        (["a"], 9, Cursor("a", -1), [("a", 42, [])], None),
+        ([], 9, Cursor("a", -1), [], None),
+        ([], 9, Cursor("aa", 0), [("b", 0, [0])], None),
+    ],
+)
+def test_pages_of_partitions(
+    cluster: Cluster, names: list[str], limit: int, cursor: Cursor | None, topics: Any, following: Any
+) -> None:
+    assert described(cluster, names, limit, cursor) == (topics, following)
+
+
+def test_the_broker_limits_a_page() -> None:
+    cluster = Cluster(config={"max.request.partition.size.limit": "1"})
+    cluster.topics.create("a", partitions=2)
+    assert described(cluster, []) == ([("a", 0, [0])], ("a", 1))

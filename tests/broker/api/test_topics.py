@@ -1,0 +1,108 @@
+"""CreateTopics, DeleteTopics and CreatePartitions beyond the recordings."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from tests.fakes.ask import ask
+
+
+def topic(name: str, partitions: int = -1, factor: int = -1, **configs: str) -> CreatableTopic:
+    given = [CreatableTopicConfig(key.replace("_", "."), value) for key, value in configs.items()]
+    return CreatableTopic(name, partitions, factor, [], given)
+
+
+def test_the_answer_describes_the_new_topic() -> None:
+    cluster = Cluster(nodes=3)
+    [made] = ask(cluster, CreateTopicsRequest([topic("a", 4, 2, retention_ms="5")])).topics
+    known = cluster.topics.get("a")
+    assert known is not None
+    assert (made.error_code, made.error_message, made.topic_id) == (0, None, known.topic_id)
+    assert (made.num_partitions, made.replication_factor) == (4, 2)
+    assert len(made.configs) == 33
+    assert [config.name for config in made.configs] == sorted(config.name for config in made.configs)
+    [retention] = [config for config in made.configs if config.name == "retention.ms"]
+    assert (retention.value, retention.config_source, retention.read_only) == ("5", 1, False)
+
+
+def test_validation_creates_nothing_but_tells_the_same() -> None:
+    cluster = Cluster()
+    [made] = ask(cluster, CreateTopicsRequest([topic("a", 2)], validate_only=True)).topics
+    assert (made.error_code, made.num_partitions, len(made.configs)) == (0, 2, 33)
+    assert made.topic_id != ZERO_UUID
+    assert cluster.topics.all() == []
+
+
+def test_each_topic_has_its_own_outcome() -> None:
+    cluster = Cluster()
+    response = ask(cluster, CreateTopicsRequest([topic("a"), topic("b"), topic("b"), topic("c c")]))
+    assert [(made.name, made.error_code) for made in response.topics] == [("a", 0), ("c c", 17), ("b", 42)]
+    assert [known.name for known in cluster.topics] == ["a"]
+
+
+def test_a_partition_assigned_twice() -> None:
+    assignments = [CreatableReplicaAssignment(0, [1]), CreatableReplicaAssignment(0, [1])]
+    [made] = ask(Cluster(), CreateTopicsRequest([CreatableTopic("a", -1, -1, assignments)])).topics
+    assert made.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert made.error_message == "Found multiple manual partition assignments for partition 0"
+
+
+def test_too_many_partitions_in_one_request() -> None:
+    cluster = Cluster()
+    response = ask(cluster, CreateTopicsRequest([topic("a", 6000), topic("b", 6000)]))
+    assert [(made.error_code, made.error_message) for made in response.topics] == [
+        (ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    ] * 2
+    assert cluster.topics.all() == []
+
+
+def test_deletion_by_id_and_twice() -> None:
+    cluster = Cluster()
+    first, second = cluster.topics.create("a"), cluster.topics.create("b")
+    states = [
+        DeleteTopicState(None, first.topic_id),
+        DeleteTopicState("b"),
+        DeleteTopicState(None, second.topic_id),
+        DeleteTopicState(None, b"\x05" * 16),
+        DeleteTopicState(None, b"\x06" * 16),
+        DeleteTopicState(None, b"\x06" * 16),
+    ]
+    response = ask(cluster, DeleteTopicsRequest(states))
+    assert [(each.name, each.error_code, each.error_message) for each in response.responses] == [
+        ("a", 0, None),
+        ("b", 42, "Duplicate topic name."),
+        (None, 42, "Duplicate topic id."),
+        (None, 100, "This server does not host this topic ID."),
+        (None, 42, "Duplicate topic id."),
+    ]
+    assert [known.name for known in cluster.topics] == ["b"]
+
+
+@pytest.mark.parametrize(("version", "code"), [(1, 42), (2, 42), (3, 73), (5, 73)])
+def test_deletion_can_be_forbidden(version: int, code: int) -> None:
+    cluster = Cluster(config={"delete.topic.enable": "false"})
+    cluster.topics.create("a")
+    response = ask(cluster, DeleteTopicsRequest([], ["a"]), version)
+    assert [(each.name, each.error_code) for each in response.responses] == [("a", code)]
+    assert cluster.topics.get("a") is not None
+
+
+@pytest.mark.parametrize("validate_only", [True, False])
+def test_growth(validate_only: bool) -> None:
+    cluster = Cluster()
+    known = cluster.topics.create("a")
+    request = CreatePartitionsRequest([CreatePartitionsTopic("a", 3, None)], validate_only=validate_only)
+    [result] = ask(cluster, request).results
+    assert (result.error_code, result.error_message) == (0, None)
+    assert len(known.partitions) == (1 if validate_only else 3)
