@@ -7,7 +7,6 @@ import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config import BrokerConfig
+from odradek.broker.coordinator.group.service import GroupService
+from odradek.broker.coordinator.transaction.service import TransactionService
 from odradek.broker.dispatch import Bug, Dispatcher, load_handlers
 from odradek.broker.durability import Durability
 from odradek.broker.dynamic_configs import DynamicConfigs
@@ -78,8 +79,8 @@ class Cluster:
         self.config.node_ids = tuple(self.nodes)
         self.topics = TopicRegistry(self)
         self.dynamic_configs = DynamicConfigs(self)
-        self.groups: Any = _optional("odradek.broker.coordinator.group.service", "GroupService", self)
-        self.transactions: Any = _optional("odradek.broker.coordinator.transaction.service", "TransactionService", self)
+        self.groups = GroupService(self)
+        self.transactions = TransactionService(self)
         self.topics.on_leader_changed(self._leader_changed)
 
     def _leader_changed(self, partition: Partition) -> None:
@@ -179,12 +180,3 @@ class Cluster:
         if self.coordinator_nursery is None:
             raise RuntimeError("the cluster is not running")
         self.coordinator_nursery.start_soon(function, *arguments)
-
-
-def _optional(module: str, name: str, cluster: Cluster) -> Any:
-    """A coordinator service, or None in a build that has none."""
-    try:
-        service = getattr(import_module(module), name)
-    except (ImportError, AttributeError):
-        return None
-    return service(cluster)

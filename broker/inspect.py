@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.dispatch import Bug
@@ -13,6 +13,8 @@ from odradek.broker.faults import Fault
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.group.inspect import Group, GroupInfo
+    from odradek.broker.coordinator.transaction.holds import Hold
+    from odradek.broker.coordinator.transaction.inspect import TransactionInfo
     from odradek.broker.topics import Topic
 
 T = TypeVar("T")
@@ -211,11 +213,73 @@ class Broker:
         services = (self._cluster.groups, self._cluster.transactions)
         self._call(lambda: next(s for s in services if s.topic_name == topic).reload(partition))
 
+    # -- transactions
+
+    @property
+    def transactions(self) -> dict[str, TransactionInfo]:
+        """The transactional ids with state, partitions and age, as they are now."""
+        from odradek.broker.coordinator.transaction.inspect import list_transactions
+
+        return self._call(lambda: list_transactions(self._cluster))
+
+    def hold(self, transactional_id: str, at: str) -> TransactionHold:
+        """Keep the coordinator of a transactional id from going on past a point until released.
+
+        ``at``: ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
+        ``Marker:topic-partition``; ValueError for anything else.
+        """
+        from odradek.broker.coordinator.transaction.inspect import hold
+
+        return TransactionHold(self._call(lambda: hold(self._cluster, transactional_id, at)), self._call_in_broker)
+
+    # -- nodes
+
+    def stop_node(self, node_id: int) -> None:
+        """Take a node down as a crash does; others lead its partitions where they are in sync."""
+        from odradek.broker.membership import stop_node
+
+        self._call(lambda: stop_node(self._cluster, node_id))
+
+    def start_node(self, node_id: int) -> None:
+        """Bring a node back at its old address."""
+        from odradek.broker.membership import start_node
+
+        self._call(lambda: start_node(self._cluster, node_id))
+
+    def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Let another in-sync replica lead a partition."""
+        from odradek.broker.membership import move_leader
+
+        self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
+
     # -- faults
 
     def set_faults(self, *faults: Fault) -> None:
         """Make the broker misbehave as told; no argument = behave again."""
         self._call(lambda: self._cluster.set_faults(faults))
+
+
+class TransactionHold:
+    """A transactional id that is held at a point; a ``with`` block releases it at its end. Usable from any thread."""
+
+    def __init__(self, held: Hold, call: Callable[[Callable[[], Any]], Any]) -> None:
+        self._held = held
+        self._call = call
+
+    @property
+    def reached(self) -> bool:
+        """Whether the transaction has come to the point and stands there."""
+        return self._held.reached
+
+    def release(self) -> None:
+        """Let the transaction go on. Idempotent."""
+        self._call(self._held.release)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
 def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:

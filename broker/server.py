@@ -66,9 +66,10 @@ class Server:
 
     def accept_for(self, nursery: trio.Nursery, node: Node) -> None:
         """Start the task that accepts the connections of a bound node."""
-        nursery.start_soon(self._accept, nursery, node, self._listeners[node.id])
+        scope = self._scopes[node.id] = trio.CancelScope()
+        nursery.start_soon(self._accept, nursery, node, self._listeners[node.id], scope)
 
-    async def stop_node(self, node: Node) -> None:
+    def stop_node(self, node: Node) -> None:
         """Close a node's listener and cut its connections, as a broker that dies does."""
         listener = self._listeners.pop(node.id, None)
         if listener is not None:
@@ -77,7 +78,6 @@ class Server:
         for connection, scope in list(self._connections.items()):
             if connection.node is node:
                 scope.cancel()
-        await trio.lowlevel.checkpoint()
 
     def close_listeners(self) -> None:
         """Accept nothing more."""
@@ -102,9 +102,10 @@ class Server:
 
     # -- tasks
 
-    async def _accept(self, nursery: trio.Nursery, node: Node, listener: socket.socket) -> None:
-        with trio.CancelScope() as scope:
-            self._scopes[node.id] = scope
+    async def _accept(
+        self, nursery: trio.Nursery, node: Node, listener: socket.socket, scope: trio.CancelScope
+    ) -> None:
+        with scope:
             while True:
                 try:
                     sock, peer = listener.accept()

@@ -409,7 +409,7 @@ def test_a_node_that_stops_cuts_its_clients_and_no_others(install: Install) -> N
             await read_frame(second)
             await first.send_all(beat())
             await read_frame(first)
-            await server.stop_node(cluster.nodes[2])
+            server.stop_node(cluster.nodes[2])
             assert await is_closed(second)
             await first.send_all(beat())
             await read_frame(first)
