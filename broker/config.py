@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -380,6 +379,8 @@ def _suggestion(name: str) -> str:
     synonyms = TOPIC_SYNONYMS.get(name)
     if synonyms and synonyms[0][0] != name:
         return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
+    import difflib
+
     close = difflib.get_close_matches(name, broker_keys(), n=1, cutoff=0.75)
     return f" (did you mean '{close[0]}'?)" if close else ""
 

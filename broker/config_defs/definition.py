@@ -11,12 +11,11 @@ from pathlib import Path
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 
 _INT_RANGES = {"int": 31, "short": 15, "long": 63}
-_JAVA_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
-_JAVA_DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)\Z")
-_DURATION = re.compile(
-    r"\+?P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+(\.[0-9]{0,9})?S)?)?\Z", re.IGNORECASE
-)
-_THROTTLED = re.compile(r"[0-9]+:[0-9]+\Z")
+# Patterns are compiled when they are first needed: every broker start would pay for them.
+_JAVA_INTEGER = r"[+-]?[0-9]+"
+_JAVA_DOUBLE = r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)"
+_DURATION = r"(?i)\+?P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+(\.[0-9]{0,9})?S)?)?"
+_THROTTLED = r"[0-9]+:[0-9]+"
 
 
 class ConfigError(ValueError):
@@ -152,12 +151,12 @@ def _parse_type(key: ConfigKey, text: str) -> ConfigValue:
             return trimmed.lower() == "true"
         case ConfigType.INT | ConfigType.SHORT | ConfigType.LONG:
             bits = _INT_RANGES[key.type.name.lower()]
-            number = int(trimmed) if _JAVA_INTEGER.match(trimmed) else None
+            number = int(trimmed) if re.fullmatch(_JAVA_INTEGER, trimmed) else None
             if number is None or not -(1 << bits) <= number < 1 << bits:
                 raise invalid_value(key.name, text, f"Not a number of type {key.type.name}")
             return number
         case ConfigType.DOUBLE:
-            if not _JAVA_DOUBLE.match(trimmed):
+            if not re.fullmatch(_JAVA_DOUBLE, trimmed):
                 raise invalid_value(key.name, text, "Not a number of type DOUBLE")
             return float(trimmed.rstrip("dDfF") if "n" not in trimmed.lower() else trimmed)
         case ConfigType.LIST:
@@ -224,7 +223,7 @@ def _check_non_null(key: ConfigKey, value: ConfigValue, _: str) -> None:
 
 def _check_throttled_replicas(key: ConfigKey, value: ConfigValue, _: str) -> None:
     assert isinstance(value, tuple)
-    if value not in ((), ("*",)) and not all(_THROTTLED.match(item) for item in value):
+    if value not in ((), ("*",)) and not all(re.fullmatch(_THROTTLED, item) for item in value):
         why = (
             f"{key.name} must be the literal '*' or a list of replicas in the following format: "
             "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
@@ -235,7 +234,7 @@ def _check_throttled_replicas(key: ConfigKey, value: ConfigValue, _: str) -> Non
 def _check_offset_reset(key: ConfigKey, value: ConfigValue, _: str) -> None:
     text = str(value)
     prefix, _, duration = text.partition(":")
-    if text in ("latest", "earliest") or (prefix == "by_duration" and _DURATION.match(duration)):
+    if text in ("latest", "earliest") or (prefix == "by_duration" and re.fullmatch(_DURATION, duration)):
         return
     why = (
         f"Invalid value `{text}` for configuration {key.name}. The value must be either 'earliest', 'latest' or of the "
