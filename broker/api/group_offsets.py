@@ -78,8 +78,9 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
             slots += known
             answers = unknown + known
             complete = not unknown
-        answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
-        (accepted if complete else refused).append(answered)
+        if answers:
+            answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
+            (accepted if complete else refused).append(answered)
     if offsets:
         for slot, code in zip(slots, _commit(ctx, request, offsets), strict=True):
             slot.error_code = code

@@ -319,12 +319,9 @@ class Membership:
         if group is None:
             return Outcome(reply=[_UNKNOWN] * len(command.members))
         step = Step(now_ms)
-        before = len(group.members)
         codes = [self._leave_one(group, member_id, instance_id, step) for member_id, instance_id in command.members]
-        if len(group.members) < before:
+        if ErrorCode.NONE in codes:
             self._after_departure(group, step)
-        elif ErrorCode.NONE in codes:
-            self._rebalance.maybe_complete_join(group, step)
         return Outcome(step.records, reply=codes, effects=step.effects)
 
     def _leave_one(self, group: ClassicGroup, member_id: str, instance_id: str | None, step: Step) -> ErrorCode:
