@@ -21,7 +21,7 @@ from odradek.protocol.headers import (
     encode_response_header,
 )
 from odradek.protocol.json_form import from_json, tagged_from_json, tagged_to_json, to_json
-from odradek.protocol.registry import API_BY_KEY, ApiSpec
+from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY, ApiSpec
 from odradek.protocol.schema import codec
 
 Json = dict[str, Any]
@@ -69,7 +69,8 @@ def decode_request(line: Json) -> Json:
         if name in line and _integer(line, name) != found:
             raise ProtocolError(f"the line says {name} {line[name]}, the frame's header {found}")
     spec = API_BY_KEY[header.api_key]
-    body, end = codec(spec.request, header.api_version).decode(frame, offset)
+    version = _request_body_version(spec, header.api_version)
+    body, end = codec(spec.request, version).decode(frame, offset)
     shown: Json = {
         "requestApiKey": header.api_key,
         "requestApiVersion": header.api_version,
@@ -78,18 +79,19 @@ def decode_request(line: Json) -> Json:
     }
     if header.unknown_tagged_fields:
         shown["unknownTaggedFields"] = tagged_to_json(header.unknown_tagged_fields)
-    return _decoded(header.api_key, header.api_version, shown, to_json(body, header.api_version), frame[end:])
+    return _decoded(header.api_key, header.api_version, shown, to_json(body, version), frame[end:])
 
 
 def decode_response(line: Json) -> Json:
     frame = _frame(line)
     spec, version = _api(line)
     header, offset = decode_response_header(frame, spec.response_header_version(version))
-    body, end = codec(spec.response, version).decode(frame, offset)
+    body_version = _response_body_version(spec, version)
+    body, end = codec(spec.response, body_version).decode(frame, offset)
     shown: Json = {"correlationId": header.correlation_id}
     if header.unknown_tagged_fields:
         shown["unknownTaggedFields"] = tagged_to_json(header.unknown_tagged_fields)
-    return _decoded(spec.key, version, shown, to_json(body, version), frame[end:])
+    return _decoded(spec.key, version, shown, to_json(body, body_version), frame[end:])
 
 
 def _decoded(key: int, version: int, header: Json, body: Json, trailing: bytes) -> Json:
@@ -110,8 +112,9 @@ def encode_request(line: Json) -> Json:
     if client_id is not None and not isinstance(client_id, str):
         raise ProtocolError(f"header: the client id is a string or null, not {client_id!r}")
     header = RequestHeader(key, version, _integer(form, "correlationId"), client_id, _tags(form))
-    body = from_json(spec.request, version, line.get("body"))
-    frame = encode_request_header(header) + codec(spec.request, version).encode(body)
+    body_version = _request_body_version(spec, version)
+    body = from_json(spec.request, body_version, line.get("body"))
+    frame = encode_request_header(header) + codec(spec.request, body_version).encode(body)
     return _encoded(key, version, frame, line)
 
 
@@ -120,12 +123,23 @@ def encode_response(line: Json) -> Json:
     form = _header(line)
     correlation_id = _integer(form, "correlationId")
     header = encode_response_header(correlation_id, spec.response_header_version(version), _tags(form))
-    body = from_json(spec.response, version, line.get("body"))
-    return _encoded(spec.key, version, header + codec(spec.response, version).encode(body), line)
+    body_version = _response_body_version(spec, version)
+    body = from_json(spec.response, body_version, line.get("body"))
+    return _encoded(spec.key, version, header + codec(spec.response, body_version).encode(body), line)
 
 
 def _encoded(key: int, version: int, frame: bytes, line: Json) -> Json:
     return {"key": key, "version": version, "hex": (frame + _hex(line, "trailing", "")).hex()}
+
+
+def _request_body_version(spec: ApiSpec, version: int) -> int:
+    """An ApiVersions request of a version not known yet is shown as the newest known one reads it (KIP-511)."""
+    return min(version, spec.max_version) if spec.key == API_VERSIONS_KEY else version
+
+
+def _response_body_version(spec: ApiSpec, version: int) -> int:
+    """A broker answers an ApiVersions request of a version it does not know with version 0 (KIP-511)."""
+    return 0 if spec.key == API_VERSIONS_KEY and version > spec.max_version else version
 
 
 def _frame(line: Json) -> bytes:
