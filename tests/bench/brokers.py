@@ -1,0 +1,116 @@
+"""The two brokers of a benchmark, as processes whose memory and CPU time can be read."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.conformance.real_kafka import RealKafka, broker_answers, free_ports
+
+CONFIG = {"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "false"}
+RELOADED = re.compile(r"Finished loading of metadata from __consumer_offsets-(\d+) .*? in (\d+)ms")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Side:
+    """A running broker process."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    port: int
+    start_seconds: float
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def memory_mb(self) -> float:
+        """Resident memory."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) / 1024
+
+    def cpu_seconds(self) -> float:
+        """User and system time so far, of all threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+
+class Odradek(Side):
+    """``odradek serve`` in its own process."""
+
+    name = "odradek"
+
+    def __init__(self) -> None:
+        (self.port,) = free_ports(1)
+        command = [sys.executable, "-m", "odradek", "serve", "--host", "127.0.0.1", "--port", str(self.port)]
+        for name, value in CONFIG.items():
+            command += ["--config", f"{name}={value}"]
+        began = time.monotonic()
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.start_seconds = wait_for(self.process, self.port, began)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+class Kafka(Side):
+    """A real Kafka as a server would run it: 1 GiB heap, G1, all compilers."""
+
+    name = "Kafka"
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="odradek-bench-"))
+        self.node = RealKafka(config=CONFIG, bulk=True, folder=self.folder)
+        self.node.prepare()
+        self._launch()
+
+    def _launch(self) -> None:
+        self.port = self.node.port
+        began = time.monotonic()
+        self.process = self.node.launch()
+        self.start_seconds = wait_for(self.process, self.port, began)
+
+    def reload_seconds(self) -> float:
+        """Restart on the same data and read from the log how long the fullest offsets partition took to load."""
+        self.node.halt()
+        (self.folder / "output.txt").write_text("")
+        self._launch()
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            output = (self.folder / "output.txt").read_text(errors="replace")
+            loads = [int(milliseconds) for _, milliseconds in RELOADED.findall(output)]
+            if len(loads) == 50:
+                return max(loads) / 1000
+            time.sleep(0.2)
+        raise RuntimeError("real Kafka did not tell that it loaded its offsets")
+
+    def stop(self) -> None:
+        self.node.stop(kill=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def wait_for(process: subprocess.Popen[bytes], port: int, began: float) -> float:
+    """Seconds from ``began`` until the broker on the port answers its first request."""
+    while True:
+        with socket.socket() as probe:
+            open_port = probe.connect_ex(("127.0.0.1", port)) == 0
+        if open_port and broker_answers(port):
+            return time.monotonic() - began
+        if process.poll() is not None:
+            raise RuntimeError(f"the broker ended with status {process.returncode}")
+        if time.monotonic() > began + 60:
+            raise RuntimeError("the broker did not answer within a minute")
+        time.sleep(0.002)

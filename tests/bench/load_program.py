@@ -1,0 +1,78 @@
+"""Builds and runs ``load`` (Go), which puts load on a broker over raw sockets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.brokers import Side
+from tests.conformance.real_kafka import cache_dir
+
+SOURCES = Path(__file__).resolve().parent / "load"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a case of the load program measured, with the broker's CPU time a unit."""
+
+    per_second: float
+    megabytes_per_second: float
+    p50_us: float
+    p99_us: float
+    seconds: float
+    broker_us: float
+
+
+def load_program() -> Path | None:
+    """The built program, or None where there is no Go to build it with."""
+    go = shutil.which("go")
+    if go is None:
+        return None
+    names = sorted(SOURCES.glob("*.go")) + [SOURCES / "go.mod", SOURCES / "go.sum"]
+    digest = hashlib.sha256(b"".join(name.read_bytes() for name in names)).hexdigest()[:16]
+    program = cache_dir() / f"load-{digest}"
+    if not program.exists():
+        cache_dir().mkdir(parents=True, exist_ok=True)
+        subprocess.run([go, "build", "-o", str(program), "."], cwd=SOURCES, check=True)
+    return program
+
+
+def run_case(
+    program: Path, case: str, side: Side, span: float, warm: float, on_event: Callable[[str], None] | None = None
+) -> Measured:
+    """Run one case against a broker; CPU time is counted between its start and stop lines."""
+    command = [str(program), "-b", side.address, "-t", f"{span}s", "-w", f"{warm}s", case]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    start = stop = side.cpu_seconds()
+    result = None
+    for line in process.stdout:
+        answer = json.loads(line)
+        if answer.get("event") == "start":
+            start = side.cpu_seconds()
+        elif answer.get("event") == "stop":
+            stop = side.cpu_seconds()
+        elif "event" in answer:
+            if on_event is not None:
+                on_event(answer["event"])
+        else:
+            result = answer
+    complaint = process.stderr.read()
+    process.wait()
+    if result is None:
+        raise RuntimeError(f"{case} on {side.name}: {complaint.strip()}")
+    count, seconds = result["count"], result["seconds"]
+    return Measured(
+        per_second=count / seconds,
+        megabytes_per_second=result["bytes"] / seconds / 1e6,
+        p50_us=result["p50_us"],
+        p99_us=result["p99_us"],
+        seconds=seconds,
+        broker_us=(stop - start) / count * 1e6,
+    )

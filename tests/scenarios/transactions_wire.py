@@ -1,0 +1,471 @@
+"""What a transaction coordinator answers, call by call, in every version: told by raw requests.
+
+Each story is a list of steps (name, answer). The names are those of the recorded exchanges with Kafka 4.3.1 where there
+is one. The same story on two brokers must give the same list: ids, times and offsets that a broker makes up are masked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.json_form import to_json
+from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from odradek.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from odradek.protocol.messages.end_txn import EndTxnRequest
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.messages.list_transactions import ListTransactionsRequest
+from odradek.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from odradek.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from odradek.protocol.record_batch import build_batch, iter_batches
+from odradek.protocol.records import Record
+from tests.fakes.wire_client import WireClient
+
+Steps = list[tuple[str, Any]]
+
+PATIENCE_S = 20.0
+_PASSING = {
+    int(code)
+    for code in (
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    )
+}
+_MADE_UP = {"transactionStartTimeMs", "baseOffset", "logAppendTimeMs", "lastTimestamp", "logStartOffset"}
+
+# (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn, Produce): what one client generation speaks.
+OLDER_CLIENTS = [(0, 0, 0, 0, 3), (1, 1, 1, 1, 5), (2, 2, 2, 2, 7), (3, 3, 3, 3, 9), (3, 4, 4, 4, 11)]
+
+
+class Teller:
+    """Sends the requests of one story and notes the answers. ``tag`` keeps its names apart from other stories'."""
+
+    def __init__(self, wire: WireClient, tag: str) -> None:
+        self.wire = wire
+        self.topic = f"txn-{tag}"
+        self.group_topic = f"grp-{tag}"
+        self.group = f"group-{tag}"
+        self.transactional_id = f"id-{tag}"
+        self.unknown_id = f"nobody-{tag}"
+        self.names = {
+            self.topic: "g-txn",
+            self.group_topic: "g-grp",
+            self.transactional_id: "id",
+            self.unknown_id: "nobody",
+        }
+        self.producer_ids: dict[int, str] = {}
+        self.sequences: dict[int, int] = {}
+        self.steps: Steps = []
+
+    # -- asking
+
+    def tell(self, step: str, request: Any, version: int, *, settled: bool = False) -> Any:
+        """Ask and note. ``settled``: ask again while the answer is only that something else is under way."""
+        answer = self.ask(request, version, settled=settled)
+        self.steps.append((step, self.masked(to_json(answer, version))))
+        return answer
+
+    def ask(self, request: Any, version: int, *, settled: bool = True) -> Any:
+        """Ask without noting."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            answer = self.wire.request(request, version)
+            codes = set(error_codes(to_json(answer, version)))
+            if not settled or not codes & _PASSING or time.monotonic() > deadline:
+                return answer
+            time.sleep(0.01)
+
+    def masked(self, form: Any) -> Any:
+        if isinstance(form, dict):
+            return {key: self._mask(key, value) for key, value in form.items()}
+        if isinstance(form, list):
+            return [self.masked(each) for each in form]
+        return self.names.get(form, form) if isinstance(form, str) else form
+
+    def _mask(self, key: str, value: Any) -> Any:
+        if key == "producerId" and value >= 0:
+            return self.producer_ids.setdefault(value, f"producer {len(self.producer_ids)}")
+        if key in _MADE_UP and value >= 0:
+            return "made up"
+        if key == "topicId":
+            return "made up"
+        masked = self.masked(value)
+        if key in {"partitions", "partitionResponses"} and masked and isinstance(masked[0], dict):
+            return sorted(masked, key=lambda each: each.get("index", each.get("partitionIndex", 0)))
+        return masked
+
+    # -- set-up
+
+    def prepare(self) -> None:
+        """The topics and the coordinators."""
+        topics = [CreatableTopic(self.topic, 2, 1), CreatableTopic(self.group_topic, 1, 1)]
+        self.ask(CreateTopicsRequest(topics, 10_000), 2, settled=False)
+        self.ask(FindCoordinatorRequest(key=self.transactional_id, key_type=1), 2)
+        self.ask(FindCoordinatorRequest(key=self.group, key_type=0), 2)
+
+    def new_producer(self, timeout_ms: int = 60_000) -> tuple[int, int]:
+        answer = self.ask(InitProducerIdRequest(self.transactional_id, timeout_ms), 4)
+        assert answer.error_code == 0, answer
+        self.sequences.clear()
+        return answer.producer_id, answer.producer_epoch
+
+    # -- requests
+
+    def add(
+        self,
+        producer: tuple[int, int],
+        version: int,
+        *partitions: int,
+        transactional_id: str | None = None,
+        topics: list[AddPartitionsToTxnTopic] | None = None,
+        verify: bool = False,
+    ) -> AddPartitionsToTxnRequest:
+        chosen = self.transactional_id if transactional_id is None else transactional_id
+        wanted = topics or [AddPartitionsToTxnTopic(self.topic, list(partitions or (0, 1)))]
+        if version < 4:
+            return AddPartitionsToTxnRequest([], chosen, *producer, wanted)
+        return AddPartitionsToTxnRequest([AddPartitionsToTxnTransaction(chosen, *producer, verify, wanted)])
+
+    def end(self, producer: tuple[int, int], commit: bool, transactional_id: str | None = None) -> EndTxnRequest:
+        return EndTxnRequest(transactional_id or self.transactional_id, *producer, commit)
+
+    def offsets(self, producer: tuple[int, int], group: str | None = None) -> AddOffsetsToTxnRequest:
+        return AddOffsetsToTxnRequest(self.transactional_id, *producer, self.group if group is None else group)
+
+    def commit_offset(
+        self, producer: tuple[int, int], *, topic: str | None = None, offset: int = 4, **member: Any
+    ) -> TxnOffsetCommitRequest:
+        partition = TxnOffsetCommitRequestPartition(0, offset, committed_metadata="tx")
+        wanted = [TxnOffsetCommitRequestTopic(topic or self.group_topic, [partition])]
+        return TxnOffsetCommitRequest(self.transactional_id, self.group, *producer, topics=wanted, **member)
+
+    def produce(
+        self, producer: tuple[int, int], *partitions: int, transactional_id: str | None = None, first: int | None = None
+    ) -> ProduceRequest:
+        """Two records into each partition; sequences go on from one call to the next."""
+        data = []
+        for partition in partitions or (0,):
+            sequence = self.sequences.get(partition, 0) if first is None else first
+            records = [Record(i, 1_700_000_000_000 + i, None, b"v%d" % (sequence + i)) for i in range(2)]
+            batch = build_batch(
+                records,
+                producer_id=producer[0],
+                producer_epoch=producer[1],
+                base_sequence=sequence,
+                transactional=True,
+            )
+            self.sequences[partition] = sequence + 2
+            data.append(PartitionProduceData(partition, batch))
+        chosen = transactional_id or self.transactional_id
+        return ProduceRequest(chosen, -1, 10_000, [TopicProduceData(self.topic, topic_data_id, data)])
+
+    def describe(self) -> DescribeTransactionsRequest:
+        return DescribeTransactionsRequest([self.transactional_id, self.unknown_id])
+
+    # -- looking
+
+    def read(self, partition: int, *, committed: bool) -> list[bytes]:
+        """The values that a reader of the partition gets."""
+        wanted = [FetchTopic(self.topic, partitions=[FetchPartition(partition)])]
+        request = FetchRequest(max_wait_ms=0, isolation_level=int(committed), topics=wanted)
+        found = self.ask(request, 11).responses[0].partitions[0]
+        aborted = sorted(found.aborted_transactions or [], key=lambda each: each.first_offset)
+        skipping: set[int] = set()
+        values = []
+        for batch in iter_batches(found.records or b""):
+            while aborted and aborted[0].first_offset <= batch.last_offset:
+                skipping.add(aborted.pop(0).producer_id)
+            if batch.is_control:
+                skipping.discard(batch.producer_id)
+            elif batch.producer_id not in skipping:
+                values += [bytes(record.value or b"") for record in batch.records()]
+        return values
+
+    def note_what_is_read(self, step: str) -> None:
+        for committed in (True, False):
+            kind = "committed" if committed else "uncommitted"
+            self.steps.append((f"{step}: read_{kind}", [self.read(0, committed=committed), self.read(1, committed=committed)]))
+
+    def note_offset(self, step: str, *, stable: bool = False) -> None:
+        topics = [OffsetFetchRequestTopics(name=self.group_topic, partition_indexes=[0])]
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(self.group, topics=topics)], require_stable=stable)
+        found = self.ask(request, 8, settled=False).groups[0].topics[0].partitions[0]
+        self.steps.append((f"{step}: offset", (found.committed_offset, found.error_code)))
+
+
+topic_data_id = bytes(16)
+
+
+def error_codes(form: Any) -> Iterator[int]:
+    """Every error code in an answer."""
+    if isinstance(form, dict):
+        for key, value in form.items():
+            if key.lower().endswith("errorcode"):
+                yield value
+            else:
+                yield from error_codes(value)
+    elif isinstance(form, list):
+        for each in form:
+            yield from error_codes(each)
+
+
+# -- the stories
+
+
+def older_client(teller: Teller, versions: tuple[int, int, int, int, int]) -> Steps:
+    """A client of transactions version 1: it adds partitions itself, its epoch stays."""
+    adds, offsets, commits, ends, produces = versions
+    teller.prepare()
+    producer = pid, epoch = teller.new_producer()
+    tell = teller.tell
+    tell("describe.empty", teller.describe(), 0)
+    tell("EndTxn.no-transaction", teller.end(producer, True), ends)
+    tell("Produce.txn-not-added", teller.produce(producer, 0), produces)
+    teller.sequences.clear()
+    tell("AddPartitionsToTxn.ok", teller.add(producer, adds), adds)
+    tell("AddPartitionsToTxn.again", teller.add(producer, adds, 0), adds)
+    unknown = [AddPartitionsToTxnTopic(teller.topic, [0]), AddPartitionsToTxnTopic("g-nope", [0])]
+    tell("AddPartitionsToTxn.unknown-topic", teller.add(producer, adds, topics=unknown), adds)
+    tell("AddPartitionsToTxn.wrong-pid", teller.add((pid + 7777, epoch), adds, 0), adds)
+    tell("AddPartitionsToTxn.wrong-epoch", teller.add((pid, epoch + 3), adds, 0), adds)
+    tell("AddPartitionsToTxn.unknown-id", teller.add(producer, adds, 0, transactional_id=teller.unknown_id), adds)
+    tell("AddPartitionsToTxn.empty-id", teller.add(producer, adds, 0, transactional_id=""), adds)
+    tell("Produce.txn-ok", teller.produce(producer, 0, 1), produces)
+    tell("describe.ongoing", teller.describe(), 0)
+    teller.note_what_is_read("ongoing")
+    tell("TxnOffsetCommit.before-add-offsets", teller.commit_offset(producer), commits)
+    tell("AddOffsetsToTxn.ok", teller.offsets(producer), offsets)
+    tell("AddOffsetsToTxn.wrong-epoch", teller.offsets((pid, epoch + 4)), offsets)
+    tell("AddOffsetsToTxn.wrong-pid", teller.offsets((pid + 999, epoch)), offsets)
+    tell("AddOffsetsToTxn.empty-group", teller.offsets(producer, ""), offsets)
+    tell("TxnOffsetCommit.ok", teller.commit_offset(producer), commits)
+    tell("TxnOffsetCommit.unknown-topic", teller.commit_offset(producer, topic="g-nope"), commits)
+    tell("TxnOffsetCommit.wrong-epoch", teller.commit_offset((pid, epoch + 2)), commits)
+    if commits >= 3:
+        stale = teller.commit_offset(producer, generation_id=9, member_id="nobody")
+        tell("TxnOffsetCommit.stale-generation", stale, commits)
+    teller.note_offset("pending")
+    if commits >= 2:
+        teller.note_offset("pending, stable wanted", stable=True)
+    tell("EndTxn.wrong-pid", teller.end((pid + 999, epoch), True), ends)
+    tell("EndTxn.wrong-epoch", teller.end((pid, epoch + 5), True), ends)
+    tell("EndTxn.unknown-id", teller.end(producer, True, teller.unknown_id), ends)
+    tell("EndTxn.commit", teller.end(producer, True), ends)
+    tell("EndTxn.commit-retried", teller.end(producer, True), ends, settled=True)
+    tell("EndTxn.abort-after-commit", teller.end(producer, False), ends)
+    tell("describe.complete", teller.describe(), 0)
+    teller.note_what_is_read("committed")
+    teller.note_offset("committed")
+    tell("AddPartitionsToTxn.second-txn", teller.add(producer, adds), adds, settled=True)
+    tell("Produce.txn-second", teller.produce(producer, 0), produces)
+    tell("EndTxn.abort", teller.end(producer, False), ends)
+    tell("EndTxn.abort-retried", teller.end(producer, False), ends, settled=True)
+    tell("describe.aborted", teller.describe(), 0)
+    teller.note_what_is_read("aborted")
+    teller.new_producer()
+    tell("Produce.txn-fenced-epoch", teller.produce(producer, 0, first=2), produces)
+    tell("EndTxn.fenced-epoch", teller.end(producer, True), ends)
+    return teller.steps
+
+
+def newer_client(teller: Teller, produces: int = 12) -> Steps:
+    """A client of transactions version 2: the broker adds partitions, each end bumps the epoch (KIP-890)."""
+    teller.prepare()
+    pid, epoch = teller.new_producer()
+    tell = teller.tell
+    tell("EndTxn.v2-abort-empty", teller.end((pid, epoch), False), 5)
+    tell("EndTxn.v2-abort-empty-retried", teller.end((pid, epoch), False), 5, settled=True)
+    pid, epoch = producer = teller.new_producer()
+    tell("EndTxn.v2-commit-empty", teller.end(producer, True), 5)
+    tell("Produce.txn-v2-implicit", teller.produce(producer, 0, 1), produces)
+    tell("describe.ongoing", teller.describe(), 0)
+    tell("TxnOffsetCommit.implicit-ok", teller.commit_offset(producer), 5)
+    tell("TxnOffsetCommit.wrong-epoch", teller.commit_offset((pid, epoch + 1)), 5)
+    tell("TxnOffsetCommit.unknown-topic", teller.commit_offset(producer, topic="g-nope"), 5)
+    teller.note_what_is_read("ongoing")
+    tell("EndTxn.v2-commit", teller.end(producer, True), 5)
+    tell("EndTxn.v2-commit-retried", teller.end(producer, True), 5, settled=True)
+    tell("EndTxn.v2-abort-of-committed", teller.end(producer, False), 5)
+    teller.note_what_is_read("committed")
+    teller.note_offset("committed")
+    teller.sequences.clear()
+    following = pid, epoch + 1
+    tell("Produce.txn-v2-old-epoch", teller.produce(producer, 0, first=0), produces)
+    teller.sequences.clear()
+    tell("Produce.txn-v2-next", teller.produce(following, 0), produces, settled=True)
+    tell("Produce.txn-id-mismatch", teller.produce(following, 1, transactional_id=teller.unknown_id), produces)
+    tell("EndTxn.v2-wrong-epoch", teller.end((pid, epoch + 10), False), 5)
+    tell("EndTxn.v2-wrong-pid", teller.end((pid + 999, epoch), False), 5)
+    tell("EndTxn.v2-abort", teller.end(following, False), 5)
+    tell("EndTxn.v2-abort-retried", teller.end(following, False), 5, settled=True)
+    tell("EndTxn.v2-commit-of-aborted", teller.end(following, True), 5)
+    tell("describe.aborted", teller.describe(), 0)
+    teller.note_what_is_read("aborted")
+    return teller.steps
+
+
+def verifying(teller: Teller) -> Steps:
+    """What brokers ask each other about partitions (AddPartitionsToTxn 4 and 5)."""
+    teller.prepare()
+    pid, epoch = producer = teller.new_producer()
+    tell = teller.tell
+    for version in (4, 5):
+        tell(f"AddPartitionsToTxn.v{version}.verify-not-in-txn", teller.add(producer, version, 0, verify=True), version)
+        tell(f"AddPartitionsToTxn.v{version}.ok", teller.add(producer, version, 0), version, settled=True)
+        tell(f"AddPartitionsToTxn.v{version}.verify-ok", teller.add(producer, version, 0, verify=True), version)
+        tell(f"AddPartitionsToTxn.v{version}.verify-some", teller.add(producer, version, 0, 1, verify=True), version)
+        tell(f"AddPartitionsToTxn.v{version}.wrong-epoch", teller.add((pid, epoch + 1), version, 0), version)
+        unknown = teller.add(producer, version, 0, transactional_id=teller.unknown_id)
+        tell(f"AddPartitionsToTxn.v{version}.unknown-id", unknown, version)
+        unknown = teller.add(producer, version, 0, transactional_id=teller.unknown_id, verify=True)
+        tell(f"AddPartitionsToTxn.v{version}.verify-unknown-id", unknown, version)
+        missing = [AddPartitionsToTxnTopic(teller.topic, [0, 7]), AddPartitionsToTxnTopic("g-nope", [0])]
+        tell(f"AddPartitionsToTxn.v{version}.missing", teller.add(producer, version, topics=missing), version)
+        tell(f"EndTxn.v{version}", teller.end(producer, False), 4)
+    return teller.steps
+
+
+def initialising(teller: Teller, version: int) -> Steps:
+    """InitProducerId with a transactional id: epochs, fencing, the abort of an open transaction, KIP-360."""
+    teller.prepare()
+    tell = teller.tell
+
+    def init(timeout_ms: int = 60_000, shown: tuple[int, int] = (-1, -1), name: str | None = None) -> Any:
+        chosen = teller.transactional_id if name is None else name
+        return InitProducerIdRequest(chosen, timeout_ms, *(shown if version >= 3 else (-1, -1)))
+
+    tell("timeout-too-large", init(99_999_999), version)
+    tell("timeout-zero", init(0), version)
+    tell("empty-id", init(name=""), version)
+    answer = tell("transactional", init(), version, settled=True)
+    tell("again-bumps-epoch", init(), version)
+    producer = answer.producer_id, answer.producer_epoch + 1
+    if version >= 3:
+        tell("with-current-epoch", init(shown=producer), version)
+        tell("retried", init(shown=producer), version)
+        tell("stale-epoch", init(shown=(producer[0], 0)), version)
+        tell("wrong-pid", init(shown=(producer[0] + 999, 0)), version)
+        tell("no-pid", init(shown=(-1, 3)), version)
+        producer = producer[0], producer[1] + 1
+    teller.ask(teller.add(producer, 3, 0), 3)
+    teller.ask(teller.produce(producer, 0), 9)
+    tell("during-ongoing-txn", init(), version)
+    tell("after-the-abort", init(), version, settled=True)
+    tell("fenced", teller.end(producer, True), 4)
+    teller.note_what_is_read("after the abort")
+    return teller.steps
+
+
+def markers(teller: Teller, version: int) -> Steps:
+    """WriteTxnMarkers as an administrator sends them to end a hanging transaction (KIP-664)."""
+    teller.prepare()
+    pid, epoch = producer = teller.new_producer()
+    teller.ask(teller.add(producer, 3, 0), 3)
+    teller.ask(teller.produce(producer, 0), 9)
+
+    def write(
+        step: str, *, coordinator_epoch: int = 0, commit: bool = False, producer_id: int = pid, topic: str | None = None, partition: int = 0
+    ) -> None:
+        topics = [WritableTxnMarkerTopic(topic or teller.topic, [partition])]
+        marker = WritableTxnMarker(producer_id, epoch, commit, topics, coordinator_epoch)
+        answer = teller.ask(WriteTxnMarkersRequest([marker]), version, settled=False)
+        teller.steps.append((step, [code for code in error_codes(to_json(answer, version)) if code]))
+
+    write("abort-ok")
+    teller.note_what_is_read("aborted")
+    write("no-open-txn", commit=True)
+    write("fenced-coordinator", coordinator_epoch=-1)
+    write("unknown-pid", producer_id=pid + 5555, commit=True)
+    write("unknown-topic", topic="g-nope")
+    write("unknown-partition", partition=9)
+    teller.tell("empty", WriteTxnMarkersRequest([]), version)
+    teller.tell("coordinator-aborts-too", teller.end(producer, False), 4)
+    teller.tell("describe", teller.describe(), 0)
+    return teller.steps
+
+
+def listing(teller: Teller) -> Steps:
+    """ListTransactions with each filter; only this story's id is looked at."""
+    teller.prepare()
+    producer = teller.new_producer()
+
+    def listed(step: str, version: int, **filters: Any) -> None:
+        answer = teller.ask(ListTransactionsRequest(**filters), version, settled=False)
+        mine = [
+            (each.transaction_state, each.producer_id == producer[0])
+            for each in answer.transaction_states
+            if each.transactional_id == teller.transactional_id
+        ]
+        teller.steps.append((step, (answer.error_code, sorted(answer.unknown_state_filters), mine)))
+
+    for version in (0, 1, 2):
+        listed(f"v{version}.all", version)
+        listed(f"v{version}.state", version, state_filters=["Empty", "Nonsense"])
+        listed(f"v{version}.other-state", version, state_filters=["CompleteCommit", "nonsense", "empty"])
+        listed(f"v{version}.pid", version, producer_id_filters=[producer[0]])
+        listed(f"v{version}.other-pid", version, producer_id_filters=[producer[0] + 999])
+    teller.ask(teller.add(producer, 3, 0), 3)
+    for version in (1, 2):
+        listed(f"v{version}.long", version, duration_filter=3_600_000)
+        listed(f"v{version}.short", version, duration_filter=0)
+    for pattern in (teller.transactional_id, "id-.*", "id", "", ".*-.*", "nobody.*", "([", "(?=a)", r"(a)\1", "a**"):
+        listed(f"v2.pattern {pattern if pattern != teller.transactional_id else 'itself'}", 2, transactional_id_pattern=pattern)
+    teller.ask(teller.end(producer, True), 4)
+    listed("v2.not ongoing", 2, state_filters=["Ongoing"])
+    teller.tell("describe-empty-id", DescribeTransactionsRequest([""]), 0)
+    return teller.steps
+
+
+STORIES: dict[str, Callable[[Teller], Steps]] = {
+    **{
+        "older client " + "-".join(map(str, versions)): (lambda teller, versions=versions: older_client(teller, versions))
+        for versions in OLDER_CLIENTS
+    },
+    "newer client": newer_client,
+    "verifying": verifying,
+    **{
+        f"initialising v{version}": (lambda teller, version=version: initialising(teller, version))
+        for version in range(6)
+    },
+    **{f"markers v{version}": (lambda teller, version=version: markers(teller, version)) for version in (1, 2)},
+    "listing": listing,
+}
+
+
+@contextmanager
+def teller(bootstrap: str, tag: str) -> Iterator[Teller]:
+    """A teller connected to a broker."""
+    host, _, port = bootstrap.rpartition(":")
+    with WireClient(host, int(port), timeout_s=30) as wire:
+        yield Teller(wire, tag)
