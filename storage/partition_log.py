@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.record_batch import HEADER, MAX_SEQUENCE, RecordBatch, iter_batches
+from odradek.protocol.record_batch import HEADER, MAX_SEQUENCE, RecordBatch
 from odradek.protocol.records import Buffer
-from odradek.storage import compaction, retention, time_lookup
-from odradek.storage.backend import AbortedTxn, LoadedLog, LogBackend
+from odradek.storage import compaction, loading, retention, time_lookup, txn_index
+from odradek.storage.backend import AbortedTxn, LogBackend
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
@@ -30,6 +30,7 @@ from odradek.storage.validation import (
     RecordValidationError,
     validate_client_batch,
     validate_coordinator_batch,
+    validate_copied_batches,
 )
 
 _MAX_HINTS = 64
@@ -130,7 +131,12 @@ class PartitionLog:
         self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = 0
         loaded = self.store.load()
         if loaded is not None and loaded.segments:
-            self.active = self._restore(loaded, now_ms)
+            self.segments = loading.segments_of(loaded, now_ms, self._jitter)
+            self._bases = [segment.base_offset for segment in self.segments]
+            self.active = self.segments[-1]
+            loading.take_over(self, loaded)
+            self._aborted_count = sum(len(s.files.txn_index.entries()) for s in self.segments)
+            self._update_unstable()
         else:
             self.active = self._add_segment(loaded.log_start_offset if loaded else 0, now_ms)
 
@@ -246,18 +252,7 @@ class PartitionLog:
         return AppendInfo(base_offset, last_offset, append_time, self.log_start_offset)
 
     def _append_replicated(self, records: Buffer, now_ms: int) -> AppendInfo:
-        batches = list(iter_batches(records))
-        if not batches:
-            raise KafkaError(ErrorCode.INVALID_RECORD, f"no whole batch to copy into {self.name}")
-        expected = self.log_end_offset
-        for batch in batches:
-            if batch.base_offset < expected:
-                raise KafkaError(
-                    ErrorCode.INVALID_RECORD, f"{self.name} ends at {expected}, a copied batch has {batch.base_offset}"
-                )
-            if not batch.is_crc_valid:
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch copied into {self.name} has a wrong checksum")
-            expected = batch.next_offset
+        batches = validate_copied_batches(records, self.log_end_offset, self.name)
         for batch in batches:
             header: Header = HEADER.unpack_from(batch.data)
             epoch = batch.partition_leader_epoch
@@ -341,15 +336,8 @@ class PartitionLog:
         """(producer id, first offset) of aborted transactions with data in [from_offset, to_offset)."""
         if not self._aborted_count:
             return []
-        found: list[tuple[int, int]] = []
         start = max(0, bisect_right(self._bases, from_offset) - 1)
-        for segment in self.segments[start:]:
-            for entry in segment.files.txn_index.entries():
-                if entry.last_offset >= from_offset and entry.first_offset < to_offset:
-                    found.append((entry.producer_id, entry.first_offset))
-                if entry.last_stable_offset >= to_offset:
-                    return found
-        return found
+        return txn_index.aborted_between(self.segments, start, from_offset, to_offset)
 
     def aborted_in_read(self, offset: int, size_bytes: int) -> list[tuple[int, int]]:
         """Aborted transactions that may concern a read of `size_bytes` from `offset`.
@@ -363,9 +351,7 @@ class PartitionLog:
             return []
         segment, start = found
         end = segment.files.offset_index.offset_at_or_after(start + size_bytes)
-        if end is None:
-            end = segment.next_offset
-        return self.aborted_transactions(offset, end)
+        return self.aborted_transactions(offset, segment.next_offset if end is None else end)
 
     # --- read ---------------------------------------------------------------------------------------------------------
 
@@ -412,10 +398,12 @@ class PartitionLog:
                 f"offset {offset} of {self.name} is not in [{self.log_start_offset}, {self.log_end_offset}]",
             )
         index = max(0, bisect_right(self._bases, offset) - 1)
-        for segment in self.segments[index:]:
-            position = segment.position_of(offset)
+        segments = self.segments
+        while index < len(segments):
+            position = segments[index].position_of(offset)
             if position is not None:
-                return segment, position
+                return segments[index], position
+            index += 1  # only a compacted segment holds nothing behind an offset within it
         return None
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -549,34 +537,10 @@ class PartitionLog:
         self.unflushed_messages = 0
         self.store.save_recovery_point(self.recovery_point)
 
-    def _restore(self, loaded: LoadedLog, now_ms: int) -> Segment:
-        """Take over the segments that a backend found; rebuild the producer state unless it brought one."""
-        for files, following in zip(loaded.segments, [*loaded.segments[1:], None], strict=True):
-            segment = Segment(files, now_ms, self._jitter())
-            modified = loaded.last_modified_ms.get(files.base_offset, now_ms)
-            segment.restore(following.base_offset if following else None, modified)
-            self.segments.append(segment)
-            self._bases.append(files.base_offset)
-        end = self.segments[-1].next_offset
-        self.log_start_offset = max(loaded.log_start_offset, self._bases[0])
-        self.log_end_offset = self.high_watermark = max(end, self.log_start_offset)
-        self.recovery_point = loaded.recovery_point
-        self.cleaner_offset = loaded.cleaner_offset
-        self.leader_epochs = LeaderEpochs(loaded.leader_epochs)
-        self._aborted_count = sum(len(s.files.txn_index.entries()) for s in self.segments)
-        if loaded.producers is not None:
-            self.producers = loaded.producers
-        else:
-            self.rebuild_producers()
-        self._update_unstable()
-        return self.segments[-1]
-
     def rebuild_producers(self) -> None:
         """Derive the producer state from the batches in the log; the aborted-transaction indexes stay as they are."""
-        self.producers.clear()
-        for segment in self.segments:
-            for _, batch in segment.iter_batches():
-                self.producers.replay(batch)
+        loading.rebuild_producers(self)
+        self._update_unstable()
 
     def close(self, *, clean: bool = True) -> None:
         """Release the medium; the log is not used again."""

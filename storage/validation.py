@@ -27,6 +27,7 @@ from odradek.protocol.record_batch import (
     assemble,
     batch_size_at,
     build_batch,
+    iter_batches,
 )
 from odradek.protocol.records import Buffer, Record, RecordScan, check_record_chain, iter_records, scan_records
 from odradek.storage.log_config import MAX_LONG, LogConfig
@@ -303,6 +304,23 @@ def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name
     return _stamped(header, buf, config, now_ms, header[8])
 
 
+def validate_copied_batches(buf: Buffer, log_end_offset: int, name: str) -> list[RecordBatch]:
+    """Batches of another log, to be stored as they are: whole, undamaged and in order from `log_end_offset` on."""
+    batches = list(iter_batches(buf))
+    if not batches:
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"no whole batch to copy into {name}")
+    expected = log_end_offset
+    for batch in batches:
+        if batch.base_offset < expected:
+            raise KafkaError(
+                ErrorCode.INVALID_RECORD, f"{name} ends at {expected}, a copied batch begins at {batch.base_offset}"
+            )
+        if not batch.is_crc_valid:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch copied into {name} has a wrong checksum")
+        expected = batch.next_offset
+    return batches
+
+
 __all__ = [
     "Codec",
     "RecordValidationError",
@@ -310,4 +328,5 @@ __all__ = [
     "single_batch",
     "validate_client_batch",
     "validate_coordinator_batch",
+    "validate_copied_batches",
 ]

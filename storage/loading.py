@@ -1,0 +1,45 @@
+"""Taking over a log that a backend found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from odradek.storage.backend import LoadedLog
+from odradek.storage.leader_epochs import LeaderEpochs
+from odradek.storage.segment import Segment
+
+if TYPE_CHECKING:
+    from odradek.storage.partition_log import PartitionLog
+
+
+def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) -> list[Segment]:
+    """The segments with what they knew when they were written: ends, largest timestamps, ages."""
+    segments = []
+    for files, following in zip(loaded.segments, [*loaded.segments[1:], None], strict=True):
+        segment = Segment(files, now_ms, jitter_ms())
+        modified = loaded.last_modified_ms.get(files.base_offset, now_ms)
+        segment.restore(following.base_offset if following else None, modified)
+        segments.append(segment)
+    return segments
+
+
+def take_over(log: PartitionLog, loaded: LoadedLog) -> None:
+    """Set a log's offsets, epochs and producers; these are read out of the batches unless the backend brought them."""
+    log.log_start_offset = max(loaded.log_start_offset, log.segments[0].base_offset)
+    log.log_end_offset = log.high_watermark = max(log.segments[-1].next_offset, log.log_start_offset)
+    log.recovery_point = loaded.recovery_point
+    log.cleaner_offset = loaded.cleaner_offset
+    log.leader_epochs = LeaderEpochs(loaded.leader_epochs)
+    if loaded.producers is not None:
+        log.producers = loaded.producers
+    else:
+        rebuild_producers(log)
+
+
+def rebuild_producers(log: PartitionLog) -> None:
+    """Derive the producer state from all batches, as if they were appended again."""
+    log.producers.clear()
+    for segment in log.segments:
+        for _, batch in segment.iter_batches():
+            log.producers.replay(batch)
