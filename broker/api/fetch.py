@@ -41,6 +41,7 @@ from odradek.protocol.messages.fetch import (
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
+    SnapshotId,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ _FIRST_VERSION_WITH_TOPIC_ID = 13
 _FIRST_VERSION_WITH_LEADER = 16
 _LEADER_ERRORS = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _EMPTY = b""
+
+# Shared by all answers without an error: made once, never changed.
+_NOT_DIVERGING = EpochEndOffset()
+_NO_LEADER = LeaderIdAndEpoch()
+_NO_SNAPSHOT = SnapshotId()
 
 
 class _Fetch:
@@ -245,8 +251,12 @@ def _read(
         high_watermark,
         stable,
         log.log_start_offset,
-        aborted_transactions=aborted,
-        records=parts or _EMPTY,
+        _NOT_DIVERGING,
+        _NO_LEADER,
+        _NO_SNAPSHOT,
+        aborted,
+        -1,
+        parts or _EMPTY,
     )
     return data, size
 

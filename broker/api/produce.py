@@ -70,6 +70,10 @@ _WITHOUT_LOG_START = frozenset(
 
 _MAX_GUARD_ROUNDS = 5
 
+# Shared by all answers for partitions that took their batch: made once, never changed.
+_NO_ERRORS: list[BatchIndexAndErrorMessage] = []
+_NO_LEADER = LeaderIdAndEpoch()
+
 Key = tuple[str, int]
 Refusals = Mapping[Key, KafkaError]
 
@@ -80,26 +84,32 @@ Refusals = Mapping[Key, KafkaError]
 )
 def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Coroutine[Any, Any, Any] | None:
     """Append a batch to each partition named. Sync unless a transaction has to be asked for leave."""
-    count = 0
-    transactional = False
-    for asked in request.topic_data:
-        for data in asked.partition_data:
-            count += 1
-            records: Any = data.records
-            if records is not None and len(records) > _FLAGS_AT and records[_FLAGS_AT] & _TRANSACTIONAL:
-                transactional = transactional or records[_MAGIC_AT] == _MAGIC
-    if count > 1:
+    asked = request.topic_data
+    if len(asked) == 1 and len(asked[0].partition_data) == 1:
+        transactional = _is_transactional(asked[0].partition_data[0].records)
+    else:
         try:
             _check_readable(request)
         except KafkaError as error:
             return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
         _drop_repeated(request)
+        transactional = any(_is_transactional(data.records) for each in asked for data in each.partition_data)
     if not transactional:
         return _append_all(ctx, request, None)
     if request.transactional_id is None:
         refused = error_response(request, ctx.api_version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None)
         return _finish(request, refused)
     return _produce_in_transaction(ctx, request)
+
+
+def _is_transactional(records: Any) -> bool:
+    """Whether a partition's records are a transactional batch."""
+    return (
+        records is not None
+        and len(records) > _FLAGS_AT
+        and records[_FLAGS_AT] & _TRANSACTIONAL != 0
+        and records[_MAGIC_AT] == _MAGIC
+    )
 
 
 def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals | None) -> ProduceResponse | None:
@@ -133,9 +143,11 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
                     or partition.topic.internal
                 ):
                     _check(ctx, partition, records, acks, refusals)
-                info = partition.append(records, now_ms=now_ms)
+                base_offset, _, append_time_ms, start_offset, _ = partition.append(records, now_ms=now_ms)
                 answers.append(
-                    PartitionProduceResponse(index, 0, info.base_offset, info.log_append_time_ms, info.log_start_offset)
+                    PartitionProduceResponse(
+                        index, 0, base_offset, append_time_ms, start_offset, _NO_ERRORS, None, _NO_LEADER
+                    )
                 )
             except KafkaError as error:
                 failed = True
