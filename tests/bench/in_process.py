@@ -11,10 +11,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import odradek
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.offset_fetch import OffsetFetchRequest
 from tests.bench.brokers import CONFIG
 from tests.bench.load_program import load_program
+from tests.fakes.wire_client import WireClient
 
 
 def further_broker_ms() -> float:
@@ -42,17 +46,35 @@ def _partition_of(group: str) -> int:
 
 
 def _reload(broker: odradek.KafkaBroker, partition: int) -> float:
-    began = time.perf_counter()
-    broker.reload_coordinator(partition)
-    broker.group("reload-group").offsets()  # answered from the rebuilt state
-    return time.perf_counter() - began
+    """Seconds from the order to reload until the coordinator answers with all 100 offsets."""
+    host, port = broker.bootstrap_servers.split(":")
+    request = OffsetFetchRequest(group_id="reload-group", topics=None)
+    with WireClient(host, int(port)) as client:
+        began = time.perf_counter()
+        broker.reload_coordinator(partition)
+        while True:
+            answer = client.request(request, 5)
+            if answer.error_code == ErrorCode.NONE:
+                break
+            if answer.error_code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                raise RuntimeError(f"offsets were answered with error {answer.error_code}")
+        took = time.perf_counter() - began
+    (topic,) = answer.topics
+    assert {each.committed_offset for each in topic.partitions} == {999}
+    return took
 
 
 def _reload_compacted(broker: odradek.KafkaBroker, partition: int) -> float:
-    log = broker.cluster.topics.get("__consumer_offsets").partitions[partition].log
-    log.roll()
-    log.compact(broker.clock.now_ms())
+    now_ms = broker.clock.now_ms()
+    broker._call(lambda: _compact(broker.cluster, partition, now_ms))
     return _reload(broker, partition)
+
+
+def _compact(cluster: Any, partition: int, now_ms: int) -> None:
+    log = cluster.topics.get("__consumer_offsets").partitions[partition].log
+    log.roll(now_ms)
+    if log.compact(now_ms, force=True) is None:
+        raise RuntimeError("nothing was compacted")
 
 
 def main() -> None:
