@@ -4,8 +4,8 @@ The order of the checks and their codes are those of Kafka: first what a produce
 format v2), then base offset, size and checksum, then the batch and its records. Source: KIP-32 (timestamps), KIP-98,
 KIP-467 (per-record errors), KIP-937 (timestamp bounds), observed behaviour of 4.3.1.
 
-Cost: a large uncompressed batch is checked by its header, its checksum and the chain of record lengths, not record by
-record; see `_FULL_SCAN`.
+Cost: a large batch is checked by its header, its checksum and the chain of record lengths, not field by field; see
+`_FULL_SCAN`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ from odradek.protocol.records import Buffer, Record, RecordScan, check_record_ch
 from odradek.storage.log_config import MAX_LONG, LogConfig
 
 _FULL_SCAN = 32
-"""Uncompressed batches of up to so many records are walked field by field like compressed ones. In larger ones only
-the lengths of the records are followed (a few ns to 0.3 us a record instead of 1.3 us), unless the topic's rules need
-keys or the smallest timestamp."""
+"""Batches of up to so many records are walked field by field. In larger ones only the lengths of the records are
+followed (a few ns to 0.2 us a record instead of 1 us), unless the topic's rules need keys or smallest timestamps."""
 
 _KNOWN_ATTRIBUTES = 0x77
 """What a rewritten header keeps of a producer's attributes; the timestamp type is set anew."""
@@ -108,7 +107,7 @@ def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str
     target = config.compression_type
     if attributes & 7 or (target is not None and target):
         return _validate_compressed(header, buf, config, now_ms, name)
-    max_timestamp = _check_plain_records(header, buf, config, now_ms, name)
+    max_timestamp = _check_records(header, buf[HEADER_SIZE:], config, now_ms, name, offsets=False, partial=False)
     return _stamped(header, buf, config, now_ms, max_timestamp)
 
 
@@ -143,15 +142,21 @@ def single_batch(buf: Buffer) -> Buffer:
 # --- records ---------------------------------------------------------------------------------------------------------
 
 
-def _check_plain_records(header: Header, buf: Buffer, config: LogConfig, now_ms: int, name: str) -> int:
-    """Check the records of an uncompressed batch; returns their largest timestamp."""
+def _check_records(
+    header: Header, body: Buffer, config: LogConfig, now_ms: int, name: str, *, offsets: bool, partial: bool
+) -> int:
+    """Check the records of a batch (inflated); returns their largest timestamp.
+
+    `offsets` demands consecutive offsets; `partial` says how Kafka's messages name a record.
+    """
     count = header[12]
-    body = buf[HEADER_SIZE:]
     if count > _FULL_SCAN and not config.compact and config.message_timestamp_before_max_ms == MAX_LONG:
         check_record_chain(body, count)
         if header[8] - now_ms <= config.message_timestamp_after_max_ms and not header[5] & 8:
             return header[8]
     scan = scan_records(body, count)
+    if offsets and not scan.sequential_offsets:
+        raise CompressionError(f"The records of a compressed batch for {name} do not have consecutive offsets")
     largest, smallest = header[7] + scan[0], header[7] + scan[1]
     if (
         not header[5] & 8
@@ -161,8 +166,8 @@ def _check_plain_records(header: Header, buf: Buffer, config: LogConfig, now_ms:
     ):
         return largest if largest > NO_TIMESTAMP else NO_TIMESTAMP
     if _records_refused(header, scan, config, now_ms):
-        _raise_record_errors(header, body, config, now_ms, name)
-    return _max_timestamp(header, scan)
+        _raise_record_errors(header, body, config, now_ms, name, partial=partial)
+    return max(NO_TIMESTAMP, header[8] if header[5] & 8 else largest)
 
 
 def _validate_compressed(
@@ -171,13 +176,10 @@ def _validate_compressed(
     source = codec_of(header[5])
     target = source if config.compression_type is None else config.compression_type
     body = decompress(source, buf[HEADER_SIZE:])
-    scan = scan_records(body, header[12])
-    if target == source and not scan.sequential_offsets:
-        raise CompressionError(f"The records of a compressed batch for {name} do not have consecutive offsets")
-    if _records_refused(header, scan, config, now_ms):
-        _raise_record_errors(header, body, config, now_ms, name, partial=target == source)
-    if target == source:
-        return _stamped(header, buf, config, now_ms, _max_timestamp(header, scan))
+    kept = target == source
+    max_timestamp = _check_records(header, body, config, now_ms, name, offsets=kept, partial=kept)
+    if kept:
+        return _stamped(header, buf, config, now_ms, max_timestamp)
     stored = _recompressed(header, body, target, config, now_ms)
     if len(stored) > config.max_message_bytes:
         raise too_large(len(stored), config, name)
@@ -203,10 +205,6 @@ def _recompressed(header: Header, body: Buffer, target: Codec, config: LogConfig
         timestamp_type=config.message_timestamp_type,
         log_append_time_ms=now_ms,
     )
-
-
-def _max_timestamp(header: Header, scan: RecordScan) -> int:
-    return max(NO_TIMESTAMP, header[8] if header[5] & 8 else header[7] + scan.max_timestamp_delta)
 
 
 def _stamped(header: Header, buf: Buffer, config: LogConfig, now_ms: int, max_timestamp: int) -> tuple[Header, Buffer]:
