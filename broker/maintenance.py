@@ -69,7 +69,7 @@ class Maintenance:
         self._changed = trio.Event()
         self._rounds = (
             _Round("retention", RETENTION_INTERVAL, lambda config: True, _retention),
-            _Round("compaction", COMPACTION_INTERVAL, lambda config: config.compact, _compaction),
+            _Round("compaction", COMPACTION_INTERVAL, self._cleaner_works, _compaction),
             _Round("producer expiration", EXPIRATION_INTERVAL, lambda config: True, _expiration),
         )
 
@@ -125,6 +125,9 @@ class Maintenance:
                     await self._run_round(each)
 
     # -- inside
+
+    def _cleaner_works(self, config: LogConfig) -> bool:
+        return config.compact and self._cluster.config.get_bool("log.cleaner.enable")
 
     async def _run_round(self, each: _Round) -> None:
         each.last_ms = now_ms = self._cluster.clock.now_ms()

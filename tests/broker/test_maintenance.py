@@ -154,6 +154,20 @@ def test_all_work_can_be_done_now() -> None:
     assert first(plane, "t").log.log_start_offset == 2
 
 
+@pytest.mark.parametrize(("enabled", "left"), [("true", 2), ("false", 4)])
+def test_the_cleaner_can_be_switched_off(enabled: str, left: int) -> None:
+    plane = DataPlane(config={"log.cleaner.enable": enabled})
+    plane.topic("t", cleanup_policy="compact", segment_ms="60000", min_cleanable_dirty_ratio="0.01")
+    plane.cluster.topics.on_activity = plane.cluster.maintenance.watch
+    for _ in range(4):
+        plane.produce("t", plane.batch(key=b"x"))
+        plane.cluster.clock.advance(minutes=2)
+    plane.cluster.maintenance.run_now()
+    log = first(plane, "t").log
+    batches = [batch for segment in log.segments for _, batch in segment.iter_batches()]
+    assert sum(len(list(batch.records())) for batch in batches) == left
+
+
 @pytest.mark.trio
 async def test_segment_bytes_and_retention_bytes_bound_the_log(plane: DataPlane, autojump_clock: MockClock) -> None:
     plane.topic("t", retention_bytes=str(2 << 20), segment_bytes=str(1 << 20))
