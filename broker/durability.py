@@ -41,10 +41,17 @@ class Durability:
     for the flush.
     """
 
-    def __init__(self, cluster: Cluster, directory: Path, fs: FileSystem | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        directory: Path,
+        fs: FileSystem | None = None,
+        backend: type[DiskBackend] = DiskBackend,
+    ) -> None:
         self._cluster = cluster
         self._directory = directory
         self._fs = fs or FileSystem()
+        self._backend_class = backend
         self.backend: DiskBackend | None = None
         self.appended = 0
         self._flushed = 0
@@ -63,7 +70,7 @@ class Durability:
         """Take the directory and everything in it; StorageError names the file that stands in the way."""
         cluster = self._cluster
         self.mode = cluster.config.get_str(FLUSH)
-        self.backend = DiskBackend(
+        self.backend = self._backend_class(
             self._directory, now_ms=cluster.clock.now_ms, cluster_id=cluster.cluster_id, fs=self._fs
         )
         self.backend.sync_rolls = self.mode == ALWAYS
