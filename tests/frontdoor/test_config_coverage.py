@@ -1,0 +1,32 @@
+"""``odradek coverage --configs`` and the page that is made from it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from odradek.__main__ import main
+from odradek.commands.coverage import config_markdown, config_rows, uses
+
+PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+
+
+def test_the_page_is_current() -> None:
+    assert PAGE.read_text(encoding="utf-8") == config_markdown() + "\n"
+
+
+def test_every_use_is_explained() -> None:
+    assert {row.use for row in config_rows()} == set(uses())
+
+
+def test_configs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["coverage", "--configs", "--json"]) == 0
+    rows = {(row["kind"], row["name"]): row for row in json.loads(capsys.readouterr().out)}
+    assert rows["broker", "num.partitions"]["use"] == "honoured"
+    assert rows["broker", "authorizer.class.name"]["use"] == "refused"
+    assert rows["broker", "group.initial.rebalance.delay.ms"]["default"] == "0"
+    assert rows["topic", "retention.ms"]["default"] == "604800000"
+    assert main(["coverage", "--configs"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(rows)
