@@ -7,6 +7,7 @@ import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,7 @@ import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config import BrokerConfig
-from odradek.broker.coordinator.group.service import GroupService
-from odradek.broker.coordinator.transaction.service import TransactionService
-from odradek.broker.dispatch import Bug, Dispatcher, load_handlers
-from odradek.broker.durability import Durability
+from odradek.broker.dispatch import Bug, Dispatcher
 from odradek.broker.dynamic_configs import DynamicConfigs
 from odradek.broker.faults import FaultSet
 from odradek.broker.features import Features
@@ -30,6 +28,9 @@ from odradek.broker.topics import TopicRegistry
 from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
+    from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.coordinator.transaction.service import TransactionService
+    from odradek.broker.durability import Durability
     from odradek.broker.fetch_sessions import FetchSessionCache
 
 _RECENT_REQUESTS = 64
@@ -66,7 +67,6 @@ class Cluster:
         self.bugs: list[Bug] = []
         self.on_bug: Callable[[Bug], None] | None = None
         self.recent: deque[tuple[str, int, int, int, str | None, int]] = deque(maxlen=_RECENT_REQUESTS)
-        load_handlers()
         self.dispatcher = Dispatcher(self)
         self.maintenance_nursery: trio.Nursery | None = None
         self.coordinator_nursery: trio.Nursery | None = None
@@ -75,16 +75,31 @@ class Cluster:
         self.producer_ids = ProducerIdAllocator()
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
         self.maintenance = Maintenance(self)
-        self.durability: Durability | None = None if data_dir is None else Durability(self, data_dir)
+        self.durability: Durability | None = None if data_dir is None else _durability(self, data_dir)
         self.config.node_ids = tuple(self.nodes)
         self.topics = TopicRegistry(self)
         self.dynamic_configs = DynamicConfigs(self)
-        self.groups = GroupService(self)
-        self.transactions = TransactionService(self)
         self.topics.on_leader_changed(self._leader_changed)
+        if data_dir is not None:
+            _ = self.groups, self.transactions
+
+    @cached_property
+    def groups(self) -> GroupService:
+        """The group coordinators; imported and made when they are first needed (a log directory always needs them)."""
+        from odradek.broker.coordinator.group.service import GroupService
+
+        return GroupService(self)
+
+    @cached_property
+    def transactions(self) -> TransactionService:
+        """The transaction coordinators; imported and made like :attr:`groups`."""
+        from odradek.broker.coordinator.transaction.service import TransactionService
+
+        return TransactionService(self)
 
     def _leader_changed(self, partition: Partition) -> None:
-        for service in (self.groups, self.transactions):
+        for name in ("groups", "transactions"):
+            service = self.__dict__.get(name)
             if service is not None and service.topic_name == partition.topic.name:
                 service.leader_changed(partition.index)
 
@@ -180,3 +195,10 @@ class Cluster:
         if self.coordinator_nursery is None:
             raise RuntimeError("the cluster is not running")
         self.coordinator_nursery.start_soon(function, *arguments)
+
+
+def _durability(cluster: Cluster, data_dir: Path) -> Durability:
+    """What keeps a cluster on disk; not imported by one in memory."""
+    from odradek.broker.durability import Durability
+
+    return Durability(cluster, data_dir)

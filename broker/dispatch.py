@@ -1,22 +1,22 @@
-"""The registry of request handlers, and the way of one request through the broker.
-
-A handler is a function ``handler(ctx, request) -> response`` (or ``async def``), registered beside its definition with
-:func:`handles`. ApiVersions, the ``coverage`` command and README's table all come from this registry.
-"""
+"""The way of one request through the broker: frame, header, handler, answer."""
 
 from __future__ import annotations
 
-import importlib
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from struct import Struct
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.handlers import HANDLERS as HANDLERS
+from odradek.broker.handlers import Handler as Handler
+from odradek.broker.handlers import find_handler
+from odradek.broker.handlers import handles as handles
+from odradek.broker.handlers import load_handlers as load_handlers
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
-from odradek.protocol.registry import API_BY_KEY, ApiSpec
+from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -30,67 +30,7 @@ _HEADER = Struct(">hhih")
 _SIZED_CORRELATION = Struct(">ii")
 _CORRELATION = Struct(">i")
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 Parts = list["bytes | memoryview"]
-
-
-@dataclass(frozen=True, slots=True)
-class Handler:
-    """A registered handler and what the coverage table says of it.
-
-    ``min_version``/``max_version``: served. ``advertised``: whether ApiVersions tells of it. ``differs``:
-    differences from Kafka, for people.
-    """
-
-    spec: ApiSpec
-    function: Callable[..., Any]
-    min_version: int
-    max_version: int
-    advertised: bool
-    differs: str
-
-
-HANDLERS: dict[int, Handler] = {}
-
-
-def handles(
-    request_class: type[Any],
-    *,
-    min_version: int | None = None,
-    max_version: int | None = None,
-    advertised: bool = True,
-    differs: str = "",
-) -> Callable[[_F], _F]:
-    """Register the decorated function for ``request_class``; versions default to all of Kafka 4.3.1's.
-
-    A handler returns the response, or ``None`` for "no answer" (acks=0). ``raise KafkaError`` answers with that
-    error at the level where the API carries it; ``raise CloseConnection`` cuts the connection. Any other exception
-    is a bug of the broker.
-    """
-    spec = API_BY_KEY[request_class.API_KEY]
-    low = spec.min_version if min_version is None else min_version
-    high = spec.max_version if max_version is None else max_version
-
-    def register(function: _F) -> _F:
-        if spec.key in HANDLERS and HANDLERS[spec.key].function.__qualname__ != function.__qualname__:
-            raise RuntimeError(f"two handlers for {spec.name}: {HANDLERS[spec.key].function} and {function}")
-        HANDLERS[spec.key] = Handler(
-            spec=spec,
-            function=function,
-            min_version=low,
-            max_version=high,
-            advertised=advertised,
-            differs=differs,
-        )
-        return function
-
-    return register
-
-
-def load_handlers() -> dict[int, Handler]:
-    """Import every handler family; return the registry by API key."""
-    importlib.import_module("odradek.broker.api")
-    return HANDLERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +176,7 @@ class Dispatcher:
     # -- the rare ways
 
     def _find_route(self, key: int, version: int) -> _Route | None:
-        handler = HANDLERS.get(key)
+        handler = find_handler(key)
         if handler is None or not handler.min_version <= version <= handler.max_version:
             return None
         from odradek.protocol.schema import codec

@@ -26,6 +26,7 @@ from odradek.broker.features import (
     SUPPORTED,
     TRANSACTION_VERSION,
 )
+from odradek.broker.handlers import advertised_versions
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.api_versions import (
     ApiVersion,
@@ -62,34 +63,26 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
     features = ctx.cluster.features
+    served = advertised_versions()
     lowest_level = 0 if ctx.api_version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
-        api_keys=served_versions(),
+        api_keys=[_api_version(key, *versions) for key, versions in served.items()],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, (low, high) in SUPPORTED.items()
-            if low >= lowest_level and _is_useful(name)
+            if low >= lowest_level and _FEATURE_NEEDS[name] in served
         ],
         finalized_features_epoch=features.epoch,
         finalized_features=[
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
             for name, level in features.finalized.items()
-            if _is_useful(name)
+            if _FEATURE_NEEDS[name] in served
         ],
     )
 
 
-def served_versions() -> list[ApiVersion]:
-    """What ApiVersions advertises, by API key."""
-    return [
-        ApiVersion(
-            api_key=key,
-            min_version=0 if key == _PRODUCE_KEY else handler.min_version,
-            max_version=handler.max_version,
-        )
-        for key, handler in sorted(HANDLERS.items())
-        if handler.advertised
-    ]
+def _api_version(key: int, low: int, high: int) -> ApiVersion:
+    return ApiVersion(api_key=key, min_version=0 if key == _PRODUCE_KEY else low, max_version=high)
 
 
 def unsupported_version_response() -> ApiVersionsResponse:
@@ -99,7 +92,3 @@ def unsupported_version_response() -> ApiVersionsResponse:
         error_code=ErrorCode.UNSUPPORTED_VERSION,
         api_keys=[ApiVersion(api_key=API_VERSIONS_KEY, min_version=own.min_version, max_version=own.max_version)],
     )
-
-
-def _is_useful(feature: str) -> bool:
-    return _FEATURE_NEEDS[feature] in HANDLERS

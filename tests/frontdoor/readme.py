@@ -1,12 +1,15 @@
-"""Writes README's table of served APIs: `python -m tests.frontdoor.readme`."""
+"""`python -m tests.frontdoor.readme` writes what comes from the registry of handlers: README's table and the index."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from odradek.broker.handlers import index_source
 from odradek.commands.coverage import markdown
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+INDEX = ROOT / "broker" / "api" / "index.py"
 START, END = "<!-- coverage -->\n", "<!-- /coverage -->"
 
 
@@ -19,3 +22,4 @@ def current(text: str) -> str:
 
 if __name__ == "__main__":
     README.write_text(current(README.read_text()))
+    INDEX.write_text(index_source())

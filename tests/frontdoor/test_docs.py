@@ -25,6 +25,10 @@ def test_readme_has_the_current_table() -> None:
     assert text == readme.current(text), "run: python -m tests.frontdoor.readme"
 
 
+def test_the_index_of_handlers_is_current() -> None:
+    assert readme.INDEX.read_text() == readme.index_source(), "run: python -m tests.frontdoor.readme"
+
+
 def test_links_between_the_documents_lead_somewhere() -> None:
     for document in ROOT.glob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
