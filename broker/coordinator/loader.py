@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.coordinator.machine import LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
-from odradek.protocol.record_batch import RecordBatch, build_batch, iter_batches
-from odradek.protocol.records import Record
+from odradek.protocol.message import Buffer
+from odradek.protocol.record_batch import (
+    HEADER,
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    RecordBatch,
+    RecordBatchFlags,
+    assemble,
+    parse_batch,
+)
+from odradek.protocol.records import encode_varint, read_varint
 from odradek.storage.partition_log import AppendOrigin
 
 if TYPE_CHECKING:
@@ -18,8 +28,18 @@ SLICE_BYTES = 128 * 1024
 """How much of the log is replayed without a break: a few milliseconds' worth."""
 
 
+_NO_PRODUCER = Producer(-1, -1)
+_TRANSACTIONAL = RecordBatchFlags.TRANSACTIONAL.value
+_NOT_PLAIN = RecordBatchFlags.CONTROL.value | 0x07  # the codec bits
+_USED = itemgetter(0, 5, 6, 9, 10, 12)  # base offset, attributes, last offset delta, producer id and epoch, count
+
+
 class Journal(Protocol):
     """The log partition as a shard sees it."""
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset of the log."""
 
     @property
     def end_offset(self) -> int:
@@ -39,11 +59,8 @@ class Journal(Protocol):
     def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
         """Append a transaction marker; returns its offset."""
 
-    def slices(self) -> Iterator[Iterator[RecordBatch]]:
-        """All batches from the start of the log to its end, in slices of about `SLICE_BYTES`.
-
-        The end is looked at before each slice: what is appended while a reader is under way is read too.
-        """
+    def read(self, offset: int) -> Sequence[Buffer]:
+        """Whole batches from ``offset`` on, `SLICE_BYTES` of them or one; nothing at the end of the log."""
 
 
 class PartitionJournal:
@@ -79,52 +96,109 @@ class PartitionJournal:
         batch = build_end_txn_batch(marker, producer_id=producer.id, producer_epoch=producer.epoch, timestamp=now_ms)
         return self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).base_offset
 
-    def slices(self) -> Iterator[Iterator[RecordBatch]]:
+    @property
+    def start_offset(self) -> int:
+        """See `Journal`."""
+        return self._partition.log.log_start_offset
+
+    def read(self, offset: int) -> Sequence[Buffer]:
         """See `Journal`."""
         log = self._partition.log
-        position = log.log_start_offset
-        while position < log.log_end_offset:
-            parts = log.read(position, max_bytes=SLICE_BYTES, up_to_offset=log.log_end_offset).parts
-            batches = [batch for part in parts for batch in iter_batches(part)]
-            if not batches:
-                return
-            position = batches[-1].next_offset
-            yield iter(batches)
+        return log.read(offset, max_bytes=SLICE_BYTES, up_to_offset=log.log_end_offset).parts
 
 
 def build_coordinator_batch(
     records: Sequence[NewRecord], now_ms: int, producer: Producer | None, base_sequence: int
 ) -> bytes:
-    """One record batch as a coordinator writes it: transactional when it is written in the name of a producer."""
-    entries = [Record(i, now_ms, key, value) for i, (key, value) in enumerate(records)]
-    if producer is None:
-        return build_batch(entries, base_sequence=base_sequence)
-    return build_batch(
-        entries, producer_id=producer.id, producer_epoch=producer.epoch, base_sequence=base_sequence, transactional=True
+    """One record batch as a coordinator writes it: transactional when it is written in the name of a producer.
+
+    The same bytes as `odradek.protocol.record_batch.build_batch` makes, without a `Record` for each: every commit of
+    offsets comes through here.
+    """
+    body: list[bytes] = []
+    for index, (key, value) in enumerate(records):
+        front = b"\0\0" + encode_varint(index) + encode_varint(len(key)) + key
+        record = front + b"\1\0" if value is None else b"".join((front, encode_varint(len(value)), value, b"\0"))
+        body += (encode_varint(len(record)), record)
+    attributes, (producer_id, producer_epoch) = (
+        (0, _NO_PRODUCER) if producer is None else (RecordBatchFlags.TRANSACTIONAL.value, producer)
     )
+    header = (attributes, len(records) - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, len(records))
+    return assemble(0, 0, header, b"".join(body))
 
 
 def load(journal: Journal, machine: Machine) -> Iterator[int]:
-    """Replay the whole log into ``machine``; a generator that pauses after each slice and yields the next offset."""
-    replay = machine.replay
-    for batches in journal.slices():
-        position = 0
-        for batch in batches:
-            _replay_batch(batch, machine, replay)
-            position = batch.next_offset
+    """Replay the whole log into ``machine``; a generator that pauses after each slice and yields the next offset.
+
+    The end is looked at before each slice, so what is appended while it is under way is read too.
+    """
+    position = journal.start_offset
+    while position < journal.end_offset:
+        parts = journal.read(position)
+        if not parts:
+            return
+        for part in parts:
+            position = _replay_part(bytes(part), machine)
         yield position
 
 
-def _replay_batch(batch: RecordBatch, machine: Machine, replay: Callable[[LogRecord], None]) -> None:
+def _replay_part(data: bytes, machine: Machine) -> int:
+    """Replay the batches in ``data``; returns the offset after the last one."""
+    replay = machine.replay
+    position, end, next_offset = 0, len(data), 0
+    while position < end:
+        fields = HEADER.unpack_from(data, position)
+        stop = position + LOG_OVERHEAD + fields[1]
+        base_offset, attributes, last_delta, producer_id, producer_epoch, count = _USED(fields)
+        if attributes & _NOT_PLAIN:
+            _replay_batch(parse_batch(data, position), machine)
+        else:
+            if not attributes & _TRANSACTIONAL:
+                producer_id = producer_epoch = -1
+            body = position + HEADER_SIZE
+            for delta, key, value in _key_values(data, body, count):
+                if key is not None:
+                    replay(LogRecord(key, value, base_offset + delta, producer_id, producer_epoch))
+        next_offset = base_offset + last_delta + 1
+        position = stop
+    return next_offset
+
+
+def _replay_batch(batch: RecordBatch, machine: Machine) -> None:
+    """A batch that is compressed, or a control batch."""
     if batch.is_control:
         for record in batch.records():
             marker = parse_control_record(record)
             if isinstance(marker, EndTxnMarker):
                 machine.replay_marker(batch.producer_id, batch.producer_epoch, marker.commit)
         return
-    transactional = batch.is_transactional
-    producer_id = batch.producer_id if transactional else -1
-    producer_epoch = batch.producer_epoch if transactional else -1
+    producer = (batch.producer_id, batch.producer_epoch) if batch.is_transactional else (-1, -1)
     for offset, _, key, value, _ in batch.records():
         if key is not None:
-            replay(LogRecord(key, value, offset, producer_id, producer_epoch))
+            machine.replay(LogRecord(key, value, offset, *producer))
+
+
+def _key_values(data: bytes, position: int, count: int) -> Iterator[tuple[int, bytes | None, bytes | None]]:
+    """Offset delta, key and value of each record of an uncompressed batch, without a `Record` for each."""
+    for _ in range(count):
+        size, position = _varint(data, position)
+        stop = position + size
+        _, position = _varint(data, position + 1)
+        delta, position = _varint(data, position)
+        size, position = _varint(data, position)
+        key = value = None
+        if size >= 0:
+            key = data[position : position + size]
+            position += size
+        size, position = _varint(data, position)
+        if size >= 0:
+            value = data[position : position + size]
+        position = stop
+        yield delta, key, value
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    byte = data[position]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position + 1
+    return read_varint(data, position)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from odradek.broker.coordinator.loader import build_coordinator_batch
 from odradek.broker.coordinator.machine import NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.record_batch import RecordBatch, build_batch, parse_batch
+from odradek.protocol.record_batch import RecordBatch, assign_offsets, build_batch, parse_batch
 from odradek.protocol.records import Record
 
 
@@ -17,6 +17,7 @@ class FakeJournal:
 
     def __init__(self) -> None:
         self.batches: list[RecordBatch] = []
+        self.start_offset = 0
         self.end_offset = 0
         self.leader_epoch = 0
         self.max_batch_bytes = 1024 * 1024
@@ -40,8 +41,9 @@ class FakeJournal:
     def _put(self, data: bytes) -> int:
         if self.refuse is not None:
             raise self.refuse
-        batch = parse_batch(data)
-        batch.base_offset = self.end_offset
+        placed = bytearray(data)
+        assign_offsets(placed, self.end_offset, self.leader_epoch)
+        batch = parse_batch(placed)
         self.batches.append(batch)
         first = self.end_offset
         self.end_offset = batch.next_offset
@@ -49,12 +51,9 @@ class FakeJournal:
             self.on_append()
         return first
 
-    def slices(self) -> Iterator[Iterator[RecordBatch]]:
-        position = 0
-        while position < len(self.batches):
-            part = self.batches[position : position + self.batches_per_slice]
-            position += len(part)
-            yield iter(part)
+    def read(self, offset: int) -> Sequence[bytes]:
+        later = [batch for batch in self.batches if batch.base_offset >= offset][: self.batches_per_slice]
+        return [bytes(batch.data) for batch in later]
 
     def copy(self) -> FakeJournal:
         """Another journal with the same batches."""

@@ -18,8 +18,9 @@ from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetada
 from odradek.protocol.stored.offset_commit import OffsetCommitValue
 
 GROUP_METADATA_VERSION = 3
-_OFFSET_COMMIT_TYPES = (0, 1)
-_GROUP_METADATA_TYPE = 2
+OFFSET_COMMIT_KEYS = (b"\0\1", b"\0\0")
+"""How the keys of offset commits begin: with their record type, which was 0 in very old logs."""
+_GROUP_METADATA = b"\0\2"
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")
@@ -165,27 +166,17 @@ def _uvarint(value: int) -> bytes:
 # -- groups
 
 
-def record_type(key: bytes) -> int:
-    """The type of a record of `__consumer_offsets`: 0 and 1 offset commit, 2 group metadata, others later protocols."""
+def is_group_metadata(key: bytes) -> bool:
+    """Whether a key is that of a classic group. ProtocolError if it is no key of `__consumer_offsets` at all."""
     if len(key) < 2:
         raise ProtocolError(f"not a key of __consumer_offsets: {key!r}")
-    return int(_INT16.unpack_from(key)[0])
-
-
-def is_offset_commit(key_type: int) -> bool:
-    """Whether a record type is that of an offset commit."""
-    return key_type in _OFFSET_COMMIT_TYPES
-
-
-def is_group_metadata(key_type: int) -> bool:
-    """Whether a record type is that of a classic group."""
-    return key_type == _GROUP_METADATA_TYPE
+    return key.startswith(_GROUP_METADATA)
 
 
 @lru_cache(maxsize=1 << 12)
 def encode_group_key(group_id: str) -> bytes:
     """GroupMetadataKey, behind its record type 2."""
-    return _INT16.pack(_GROUP_METADATA_TYPE) + codec(GroupMetadataKey, 0).encode(GroupMetadataKey(group=group_id))
+    return _GROUP_METADATA + codec(GroupMetadataKey, 0).encode(GroupMetadataKey(group=group_id))
 
 
 def encode_group_value(group: StoredGroup) -> bytes:

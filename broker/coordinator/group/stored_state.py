@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from odradek.broker.coordinator.group.records import (
+    OFFSET_COMMIT_KEYS,
     CommittedOffset,
     StoredGroup,
     decode_group_key,
@@ -12,8 +13,6 @@ from odradek.broker.coordinator.group.records import (
     decode_offset_key,
     decode_offset_value,
     is_group_metadata,
-    is_offset_commit,
-    record_type,
 )
 from odradek.broker.coordinator.machine import LogRecord
 
@@ -70,10 +69,9 @@ class StoredState:
     def replay(self, record: LogRecord) -> str | None:
         """Apply a record; returns the id of the group that it is about, None if it is no classic group's."""
         key = record.key
-        kind = record_type(key)
-        if is_offset_commit(kind):
+        if key.startswith(OFFSET_COMMIT_KEYS):
             return self._replay_offset(record)
-        if is_group_metadata(kind):
+        if is_group_metadata(key):
             return self._replay_group(key, record.value)
         if record.value is None:
             self.others.pop(key, None)
