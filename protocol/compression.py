@@ -35,6 +35,7 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
+_CODECS = tuple(Codec)
 DEFAULT_LEVELS: dict[Codec, int] = {Codec.GZIP: 6, Codec.LZ4: 9, Codec.ZSTD: 3}
 
 
@@ -53,7 +54,7 @@ def codec_of(attributes: int) -> Codec:
     number = attributes & 7
     if number > 4:
         raise CompressionError(f"unknown compression codec {number}")
-    return Codec(number)
+    return _CODECS[number]
 
 
 def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:

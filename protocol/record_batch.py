@@ -15,7 +15,7 @@ from crc32c import crc32c
 
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_records, iter_records
+from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_records, iter_keys, iter_records
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
 """base_offset, batch_length, partition_leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
@@ -180,6 +180,12 @@ class RecordBatch:
         """Decode the records; raises InvalidRecordError or CompressionError on malformed data."""
         appended = self.max_timestamp if self.attributes & _TIMESTAMP_TYPE else None
         return iter_records(self.body(max_size), self.record_count, self.base_offset, self.base_timestamp, appended)
+
+    def iter_keys(self, max_size: int = DEFAULT_MAX_INFLATED) -> Iterator[tuple[int, bytes | None, bool]]:
+        """(offset, key, whether there is a value) of each record, much cheaper than `records`."""
+        base = self.base_offset
+        for delta, key, has_value in iter_keys(self.body(max_size), self.record_count):
+            yield base + delta, key, has_value
 
     def __repr__(self) -> str:
         return (

@@ -162,6 +162,40 @@ def _read_headers(data: bytes, pos: int, end: int, count: int) -> tuple[tuple[He
     return tuple(headers), pos
 
 
+def iter_keys(body: Buffer, count: int) -> Iterator[tuple[int, bytes | None, bool]]:
+    """(offset delta, key, whether there is a value) of each record: what compaction asks, without the rest.
+
+    The body must be one that was checked before; InvalidRecordError where it is visibly not.
+    """
+    data = bytes(body)
+    end = len(data)
+    pos = 0
+    for _ in range(count):
+        try:
+            size, pos = read_varint(data, pos)
+            stop = pos + size
+            delta = data[pos + 1]
+            pos += 2
+            if delta > 0x7F:
+                _, pos = _more(data, pos, delta)
+            number = data[pos]
+            pos += 1
+            if number > 0x7F:
+                number, pos = _more(data, pos, number)
+            size, pos = read_varint(data, pos)
+            if size < 0:
+                key = None
+            else:
+                key = data[pos : pos + size]
+                pos += size
+            yield number >> 1, key, not data[pos] & 1
+        except IndexError:
+            raise InvalidRecordError("a record ends early") from None
+        if stop > end or pos >= stop:
+            raise InvalidRecordError("a record's fields run past its end")
+        pos = stop
+
+
 # --- checking without decoding ---------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from odradek.storage.segment import Segment
 if TYPE_CHECKING:
     from odradek.storage.partition_log import PartitionLog
 
-_STEP_BYTES = 256 * 1024
+_STEP_BYTES = 64 * 1024
 """How much is read between two points at which a compaction run may be interrupted."""
 
 
@@ -145,9 +145,9 @@ def _map_keys(log: PartitionLog, span: CleanableRange, latest: dict[bytes, int])
             if batch.is_control:
                 transactions.on_marker(batch)
             elif not transactions.is_aborted(batch):
-                for record in batch.records():
-                    if record.key is not None and record.offset >= span.first_dirty:
-                        latest[record.key] = record.offset
+                for offset, key, _ in batch.iter_keys():
+                    if key is not None and offset >= span.first_dirty:
+                        latest[key] = offset
             if done >= _STEP_BYTES:
                 done = 0
                 yield from _pause(log, segment)
@@ -266,30 +266,32 @@ class _Cleaner:
         else:
             discard = self._transactions.is_aborted(batch)
         self._result.records_before += batch.record_count
-        kept: list[Record] = []
-        tombstones = False
-        if not discard:
-            for record in batch.records():
-                if batch.is_control or self._keep(batch, record):
-                    kept.append(record)
-                    tombstones = tombstones or (record.value is None and not batch.is_control)
+        if discard:
+            kept, tombstones = set[int](), False
+        elif batch.is_control:
+            kept, tombstones = set(range(batch.base_offset, batch.base_offset + batch.record_count)), False
+        else:
+            kept, tombstones = self._select(batch)
         self._result.records_after += len(kept)
         if not kept:
             return empty_batch(batch) if self._is_last_of_producer(batch) else None
         set_horizon = (tombstones or marker_obsolete) and batch.delete_horizon_ms is None
         if len(kept) == batch.record_count and not set_horizon:
             return batch.data
-        return self._rebuild(batch, kept, set_horizon)
+        return self._rebuild(batch, [r for r in batch.records() if r.offset in kept], set_horizon)
 
-    def _keep(self, batch: RecordBatch, record: Record) -> bool:
-        if record.offset >= self._end:
-            return True
-        if record.key is None:
-            return False
-        if record.offset < self._latest.get(record.key, -1):
-            return False
+    def _select(self, batch: RecordBatch) -> tuple[set[int], bool]:
+        """The offsets of the records to keep, and whether tombstones are among them."""
         horizon = batch.delete_horizon_ms
-        return record.value is not None or horizon is None or self._now_ms < horizon
+        tombstones_stay = horizon is None or self._now_ms < horizon
+        latest, end = self._latest, self._end
+        kept: set[int] = set()
+        tombstones = False
+        for offset, key, has_value in batch.iter_keys():
+            if offset >= end or (key is not None and offset >= latest.get(key, -1) and (has_value or tombstones_stay)):
+                kept.add(offset)
+                tombstones = tombstones or not has_value
+        return kept, tombstones
 
     def _is_last_of_producer(self, batch: RecordBatch) -> bool:
         """Whether the producer's last sequence (or its epoch, when only a marker is left) is known from this batch."""

@@ -12,6 +12,7 @@ from odradek.protocol.records import (
     check_record_chain,
     encode_records,
     encode_varint,
+    iter_keys,
     iter_records,
     read_varint,
     scan_records,
@@ -120,3 +121,19 @@ def test_log_append_time_replaces_the_records_own() -> None:
 def test_a_header_name_that_is_no_utf8_is_readable() -> None:
     body = bytes.fromhex("16000000026b02760202ff01")
     assert next(iter_records(body, 1, 0, 0)).headers == (("\ufffd", None),)
+
+
+@given(st.lists(contents, max_size=20).map(numbered))
+@settings(max_examples=60)
+def test_the_keys_of_records(records: list[Record]) -> None:
+    body = encode_records(records, 0, 0)
+    assert list(iter_keys(body, len(records))) == [(r.offset, r.key, r.value is not None) for r in records]
+
+
+@given(st.binary(max_size=60), st.integers(0, 6))
+@settings(max_examples=200)
+def test_keys_of_garbage_raise_one_kind_of_error(body: bytes, count: int) -> None:
+    try:
+        list(iter_keys(body, count))
+    except InvalidRecordError:
+        pass
