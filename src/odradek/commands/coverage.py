@@ -98,7 +98,7 @@ def config_markdown() -> str:
     lines = [
         "# Configuration",
         "",
-        "Kafka's own names and defaults, as `odradek coverage --configs --markdown` prints them. What odradek makes of each:",
+        "Kafka's own names and defaults (`odradek coverage --configs --markdown`). What odradek makes of each:",
         "",
         *(f"- **{word}**: {meaning}." for word, meaning in uses().items()),
     ]
