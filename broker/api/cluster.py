@@ -73,6 +73,7 @@ _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 _METADATA_TOPIC = "__cluster_metadata"
 _NO_SUCH_PARTITION = "This server does not host this topic-partition."
 _IN_MEMORY = "memory"
+_QUORUM_NODES_FROM = 2
 
 
 @handles(DescribeClusterRequest)
@@ -201,7 +202,7 @@ def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> Desc
             nodes=[
                 Node(node.id, [Listener("CONTROLLER", *node.address_for(ctx.connection.host))])
                 for node in ctx.cluster.nodes.values()
-                if node.id == ctx.cluster.controller_id
+                if node.id == ctx.cluster.controller_id and ctx.api_version >= _QUORUM_NODES_FROM
             ],
         )
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
