@@ -20,7 +20,7 @@ from odradek.broker.dynamic_configs import DynamicConfigs
 from odradek.broker.faults import FaultSet
 from odradek.broker.features import Features
 from odradek.broker.maintenance import Maintenance
-from odradek.broker.node import Node
+from odradek.broker.node import Node, advertised_addresses
 from odradek.broker.partition import Partition
 from odradek.broker.producer_ids import ProducerIdAllocator
 from odradek.broker.server import Server
@@ -61,6 +61,9 @@ class Cluster:
         self.data_dir = data_dir
         self.cluster_id = cluster_id or base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(1, nodes + 1)}
+        told = advertised_addresses(self.config.get("advertised.listeners") or (), nodes)
+        for node, address in zip(self.nodes.values(), told, strict=False):
+            node.advertised = address
         self.controller_id = 1
         self.features = Features()
         self.faults: FaultSet | None = None

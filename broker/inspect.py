@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from odradek.broker.topics import Topic
 
 T = TypeVar("T")
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+"""A broker that listens everywhere is reached from here at these addresses."""
 Isolation = Literal["read_uncommitted", "read_committed"]
 
 
@@ -140,7 +142,7 @@ class Broker:
     @property
     def bootstrap_servers(self) -> str:
         """What a client's ``bootstrap.servers`` takes: ``host:port`` of every node that is up."""
-        addresses = [node.advertised or (node.host, node.port) for node in self._cluster.up_nodes()]
+        addresses = [node.address_for(_LOOPBACK.get(node.host)) for node in self._cluster.up_nodes()]
         return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses)
 
     @property

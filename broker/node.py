@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+_LISTENER = re.compile(r"PLAINTEXT://(?P<host>\[[^\]]+\]|[^:/\[\]]+):(?P<port>\d{1,5})")
 
 
 @dataclass(slots=True)
@@ -25,3 +29,25 @@ class Node:
         if self.advertised is not None:
             return self.advertised[0], self.advertised[1] or self.port
         return dialled_host or self.host, self.port
+
+
+def advertised_addresses(listeners: Sequence[str], nodes: int) -> list[tuple[str, int]]:
+    """The (host, port) to advertise for each node, from the values of ``advertised.listeners``; [] for none.
+
+    One value serves all nodes: the first has its port, the others the following ones; port 0 = the node's own port.
+    ValueError for anything else.
+    """
+    if not listeners:
+        return []
+    if len(listeners) not in (1, nodes):
+        raise ValueError(f"advertised.listeners: {len(listeners)} addresses for {nodes} nodes; one, or one for each")
+    found = [_LISTENER.fullmatch(each) for each in listeners]
+    addresses = []
+    for text, match in zip(listeners, found, strict=True):
+        if match is None or int(match["port"]) > 65535:
+            raise ValueError(f"advertised.listeners: {text} is not of the form PLAINTEXT://host:port")
+        addresses.append((match["host"].strip("[]"), int(match["port"])))
+    if len(addresses) < nodes:
+        host, port = addresses[0]
+        return [(host, port + index if port else 0) for index in range(nodes)]
+    return addresses
