@@ -16,7 +16,6 @@ import trio
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config import BrokerConfig
 from odradek.broker.dispatch import Bug, Dispatcher
-from odradek.broker.dynamic_configs import DynamicConfigs
 from odradek.broker.faults import FaultSet
 from odradek.broker.features import Features
 from odradek.broker.maintenance import Maintenance
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.durability import Durability
+    from odradek.broker.dynamic_configs import DynamicConfigs
     from odradek.broker.fetch_sessions import FetchSessionCache
 
 _RECENT_REQUESTS = 64
@@ -81,10 +81,16 @@ class Cluster:
         self.durability: Durability | None = None if data_dir is None else _durability(self, data_dir)
         self.config.node_ids = tuple(self.nodes)
         self.topics = TopicRegistry(self)
-        self.dynamic_configs = DynamicConfigs(self)
         self.topics.on_leader_changed(self._leader_changed)
         if data_dir is not None:
             _ = self.groups, self.transactions
+
+    @cached_property
+    def dynamic_configs(self) -> DynamicConfigs:
+        """What clients change of the configuration; imported and made when it is first needed."""
+        from odradek.broker.dynamic_configs import DynamicConfigs
+
+        return DynamicConfigs(self)
 
     @cached_property
     def groups(self) -> GroupService:
