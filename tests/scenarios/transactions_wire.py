@@ -6,9 +6,14 @@ is one. The same story on two brokers must give the same list: ids, times and of
 
 from __future__ import annotations
 
+import gzip
+import json
+import secrets
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from odradek.protocol.errors import ErrorCode
@@ -24,7 +29,7 @@ from odradek.protocol.messages.describe_transactions import DescribeTransactions
 from odradek.protocol.messages.end_txn import EndTxnRequest
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.protocol.messages.list_transactions import ListTransactionsRequest
 from odradek.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -93,6 +98,8 @@ class Teller:
     def tell(self, step: str, request: Any, version: int, *, settled: bool = False) -> Any:
         """Ask and note. ``settled``: ask again while the answer is only that something else is under way."""
         answer = self.ask(request, version, settled=settled)
+        if isinstance(answer, InitProducerIdResponse) and answer.producer_id >= 0:
+            self.know(answer.producer_id)
         self.steps.append((step, self.masked(to_json(answer, version))))
         return answer
 
@@ -101,12 +108,14 @@ class Teller:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = self.wire.request(request, version)
-            codes = set(error_codes(to_json(answer, version)))
-            if not settled or not codes & _PASSING or time.monotonic() > deadline:
+            form = to_json(answer, version)
+            passing = set(error_codes(form)) & _PASSING or '"Prepare' in json.dumps(form)
+            if not settled or not passing or time.monotonic() > deadline:
                 return answer
             time.sleep(0.01)
 
     def masked(self, form: Any) -> Any:
+        """Without what a broker makes up, and lists in an order of their own where Kafka's have none."""
         if isinstance(form, dict):
             return {key: self._mask(key, value) for key, value in form.items()}
         if isinstance(form, list):
@@ -114,31 +123,36 @@ class Teller:
         return self.names.get(form, form) if isinstance(form, str) else form
 
     def _mask(self, key: str, value: Any) -> Any:
-        if key == "producerId" and value >= 0:
-            return self.producer_ids.setdefault(value, f"producer {len(self.producer_ids)}")
+        if key == "producerId":
+            return self.producer_ids.get(value, value)
         if key in _MADE_UP and value >= 0:
             return "made up"
-        if key == "topicId":
-            return "made up"
         masked = self.masked(value)
-        if key in {"partitions", "partitionResponses"} and masked and isinstance(masked[0], dict):
-            return sorted(masked, key=lambda each: each.get("index", each.get("partitionIndex", 0)))
-        return masked
+        return sorted(masked, key=json.dumps) if isinstance(masked, list) else masked
 
     # -- set-up
 
     def prepare(self) -> None:
-        """The topics and the coordinators."""
+        """The topics and the coordinators; producer id 0 is used up, because answers with an error have it too."""
+        self.ask(InitProducerIdRequest(None, 1), 4)
         topics = [CreatableTopic(self.topic, 2, 1), CreatableTopic(self.group_topic, 1, 1)]
         self.ask(CreateTopicsRequest(topics, 10_000), 2, settled=False)
         self.ask(FindCoordinatorRequest(key=self.transactional_id, key_type=1), 2)
         self.ask(FindCoordinatorRequest(key=self.group, key_type=0), 2)
+        for partition in (0, 1):
+            self.read(partition, committed=False)
+        self.ask(FetchRequest(max_wait_ms=0, topics=[FetchTopic(self.group_topic, partitions=[FetchPartition(0)])]), 11)
 
     def new_producer(self, timeout_ms: int = 60_000) -> tuple[int, int]:
         answer = self.ask(InitProducerIdRequest(self.transactional_id, timeout_ms), 4)
         assert answer.error_code == 0, answer
         self.sequences.clear()
+        self.know(answer.producer_id)
         return answer.producer_id, answer.producer_epoch
+
+    def know(self, producer_id: int) -> None:
+        """Show this id by a name."""
+        self.producer_ids.setdefault(producer_id, f"producer {len(self.producer_ids)}")
 
     # -- requests
 
@@ -188,7 +202,7 @@ class Teller:
             self.sequences[partition] = sequence + 2
             data.append(PartitionProduceData(partition, batch))
         chosen = transactional_id or self.transactional_id
-        return ProduceRequest(chosen, -1, 10_000, [TopicProduceData(self.topic, topic_data_id, data)])
+        return ProduceRequest(chosen, -1, 10_000, [TopicProduceData(self.topic, partition_data=data)])
 
     def describe(self) -> DescribeTransactionsRequest:
         return DescribeTransactionsRequest([self.transactional_id, self.unknown_id])
@@ -215,16 +229,15 @@ class Teller:
     def note_what_is_read(self, step: str) -> None:
         for committed in (True, False):
             kind = "committed" if committed else "uncommitted"
-            self.steps.append((f"{step}: read_{kind}", [self.read(0, committed=committed), self.read(1, committed=committed)]))
+            self.steps.append(
+                (f"{step}: read_{kind}", [self.read(0, committed=committed), self.read(1, committed=committed)])
+            )
 
     def note_offset(self, step: str, *, stable: bool = False) -> None:
         topics = [OffsetFetchRequestTopics(name=self.group_topic, partition_indexes=[0])]
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(self.group, topics=topics)], require_stable=stable)
         found = self.ask(request, 8, settled=False).groups[0].topics[0].partitions[0]
         self.steps.append((f"{step}: offset", (found.committed_offset, found.error_code)))
-
-
-topic_data_id = bytes(16)
 
 
 def error_codes(form: Any) -> Iterator[int]:
@@ -249,7 +262,7 @@ def older_client(teller: Teller, versions: tuple[int, int, int, int, int]) -> St
     teller.prepare()
     producer = pid, epoch = teller.new_producer()
     tell = teller.tell
-    tell("describe.empty", teller.describe(), 0)
+    tell("describe.empty", teller.describe(), 0, settled=True)
     tell("EndTxn.no-transaction", teller.end(producer, True), ends)
     tell("Produce.txn-not-added", teller.produce(producer, 0), produces)
     teller.sequences.clear()
@@ -262,7 +275,7 @@ def older_client(teller: Teller, versions: tuple[int, int, int, int, int]) -> St
     tell("AddPartitionsToTxn.unknown-id", teller.add(producer, adds, 0, transactional_id=teller.unknown_id), adds)
     tell("AddPartitionsToTxn.empty-id", teller.add(producer, adds, 0, transactional_id=""), adds)
     tell("Produce.txn-ok", teller.produce(producer, 0, 1), produces)
-    tell("describe.ongoing", teller.describe(), 0)
+    tell("describe.ongoing", teller.describe(), 0, settled=True)
     teller.note_what_is_read("ongoing")
     tell("TxnOffsetCommit.before-add-offsets", teller.commit_offset(producer), commits)
     tell("AddOffsetsToTxn.ok", teller.offsets(producer), offsets)
@@ -284,14 +297,14 @@ def older_client(teller: Teller, versions: tuple[int, int, int, int, int]) -> St
     tell("EndTxn.commit", teller.end(producer, True), ends)
     tell("EndTxn.commit-retried", teller.end(producer, True), ends, settled=True)
     tell("EndTxn.abort-after-commit", teller.end(producer, False), ends)
-    tell("describe.complete", teller.describe(), 0)
+    tell("describe.complete", teller.describe(), 0, settled=True)
     teller.note_what_is_read("committed")
     teller.note_offset("committed")
     tell("AddPartitionsToTxn.second-txn", teller.add(producer, adds), adds, settled=True)
     tell("Produce.txn-second", teller.produce(producer, 0), produces)
     tell("EndTxn.abort", teller.end(producer, False), ends)
     tell("EndTxn.abort-retried", teller.end(producer, False), ends, settled=True)
-    tell("describe.aborted", teller.describe(), 0)
+    tell("describe.aborted", teller.describe(), 0, settled=True)
     teller.note_what_is_read("aborted")
     teller.new_producer()
     tell("Produce.txn-fenced-epoch", teller.produce(producer, 0, first=2), produces)
@@ -309,7 +322,7 @@ def newer_client(teller: Teller, produces: int = 12) -> Steps:
     pid, epoch = producer = teller.new_producer()
     tell("EndTxn.v2-commit-empty", teller.end(producer, True), 5)
     tell("Produce.txn-v2-implicit", teller.produce(producer, 0, 1), produces)
-    tell("describe.ongoing", teller.describe(), 0)
+    tell("describe.ongoing", teller.describe(), 0, settled=True)
     tell("TxnOffsetCommit.implicit-ok", teller.commit_offset(producer), 5)
     tell("TxnOffsetCommit.wrong-epoch", teller.commit_offset((pid, epoch + 1)), 5)
     tell("TxnOffsetCommit.unknown-topic", teller.commit_offset(producer, topic="g-nope"), 5)
@@ -330,7 +343,7 @@ def newer_client(teller: Teller, produces: int = 12) -> Steps:
     tell("EndTxn.v2-abort", teller.end(following, False), 5)
     tell("EndTxn.v2-abort-retried", teller.end(following, False), 5, settled=True)
     tell("EndTxn.v2-commit-of-aborted", teller.end(following, True), 5)
-    tell("describe.aborted", teller.describe(), 0)
+    tell("describe.aborted", teller.describe(), 0, settled=True)
     teller.note_what_is_read("aborted")
     return teller.steps
 
@@ -353,6 +366,7 @@ def verifying(teller: Teller) -> Steps:
         missing = [AddPartitionsToTxnTopic(teller.topic, [0, 7]), AddPartitionsToTxnTopic("g-nope", [0])]
         tell(f"AddPartitionsToTxn.v{version}.missing", teller.add(producer, version, topics=missing), version)
         tell(f"EndTxn.v{version}", teller.end(producer, False), 4)
+        teller.ask(teller.end(producer, False), 4)
     return teller.steps
 
 
@@ -395,7 +409,13 @@ def markers(teller: Teller, version: int) -> Steps:
     teller.ask(teller.produce(producer, 0), 9)
 
     def write(
-        step: str, *, coordinator_epoch: int = 0, commit: bool = False, producer_id: int = pid, topic: str | None = None, partition: int = 0
+        step: str,
+        *,
+        coordinator_epoch: int = 0,
+        commit: bool = False,
+        producer_id: int = pid,
+        topic: str | None = None,
+        partition: int = 0,
     ) -> None:
         topics = [WritableTxnMarkerTopic(topic or teller.topic, [partition])]
         marker = WritableTxnMarker(producer_id, epoch, commit, topics, coordinator_epoch)
@@ -411,7 +431,7 @@ def markers(teller: Teller, version: int) -> Steps:
     write("unknown-partition", partition=9)
     teller.tell("empty", WriteTxnMarkersRequest([]), version)
     teller.tell("coordinator-aborts-too", teller.end(producer, False), 4)
-    teller.tell("describe", teller.describe(), 0)
+    teller.tell("describe", teller.describe(), 0, settled=True)
     return teller.steps
 
 
@@ -440,7 +460,11 @@ def listing(teller: Teller) -> Steps:
         listed(f"v{version}.long", version, duration_filter=3_600_000)
         listed(f"v{version}.short", version, duration_filter=0)
     for pattern in (teller.transactional_id, "id-.*", "id", "", ".*-.*", "nobody.*", "([", "(?=a)", r"(a)\1", "a**"):
-        listed(f"v2.pattern {pattern if pattern != teller.transactional_id else 'itself'}", 2, transactional_id_pattern=pattern)
+        listed(
+            f"v2.pattern {pattern if pattern != teller.transactional_id else 'itself'}",
+            2,
+            transactional_id_pattern=pattern,
+        )
     teller.ask(teller.end(producer, True), 4)
     listed("v2.not ongoing", 2, state_filters=["Ongoing"])
     teller.tell("describe-empty-id", DescribeTransactionsRequest([""]), 0)
@@ -449,7 +473,9 @@ def listing(teller: Teller) -> Steps:
 
 STORIES: dict[str, Callable[[Teller], Steps]] = {
     **{
-        "older client " + "-".join(map(str, versions)): (lambda teller, versions=versions: older_client(teller, versions))
+        "older client " + "-".join(map(str, versions)): (
+            lambda teller, versions=versions: older_client(teller, versions)
+        )
         for versions in OLDER_CLIENTS
     },
     "newer client": newer_client,
@@ -469,3 +495,18 @@ def teller(bootstrap: str, tag: str) -> Iterator[Teller]:
     host, _, port = bootstrap.rpartition(":")
     with WireClient(host, int(port), timeout_s=30) as wire:
         yield Teller(wire, tag)
+
+
+def tell_all(bootstrap: str) -> dict[str, Steps]:
+    """Every story, told to one broker; in the form that JSON keeps."""
+    told = {}
+    for name, story in STORIES.items():
+        with teller(bootstrap, secrets.token_hex(4)) as one:
+            told[name] = story(one)
+    form: dict[str, Steps] = json.loads(json.dumps(told, default=lambda value: value.decode()))
+    return form
+
+
+if __name__ == "__main__":  # python -m tests.scenarios.transactions_wire HOST:PORT FILE: record a broker's answers
+    recorded = json.dumps(tell_all(sys.argv[1]), indent=0).encode()
+    Path(sys.argv[2]).write_bytes(gzip.compress(recorded, mtime=0))

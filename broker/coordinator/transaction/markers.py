@@ -53,7 +53,7 @@ def write_marker(
     if transaction_version >= 2:
         _check_new_epoch(partition, producer)
     if topic_name == GROUP_TOPIC:
-        cluster.groups.end_transaction(index, producer, coordinator_epoch, commit)
+        cluster.groups.complete_transaction(index, producer.id, producer.epoch, commit, coordinator_epoch, node)
         return
     now_ms = cluster.clock.now_ms()
     marker = EndTxnMarker(commit, coordinator_epoch)

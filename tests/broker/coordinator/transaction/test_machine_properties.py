@@ -31,7 +31,9 @@ from tests.fakes.journal import FakeJournal
 from tests.fakes.transactions import FakeTransactionCoordinator
 
 PLACES: list[TopicPartition] = [("a", 0), ("a", 1), ("b", 0)]
-IDS = ["t", "u"]
+# The producers of an id all speak one version: an EndTxn of version 2 takes the epoch after its own for its own bump,
+# so a version 1 producer in between would let an older one back in (in Kafka too).
+IDS = {"t": 2, "u": 0}
 HOLD_POINTS = ["PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", *map(marker_point, PLACES)]
 
 
@@ -85,8 +87,8 @@ class World:
 
     # -- clients
 
-    def new_producer(self, transactional_id: str, version: int) -> None:
-        client = Client(transactional_id, version)
+    def new_producer(self, transactional_id: str) -> None:
+        client = Client(transactional_id, IDS[transactional_id])
         self.clients.append(client)
         self._init(client, None)
 
@@ -287,13 +289,13 @@ def story(random: Random, length: int) -> Iterator[tuple[str, *tuple[Any, ...]]]
         else:
             yield random.choice(
                 [
-                    ("new_producer", random.choice(IDS), random.choice([0, 2])),
+                    ("new_producer", random.choice(list(IDS))),
                     ("recover", number),
                     ("time_passes", random.choice([0.05, 11, 35])),
                     ("coordinator_moves",),
                     ("coordinator_moves_after_compaction",),
                     ("partitions_break", set(random.sample(PLACES, random.randint(1, 2)))),
-                    ("hold", random.choice(IDS), random.choice(HOLD_POINTS)),
+                    ("hold", random.choice(list(IDS)), random.choice(HOLD_POINTS)),
                 ]
             )
 
@@ -302,8 +304,8 @@ def story(random: Random, length: int) -> Iterator[tuple[str, *tuple[Any, ...]]]
 @given(seed=st.integers(0, 1 << 32), length=st.integers(10, 80))
 def test_nothing_is_lost_and_nothing_doubled(seed: int, length: int) -> None:
     world = World()
-    for transactional_id, version in (("t", 2), ("u", 0)):
-        world.new_producer(transactional_id, version)
+    for transactional_id in IDS:
+        world.new_producer(transactional_id)
     for name, *arguments in story(Random(seed), length):
         getattr(world, name)(*arguments)
         world.check()
