@@ -19,20 +19,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from confluent_kafka import (
-    Consumer,
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    Message,
-    Producer,
-    TopicPartition,
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
 )
-from confluent_kafka.admin import AdminClient
+from odradek.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from tests.fakes.wire_client import ConnectionClosed, WireClient
 
 ROOT = Path(__file__).parent.parent.parent
 GROUP = "crash-group"
-_RETRIABLE = (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.NOT_COORDINATOR)
 _QUIET = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100, "socket.timeout.ms": 3000}
 
 
@@ -143,20 +142,33 @@ class Clients:
             self.told.committed.add(name)
 
     def _commit(self) -> None:
-        admin = AdminClient({"bootstrap.servers": self.bootstrap, **_QUIET})
+        """Over the raw wire: librdkafka's admin client aborts the process when a broker dies at the wrong moment."""
         offset = 0
         while self._goes_on():
-            offset += 1
-            wanted = ConsumerGroupTopicPartitions(GROUP, [TopicPartition("plain", 0, offset)])
             try:
-                future = admin.alter_consumer_group_offsets([wanted], request_timeout=5)[GROUP]
-                error = future.result(10).topic_partitions[0].error
-                if error is None:
-                    self.told.offset = offset
-                else:
-                    assert error.retriable() or error.code() in _RETRIABLE, error
-            except KafkaException:
-                time.sleep(0.05)  # the broker is dead just now; what was not confirmed need not be there
+                with wire_client(self.bootstrap) as client:
+                    while self._goes_on():
+                        offset += 1
+                        code = commit_offset(client, offset)
+                        if code is ErrorCode.NONE:
+                            self.told.offset = offset
+                        else:
+                            assert code.retriable, code
+            except (OSError, ConnectionClosed):
+                time.sleep(0.02)  # the broker is dead just now; what was not confirmed need not be there
+
+
+def wire_client(bootstrap: str) -> WireClient:
+    host, _, port = bootstrap.partition(":")
+    return WireClient(host, int(port))
+
+
+def commit_offset(client: WireClient, offset: int) -> ErrorCode:
+    partition = OffsetCommitRequestPartition(0, offset)
+    response = client.request(
+        OffsetCommitRequest(GROUP, topics=[OffsetCommitRequestTopic("plain", partitions=[partition])]), 8
+    )
+    return ErrorCode(response.topics[0].partitions[0].error_code)
 
 
 class Broker:
@@ -214,10 +226,15 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> list[bytes]:
 
 def committed_offset(bootstrap: str) -> int:
     """The offset that the group has committed."""
-    admin = AdminClient({"bootstrap.servers": bootstrap, **_QUIET})
-    asked = ConsumerGroupTopicPartitions(GROUP, [TopicPartition("plain", 0)])
-    result = admin.list_consumer_group_offsets([asked])[GROUP].result(20)
-    return int(result.topic_partitions[0].offset)
+    request = OffsetFetchRequest(GROUP, [OffsetFetchRequestTopic("plain", [0])])
+    deadline = time.monotonic() + 20
+    with wire_client(bootstrap) as client:
+        while True:
+            response = client.request(request, 5)
+            if response.error_code == 0:
+                return int(response.topics[0].partitions[0].committed_offset)
+            assert ErrorCode(response.error_code).retriable, ErrorCode(response.error_code)
+            assert time.monotonic() < deadline, "the group's coordinator does not come back"
 
 
 def check(bootstrap: str, told: Told) -> None:
