@@ -48,7 +48,7 @@ def unique(name: str) -> str:
     return f"{name}-{secrets.token_hex(4)}"
 
 
-def wait_until(what: str, probe: Callable[[], Answer], timeout: float = 20) -> Answer:
+def wait_until(what: str, probe: Callable[[], Answer], timeout: float = 30) -> Answer:
     """The first true answer of the probe; fails, naming what was awaited and the last answer, after the timeout."""
     deadline = time.monotonic() + timeout
     while True:

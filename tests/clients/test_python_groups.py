@@ -1,0 +1,3 @@
+"""See ``tests/scenarios/python_groups.py``."""
+
+from tests.scenarios.python_groups import *  # noqa: F403

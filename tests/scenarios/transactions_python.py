@@ -1,0 +1,317 @@
+"""Transactions with the Python clients: commit, abort, isolation, fencing, timeouts, consume-transform-produce.
+
+Run on odradek (tests/clients) and on a real Kafka (tests/conformance).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import aiokafka
+import aiokafka.errors
+import confluent_kafka
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from tests.scenarios.fixtures import MakeTopic
+from tests.scenarios.target import unique, wait_until
+
+with warnings.catch_warnings():  # its import reads its schemas through a deprecated function of importlib
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import kafka
+
+PATIENCE_S = 20.0
+Answer = TypeVar("Answer")
+
+Ends = list[tuple[str, bool]]
+"""Values, and whether the transaction that writes each is committed."""
+
+
+# -- reading
+
+
+def read(bootstrap: str, topic: str, *, isolation: str, partitions: int = 1) -> list[str]:
+    """Everything that a reader gets up to the end that it is allowed to see."""
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": unique("reader"),
+            "isolation.level": isolation,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "log_level": 2,
+        }
+    )
+    with contextlib.closing(consumer):
+        consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
+        values: list[str] = []
+        at_end: set[int] = set()
+        deadline = time.monotonic() + PATIENCE_S
+        while len(at_end) < partitions and time.monotonic() < deadline:
+            message = consumer.poll(0.2)
+            if message is None:
+                continue
+            error = message.error()
+            if error is None:
+                values.append(message.value().decode())
+            elif error.code() == KafkaError._PARTITION_EOF:
+                at_end.add(message.partition())
+        return values
+
+
+def committed_offset(bootstrap: str, group: str, topic: str) -> int:
+    """The group's offset in partition 0, -1001 if it has none."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 2})
+    with contextlib.closing(consumer):
+        return int(consumer.committed([TopicPartition(topic, 0)], timeout=10)[0].offset)
+
+
+# -- writing, once for each library
+
+
+def confluent_producer(bootstrap: str, transactional_id: str, **extra: Any) -> confluent_kafka.Producer:
+    """A producer that has taken the id over."""
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "log_level": 0, **extra}
+    )
+    producer.init_transactions(PATIENCE_S)
+    return producer
+
+
+def with_confluent(bootstrap: str, topic: str, transactional_id: str, ends: Ends) -> None:
+    producer = confluent_producer(bootstrap, transactional_id)
+    for value, commit in ends:
+        producer.begin_transaction()
+        producer.produce(topic, value.encode(), partition=0)
+        (producer.commit_transaction if commit else producer.abort_transaction)(PATIENCE_S)
+
+
+def with_kafka_python(bootstrap: str, topic: str, transactional_id: str, ends: Ends) -> None:
+    producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
+    with contextlib.closing(producer):
+        producer.init_transactions()
+        for value, commit in ends:
+            producer.begin_transaction()
+            producer.send(topic, value.encode(), partition=0)
+            (producer.commit_transaction if commit else producer.abort_transaction)()
+
+
+def with_aiokafka(bootstrap: str, topic: str, transactional_id: str, ends: Ends) -> None:
+    async def work() -> None:
+        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
+        await producer.start()
+        try:
+            for value, commit in ends:
+                await producer.begin_transaction()
+                await producer.send_and_wait(topic, value.encode(), partition=0)
+                await (producer.commit_transaction() if commit else producer.abort_transaction())
+        finally:
+            await producer.stop()
+
+    run(work())
+
+
+def run(work: Coroutine[Any, Any, Answer]) -> Answer:
+    """Run asyncio code to its end."""
+    return asyncio.run(asyncio.wait_for(work, 60))
+
+
+WRITERS: dict[str, Callable[[str, str, str, Ends], None]] = {
+    "confluent-kafka": with_confluent,
+    "kafka-python": with_kafka_python,
+    "aiokafka": with_aiokafka,
+}
+
+
+@pytest.fixture(params=WRITERS)
+def writer(request: pytest.FixtureRequest) -> Callable[[str, str, str, Ends], None]:
+    return WRITERS[request.param]
+
+
+# -- the scenarios
+
+
+def test_only_committed_transactions_are_read(
+    bootstrap: str, make_topic: MakeTopic, writer: Callable[[str, str, str, Ends], None]
+) -> None:
+    topic = make_topic("iso")
+    ends = [("a", True), ("b", False), ("c", False), ("d", True), ("e", True)]
+    writer(bootstrap, topic, unique("id"), ends)
+    assert read(bootstrap, topic, isolation="read_committed") == ["a", "d", "e"]
+    # an aborted record may never have left the client
+    assert [v for v in read(bootstrap, topic, isolation="read_uncommitted") if v in "ade"] == ["a", "d", "e"]
+
+
+def test_an_open_transaction_holds_readers_back(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic = make_topic("open")
+    with_confluent(bootstrap, topic, unique("before"), [("before", True)])
+    producer = confluent_producer(bootstrap, unique("open"))
+    producer.begin_transaction()
+    producer.produce(topic, b"open", partition=0)
+    producer.flush(PATIENCE_S)
+    with_confluent(bootstrap, topic, unique("behind"), [("behind", True)])
+    assert read(bootstrap, topic, isolation="read_committed") == ["before"]
+    assert read(bootstrap, topic, isolation="read_uncommitted") == ["before", "open", "behind"]
+    producer.commit_transaction(PATIENCE_S)
+    wait_until("the commit", lambda: len(read(bootstrap, topic, isolation="read_committed")) == 3)
+
+
+def test_one_transaction_over_many_partitions(bootstrap: str, make_topic: MakeTopic) -> None:
+    topics = [make_topic(name, partitions=3) for name in ("many-a", "many-b")]
+    producer = confluent_producer(bootstrap, unique("many"))
+    for commit in (False, True):
+        producer.begin_transaction()
+        for topic in topics:
+            for partition in range(3):
+                producer.produce(topic, str(commit).encode(), partition=partition)
+        producer.flush(PATIENCE_S)
+        (producer.commit_transaction if commit else producer.abort_transaction)(PATIENCE_S)
+    for topic in topics:
+        assert read(bootstrap, topic, isolation="read_committed", partitions=3) == ["True"] * 3
+
+
+def test_a_second_producer_fences_the_first(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic, transactional_id = make_topic("fence"), unique("fence")
+    first = confluent_producer(bootstrap, transactional_id)
+    first.begin_transaction()
+    first.produce(topic, b"first", partition=0)
+    first.flush(PATIENCE_S)
+    second = confluent_producer(bootstrap, transactional_id)
+    second.begin_transaction()
+    second.produce(topic, b"second", partition=0)
+    second.commit_transaction(PATIENCE_S)
+    with pytest.raises(KafkaException) as caught:
+        first.commit_transaction(PATIENCE_S)
+    error = caught.value.args[0]
+    assert error.fatal()
+    assert error.code() == KafkaError._FENCED
+    assert read(bootstrap, topic, isolation="read_committed") == ["second"]
+
+
+def test_a_second_aiokafka_producer_fences_the_first(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic, transactional_id = make_topic("afence"), unique("afence")
+
+    async def work() -> None:
+        first = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
+        second = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
+        await first.start()
+        await first.begin_transaction()
+        await first.send_and_wait(topic, b"first", partition=0)
+        await second.start()
+        async with second.transaction():
+            await second.send_and_wait(topic, b"second", partition=0)
+        with pytest.raises(aiokafka.errors.ProducerFenced):
+            await first.commit_transaction()
+        await second.stop()
+        with contextlib.suppress(aiokafka.errors.KafkaError):
+            await first.stop()
+
+    run(work())
+    assert read(bootstrap, topic, isolation="read_committed") == ["second"]
+
+
+def test_a_transaction_that_takes_too_long_is_aborted(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic = make_topic("late")
+    producer = confluent_producer(bootstrap, unique("late"), **{"transaction.timeout.ms": 1000})
+    producer.begin_transaction()
+    producer.produce(topic, b"late", partition=0)
+    producer.flush(PATIENCE_S)
+    with_confluent(bootstrap, topic, unique("other"), [("other", True)])
+    wait_until("the abort", lambda: read(bootstrap, topic, isolation="read_committed") == ["other"])
+    with pytest.raises(KafkaException):
+        producer.commit_transaction(PATIENCE_S)
+    assert read(bootstrap, topic, isolation="read_committed") == ["other"]
+
+
+def test_offsets_are_committed_with_the_transaction(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic, group = make_topic("offsets"), unique("group")
+    producer = confluent_producer(bootstrap, unique("offsets"))
+    member = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 2})
+    with contextlib.closing(member):
+        for offset, commit in ((3, False), (5, True)):
+            producer.begin_transaction()
+            places = [TopicPartition(topic, 0, offset)]
+            producer.send_offsets_to_transaction(places, member.consumer_group_metadata(), PATIENCE_S)
+            (producer.commit_transaction if commit else producer.abort_transaction)(PATIENCE_S)
+            expected = 5 if commit else confluent_kafka.OFFSET_INVALID
+            wait_until("the offset", lambda e=expected: committed_offset(bootstrap, group, topic) == e)
+
+
+# -- consume, transform, produce; killed at every step
+
+
+class Killed(Exception):
+    """The worker dies here."""
+
+
+STEPS = ["polled", "begun", "produced", "flushed", "offsets sent", "committed"]
+
+
+def transform(bootstrap: str, source: str, sink: str, name: str, die_at: str | None, wanted: int) -> None:
+    """Read numbers, write their squares, in transactions of five; ends when all are done, or dies at a step."""
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": name,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+            "session.timeout.ms": 6000,
+            "log_level": 2,
+        }
+    )
+    producer = confluent_producer(bootstrap, name)
+
+    def step(reached: str) -> None:
+        if reached == die_at:
+            raise Killed(reached)
+
+    with contextlib.closing(consumer):
+        consumer.subscribe([source])
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            messages = consumer.consume(5, timeout=0.5)
+            if not messages:
+                if committed_offset(bootstrap, name, source) >= wanted:
+                    return
+                continue
+            step("polled")
+            producer.begin_transaction()
+            step("begun")
+            for message in messages:
+                producer.produce(sink, str(int(message.value()) ** 2).encode(), partition=0)
+            step("produced")
+            producer.flush(PATIENCE_S)
+            step("flushed")
+            places = consumer.position(consumer.assignment())
+            producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), PATIENCE_S)
+            step("offsets sent")
+            producer.commit_transaction(PATIENCE_S)
+            step("committed")
+        raise AssertionError("not done within a minute")
+
+
+def test_each_input_counts_once_whenever_the_worker_dies(bootstrap: str, make_topic: MakeTopic) -> None:
+    source, sink, name = make_topic("source"), make_topic("sink"), unique("worker")
+    numbers = range(40)
+    with_confluent(bootstrap, source, unique("numbers"), [(str(number), True) for number in numbers])
+    wanted = source_end(bootstrap, source)
+    for die_at in STEPS:
+        with pytest.raises(Killed):
+            transform(bootstrap, source, sink, name, die_at, wanted)
+    transform(bootstrap, source, sink, name, None, wanted)
+    squares = Counter(read(bootstrap, sink, isolation="read_committed"))
+    assert squares == Counter(str(number**2) for number in numbers)
+
+
+def source_end(bootstrap: str, topic: str) -> int:
+    """The position of a consumer that has read all records (behind the last marker, or before it)."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": unique("end"), "log_level": 2})
+    with contextlib.closing(consumer):
+        return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)[1]) - 1
