@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _RECENT_REQUESTS = 64
 _MAX_BUGS = 100
-_GRACE_S = 0.2
+_GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
 
 
 class Cluster:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from odradek.protocol.errors import ProtocolError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.node import Node
+
+_log = logging.getLogger("odradek.connection")
 
 _CHECKPOINT_EVERY = 16
 _JOIN_BELOW_BYTES = 16 * 1024
@@ -45,10 +48,14 @@ class Connection:
 
     async def serve(self) -> None:
         """Answer requests until the connection ends. Never raises but for cancellation."""
+        _log.debug("%s opened", self.info.id)
         try:
             await self._serve_requests()
-        except (CloseConnection, ProtocolError, OSError):
-            pass
+            _log.debug("%s closed by the client", self.info.id)
+        except (CloseConnection, ProtocolError) as error:
+            _log.info("%s cut: %s", self.info.id, error or "by its handler")
+        except OSError as error:
+            _log.debug("%s lost: %s", self.info.id, error)
         finally:
             self._socket.close()
 

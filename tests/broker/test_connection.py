@@ -190,6 +190,21 @@ def test_bad_input_ends_that_connection_only(install: Install, junk: bytes) -> N
     run(cluster, scenario)
 
 
+def test_the_log_says_why_a_connection_was_cut(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "odradek.connection")
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as stream:
+            await stream.send_all(struct.pack(">ihhih", 10, 999, 0, 1, -1))
+            assert await is_closed(stream)
+
+    run(cluster, scenario)
+    opened, cut = (each for each in caplog.records if each.name == "odradek.connection")
+    assert opened.getMessage().endswith("opened")
+    assert (cut.levelname, "API key 999 is not served" in cut.getMessage()) == ("INFO", True)
+
+
 def test_the_frame_limit_is_the_configured_one(install: Install) -> None:
     install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
     cluster = FakeCluster(max_request_bytes=1000)
