@@ -280,7 +280,7 @@ class DiskLogStore:
         self._snapshots = sorted(offset for offset, kind, _ in parsed if kind == SNAPSHOT)
         log_start = self._backend.offset(LOG_START_OFFSETS, self._key)
         if not bases:
-            return None
+            return LoadedLog([], log_start, log_start) if log_start else None
         segments = [self._open(base) for base in bases]
         recovery_point = self._backend.offset(RECOVERY_POINTS, self._key)
         segments, trusted_to = self._recover(segments, recovery_point)

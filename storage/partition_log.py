@@ -128,8 +128,9 @@ class PartitionLog:
         self.store = backend.open_log(topic, partition, topic_id, config)
         self.segments: list[Segment] = []
         self._bases: list[int] = []
-        self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = 0
         loaded = self.store.load()
+        start = 0 if loaded is None else loaded.log_start_offset
+        self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = start
         if loaded is not None and loaded.segments:
             self.segments = loading.segments_of(loaded, now_ms, self._jitter)
             self._bases = [segment.base_offset for segment in self.segments]
@@ -138,7 +139,7 @@ class PartitionLog:
             self._aborted_count = sum(len(s.files.txn_index.entries()) for s in self.segments)
             self._update_unstable()
         else:
-            self.active = self._add_segment(loaded.log_start_offset if loaded else 0, now_ms)
+            self.active = self._add_segment(start, now_ms)
 
     # --- state --------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ COMMANDS = {
     "decode": "Decode frames: JSON lines with hex on standard input, JSON lines on standard output.",
     "encode": "Encode frames: the reverse of decode.",
     "dump": "Print what the files of a log directory say.",
+    "export": "Copy a running cluster into a log directory that serve --data-dir can serve.",
 }
 
 

@@ -1,0 +1,204 @@
+"""Copy a running cluster into a log directory: topics with their ids, settings and records, and the committed offsets.
+
+Batches are copied as they are, with offsets, timestamps, leader epochs, producers and transaction markers, up to the
+last stable offset that each partition had at the start; so no transaction is open in the copy. `__consumer_offsets` is
+copied like any topic and brings the groups' offsets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import trio
+
+from odradek.broker.config import ConfigError, TopicConfig
+from odradek.broker.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponseTopic
+from odradek.protocol.record_batch import iter_batches
+from odradek.storage.checkpoint_files import LOG_START_OFFSETS
+from odradek.storage.partition_log import AppendOrigin
+from odradek.wire_client import WireClient, WireError
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.partition import Partition
+
+_TOPIC_RESOURCE = 2
+_DYNAMIC_TOPIC = 1
+_EARLIEST, _LATEST = -2, -1
+_READ_COMMITTED = 1
+_LAST_FETCH_BY_NAME = 12
+_FETCH_BYTES = 4 * 1024 * 1024
+_ZERO_ID = bytes(16)
+
+
+@dataclass(slots=True)
+class ExportReport:
+    """What was copied, and what could not be."""
+
+    topics: int = 0
+    partitions: int = 0
+    batches: int = 0
+    size_bytes: int = 0
+    remarks: list[str] = field(default_factory=list)
+
+
+class _Source:
+    """The cluster to copy: a connection to each leader, opened when it is needed."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._first = WireClient(host, port)
+        self._clients: dict[int, WireClient] = {}
+        self._addresses: dict[int, tuple[str, int]] = {}
+
+    def topics(self, names: Sequence[str]) -> list[MetadataResponseTopic]:
+        asked = [MetadataRequestTopic(name=name) for name in names] or None
+        response = self._first.request(MetadataRequest(topics=asked, allow_auto_topic_creation=False), max_version=12)
+        self._addresses = {each.node_id: (each.host, each.port) for each in response.brokers}
+        for topic in response.topics:
+            _check(topic.error_code, f"topic {topic.name}")
+        return list(response.topics)
+
+    def configs(self, topic: str) -> dict[str, str]:
+        resource = DescribeConfigsResource(_TOPIC_RESOURCE, topic, None)
+        (result,) = self._first.request(DescribeConfigsRequest([resource])).results
+        _check(result.error_code, f"configs of {topic}")
+        return {c.name: c.value for c in result.configs if c.config_source == _DYNAMIC_TOPIC and c.value is not None}
+
+    def leader(self, node_id: int) -> WireClient:
+        if node_id not in self._addresses:
+            raise WireError(f"the leader {node_id} of a partition is not up")
+        if node_id not in self._clients:
+            self._clients[node_id] = WireClient(*self._addresses[node_id])
+        return self._clients[node_id]
+
+    def offset(self, client: WireClient, topic: str, index: int, timestamp: int) -> int:
+        asked = ListOffsetsTopic(topic, [ListOffsetsPartition(index, timestamp=timestamp)])
+        response = client.request(ListOffsetsRequest(-1, _READ_COMMITTED, [asked]))
+        partition = response.topics[0].partitions[0]
+        _check(partition.error_code, f"offsets of {topic}-{index}")
+        return int(partition.offset)
+
+    def fetch(self, client: WireClient, topic: str, index: int, offset: int) -> bytes | memoryview:
+        partition = FetchPartition(index, fetch_offset=offset, partition_max_bytes=_FETCH_BYTES)
+        request = FetchRequest(
+            max_wait_ms=500,
+            min_bytes=1,
+            max_bytes=_FETCH_BYTES,
+            isolation_level=_READ_COMMITTED,
+            topics=[FetchTopic(topic, partitions=[partition])],
+        )
+        response = client.request(request, max_version=_LAST_FETCH_BY_NAME)
+        answer = response.responses[0].partitions[0]
+        _check(answer.error_code, f"{topic}-{index} at offset {offset}")
+        return answer.records or b""
+
+    def close(self) -> None:
+        for client in (self._first, *self._clients.values()):
+            client.close()
+
+
+def _check(code: int, what: str) -> None:
+    if code:
+        raise KafkaError(ErrorCode(code), f"{what}: {ErrorCode(code).name}")
+
+
+def export(
+    directory: Path, host: str, port: int, topics: Sequence[str] = (), progress: Callable[[str], None] = print
+) -> ExportReport:
+    """Copy the cluster at ``host:port`` into ``directory``, which must not exist or be empty.
+
+    ``topics``: only these (and the committed offsets); all when empty. Raises WireError, KafkaError or StorageError;
+    ``directory`` then holds what was copied so far.
+    """
+    if directory.exists() and os.listdir(directory):
+        raise WireError(f"{directory} is not empty")
+    source = _Source(host, port)
+    try:
+        return trio.run(_export, source, directory, topics, progress)
+    finally:
+        source.close()
+
+
+async def _export(
+    source: _Source, directory: Path, names: Sequence[str], progress: Callable[[str], None]
+) -> ExportReport:
+    from odradek.broker.cluster import Cluster
+
+    report = ExportReport()
+    found = [topic for topic in source.topics(()) if topic.name != TRANSACTION_STATE]
+    missing = set(names) - {topic.name for topic in found}
+    if missing:
+        raise WireError(f"no such topic: {', '.join(sorted(missing))}")
+    cluster = Cluster(data_dir=directory)
+    async with cluster.run():
+        for topic in found:
+            if not names or topic.name in names or topic.name == CONSUMER_OFFSETS:
+                _copy_topic(cluster, source, topic, report)
+                progress(f"{topic.name}: {len(topic.partitions)} partitions")
+                await trio.lowlevel.checkpoint()
+    return report
+
+
+def _copy_topic(cluster: Cluster, source: _Source, topic: MetadataResponseTopic, report: ExportReport) -> None:
+    name = topic.name or ""
+    overrides = _usable(source.configs(name), name, report)
+    topic_id = topic.topic_id if topic.topic_id != _ZERO_ID else os.urandom(16)
+    partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
+    first_node = next(iter(cluster.nodes))
+    copy = cluster.topics.restore(name, topic_id, [[first_node]] * len(partitions), overrides)
+    assert cluster.durability is not None
+    assert cluster.durability.backend is not None
+    for described, partition in zip(partitions, copy.partitions, strict=True):
+        leader = source.leader(described.leader_id)
+        start = source.offset(leader, name, partition.index, _EARLIEST)
+        end = source.offset(leader, name, partition.index, _LATEST)
+        cluster.durability.backend.set_offset(LOG_START_OFFSETS, (name, partition.index), start)
+        _copy_records(cluster, source, leader, partition, start, end, report)
+    report.topics += 1
+    report.partitions += len(partitions)
+
+
+def _copy_records(
+    cluster: Cluster,
+    source: _Source,
+    leader: WireClient,
+    partition: Partition,
+    start: int,
+    end: int,
+    report: ExportReport,
+) -> None:
+    name, offset = partition.topic.name, start
+    while offset < end:
+        batches = [
+            batch
+            for batch in iter_batches(source.fetch(leader, name, partition.index, offset))
+            if batch.last_offset >= offset and batch.base_offset < end
+        ]
+        if not batches:
+            break
+        for batch in batches:
+            partition.append(batch.data, now_ms=cluster.clock.now_ms(), origin=AppendOrigin.REPLICATION)
+            report.batches += 1
+            report.size_bytes += batch.size_bytes
+        offset = batches[-1].next_offset
+    if partition.log.log_start_offset < start <= partition.log.log_end_offset:
+        partition.delete_records(start, now_ms=cluster.clock.now_ms())
+
+
+def _usable(configs: dict[str, str], topic: str, report: ExportReport) -> dict[str, str]:
+    usable = {}
+    for name, value in configs.items():
+        try:
+            usable.update(TopicConfig.check({name: value}))
+        except (ConfigError, KafkaError) as error:
+            report.remarks.append(f"{topic}: {name}={value} left out: {error}")
+    return usable
