@@ -246,3 +246,23 @@ def test_the_names_of_the_package_are_all_there() -> None:
     assert set(odradek.__all__) <= set(dir(odradek))
     with pytest.raises(AttributeError):
         _ = odradek.nonsense  # type: ignore[attr-defined]
+
+
+class TestCoordinatorsFromOutside:
+    def test_nothing_is_there_at_first(self) -> None:
+        with odradek.KafkaBroker() as broker:
+            assert broker.groups() == {}
+            assert broker.transactions == {}
+            assert broker.group("nobody").state == "Dead"
+
+    def test_holds_name_a_point(self) -> None:
+        with odradek.KafkaBroker() as broker:
+            with pytest.raises(ValueError, match="PrepareCommit"):
+                broker.hold("t", at="Nowhere")
+            with broker.hold("t", at="PrepareCommit") as held:
+                assert not held.reached
+            held.release()
+
+    def test_a_coordinator_that_is_not_there_cannot_be_reloaded(self) -> None:
+        with odradek.KafkaBroker() as broker, pytest.raises(odradek.KafkaError):
+            broker.reload_coordinator(3)
