@@ -20,12 +20,12 @@ import trio
 from odradek.broker.dispatch import load_handlers
 from odradek.broker.threaded import KafkaBroker
 from odradek.protocol.messages.metadata import MetadataRequest
+from tests.bench.mutation import mutate
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire, probes
 
 CORPUS = Path(__file__).parents[1] / "vectors" / "corpus.jsonl.gz"
 SILENCE_S = 0.01
-EXTREMES = (b"\x00\x00\x00\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00\x00\x00\x01")
 
 
 @dataclass(slots=True)
@@ -48,32 +48,6 @@ def seeds() -> list[bytes]:
     rows = [json.loads(line) for line in gzip.decompress(CORPUS.read_bytes()).splitlines()]
     requests = [bytes.fromhex(row["request_hex"]) for row in rows if row["key"] in served]
     return requests + [each for probe in probes() for each in probe.requests]
-
-
-def mutate(frame: bytes, others: list[bytes], rng: random.Random) -> bytes:
-    """One to three changes of any kind; the result is a frame without its size."""
-    data = bytearray(frame)
-    for _ in range(rng.randint(1, 3)):
-        at = rng.randrange(len(data) + 1)
-        kind = rng.randrange(8)
-        if kind == 0 and data:
-            data[at % len(data)] ^= 1 << rng.randrange(8)
-        elif kind == 1 and data:
-            data[at % len(data)] = rng.randrange(256)
-        elif kind == 2:
-            del data[at:]
-        elif kind == 3:
-            data[at:at] = rng.randbytes(rng.randint(1, 9))
-        elif kind == 4:
-            data[at : at + 4] = rng.choice(EXTREMES)
-        elif kind == 5:
-            other = rng.choice(others)
-            data[at:] = other[rng.randrange(len(other) + 1) :]
-        elif kind == 6:
-            data[at : at + rng.randint(1, 20)] = b""
-        else:
-            data[at:at] = data[at : at + rng.randint(1, 40)]
-    return bytes(data)
 
 
 def fuzz(frames: int, seed: int) -> tuple[Outcome, list[str]]:
