@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 _BATCH_OVERHEAD = 61
 _RECORD_OVERHEAD = 32
+_PASSES_BEFORE_TIMERS = 3
+"""How often other tasks get their turn before timers run: requests that have arrived come first."""
 
 
 class ShardState(Enum):
@@ -344,6 +346,8 @@ class Shard:
             else:
                 with self._clock.move_on_after(max(0, due - self._clock.now_ms()) / 1000):
                     await self._wakeup.wait()
+                for _ in range(_PASSES_BEFORE_TIMERS):
+                    await trio.lowlevel.checkpoint()
             self._sleeps_until_ms = None
 
     def reload(self) -> None:

@@ -70,9 +70,17 @@ class GroupDriver:
         group = self.machine.group(group_id)
         return "none" if group is None else group.state.value
 
+    def submit(self, command: Command[Any]) -> ReplySlot[Any]:
+        """Give a command, and let the shard see to what is due at once."""
+        slot = self.shard.submit(command)
+        self.shard.fire_due()
+        return slot
+
     def now(self, command: Command[Any]) -> Any:
         """The reply to a command that does not wait."""
-        return self.shard.ask_now(command)
+        slot = self.submit(command)
+        assert slot.done
+        return slot.result()
 
     def error(self, command: Command[Any]) -> ErrorCode:
         """The error that a command is refused with."""
@@ -101,7 +109,7 @@ class GroupDriver:
         """A consumer joins; ``version`` 3 = without being told its member id first."""
         names: Sequence[str] = options.pop("protocols", ("range",))
         options.setdefault("protocols_", tuple((name, SUBSCRIPTION) for name in names))
-        return self.shard.submit(
+        return self.submit(
             JoinGroup(
                 group_id,
                 member_id,
@@ -117,7 +125,7 @@ class GroupDriver:
         self, member_id: str, generation: int, assignments: dict[str, bytes] | None = None, **options: Any
     ) -> ReplySlot[SyncGroupResponse]:
         """A consumer wants its assignment."""
-        return self.shard.submit(
+        return self.submit(
             SyncGroup(options.pop("group_id", "g"), member_id, generation, assignments=assignments, **options)
         )
 
@@ -131,7 +139,7 @@ class GroupDriver:
             return error.code
 
     def leave(self, *member_ids: str, group_id: str = "g") -> list[ErrorCode]:
-        return self.shard.ask_now(LeaveGroup(group_id, [(member_id, None) for member_id in member_ids]))
+        return self.now(LeaveGroup(group_id, [(member_id, None) for member_id in member_ids]))
 
     def commit(self, offset: int = 5, **options: Any) -> list[ErrorCode]:
         return self.shard.ask_now(self.commit_command(offset, **options))

@@ -219,6 +219,15 @@ class CompleteJoin(Command[None]):
         self.group_id = group_id
 
 
+class CompleteJoinIfAll(Command[None]):
+    """Everybody had joined a moment ago: end the join phase if that is still so."""
+
+    __slots__ = ("group_id",)
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+
+
 class ExtendJoin(Command[None]):
     """The initial delay of an empty group's rebalance is over: go on if somebody has joined meanwhile (KIP-134)."""
 

@@ -55,6 +55,7 @@ class GroupMachine:
             c.LeaveGroup: members.leave,
             c.ExpireMember: members.expire_member,
             c.CompleteJoin: members.complete_join,
+            c.CompleteJoinIfAll: members.complete_join_if_all,
             c.ExtendJoin: members.extend_join,
             c.ExpireSync: members.expire_sync,
             c.CommitOffsets: offsets.commit,

@@ -8,6 +8,7 @@ from itertools import count
 from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member, session_key, stored_member
 from odradek.broker.coordinator.group.commands import (
     CompleteJoin,
+    CompleteJoinIfAll,
     ExpireMember,
     ExpireSync,
     ExtendJoin,
@@ -369,6 +370,14 @@ class Membership:
         group = self._find(command.group_id)
         step = Step(now_ms)
         if group is not None and group.state is PREPARING_REBALANCE:
+            self._rebalance.complete_join(group, step)
+        return Outcome(step.records, effects=step.effects)
+
+    def complete_join_if_all(self, command: CompleteJoinIfAll, now_ms: int) -> Outcome[None]:
+        """The requests that had arrived are seen to."""
+        group = self._find(command.group_id)
+        step = Step(now_ms)
+        if group is not None and group.state is PREPARING_REBALANCE and group.all_joined:
             self._rebalance.complete_join(group, step)
         return Outcome(step.records, effects=step.effects)
 

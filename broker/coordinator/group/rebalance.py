@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member, session_key
-from odradek.broker.coordinator.group.commands import CompleteJoin, ExpireSync, ExtendJoin
+from odradek.broker.coordinator.group.commands import CompleteJoin, CompleteJoinIfAll, ExpireSync, ExtendJoin
 from odradek.broker.coordinator.group.records import encode_group_key, encode_group_value
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.coordinator.group.states import (
@@ -82,15 +82,11 @@ class Rebalance:
         if initial:
             delay_ms = self.settings.initial_rebalance_delay_ms
             self._wait_for_more(group, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0), step)
-        elif group.all_joined:
-            self.complete_join(group, step)
         else:
             self._schedule_complete_join(group, step)
+            self.maybe_complete_join(group, step)
 
     def _wait_for_more(self, group: ClassicGroup, delay_ms: int, remaining_ms: int, step: Step) -> None:
-        if delay_ms <= 0:
-            self.complete_join(group, step)
-            return
         command = ExtendJoin(group.group_id, delay_ms, remaining_ms)
         step.effects.append(Schedule(("join", group.group_id), delay_ms, command))
 
@@ -108,13 +104,20 @@ class Rebalance:
         step.effects.append(Schedule(("join", group.group_id), group.rebalance_timeout_ms, command))
 
     def maybe_complete_join(self, group: ClassicGroup, step: Step) -> None:
-        """End the join phase if nobody is missing. An initial rebalance always waits its delay."""
+        """End the join phase if nobody is missing. An initial rebalance always waits its delay.
+
+        It ends when the broker has seen to the requests that have arrived by now: of members that start together the
+        first one would otherwise always cause one rebalance more.
+        """
         if group.state is PREPARING_REBALANCE and group.previous_state is not EMPTY and group.all_joined:
-            self.complete_join(group, step)
+            if not group.members:
+                self.complete_join(group, step)
+            else:
+                step.effects.append(Schedule(("joined", group.group_id), 0, CompleteJoinIfAll(group.group_id)))
 
     def complete_join(self, group: ClassicGroup, step: Step) -> None:
         """End the join phase: members that have not joined are out, except static ones while their session lasts."""
-        step.effects.append(Cancel(("join", group.group_id)))
+        step.effects += (Cancel(("join", group.group_id)), Cancel(("joined", group.group_id)))
         late = [m for m in group.members.values() if m.join_ticket is None and m.instance_id is None]
         for member in late:
             group.remove(member.member_id)
