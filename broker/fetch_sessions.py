@@ -62,6 +62,19 @@ class FetchItem:
         self.last_fetched_epoch = asked.last_fetched_epoch
         self.max_bytes = asked.partition_max_bytes
 
+    def is_idle(self, node_id: int) -> bool:
+        """Whether there is surely nothing to read and nothing new to tell; a session has many such partitions."""
+        partition = self.partition
+        if partition is None or partition.deleted or partition.leader_id != node_id:
+            return False
+        if self.last_fetched_epoch >= 0 or 0 <= self.current_leader_epoch != partition.leader_epoch:
+            return False
+        log = partition.log
+        return (
+            self.fetch_offset == self.high_watermark == log.high_watermark
+            and self.log_start_offset == log.log_start_offset
+        )
+
     def note_answer(self, data: PartitionData, size_bytes: int) -> bool:
         """Remember what is answered; return whether an incremental response has to carry it."""
         changed = (

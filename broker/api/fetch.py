@@ -180,6 +180,9 @@ def _read_all(work: _Fetch) -> bool:
     results.clear()
     work.size = 0
     for item in work.items:
+        if work.incremental and item.is_idle(work.node_id):
+            waitable = True
+            continue
         partition = _resolve(work, item)
         if partition is None:
             results.append((item, _failure(item.index, item.error, aborted=[]), 0))

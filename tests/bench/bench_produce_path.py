@@ -1,7 +1,7 @@
 """What one request costs inside the broker: frame -> header -> decode -> handler -> log -> encode, without sockets.
 
-Run: `python tests/bench/bench_produce_path.py [--profile produce|fetch]`. Prints microseconds of CPU for each request, the
-best of several rounds, whole (through the dispatcher) and for the handler alone.
+Run: `python tests/bench/bench_produce_path.py [--profile produce|fetch]`. Prints microseconds of CPU for each request,
+the best of several rounds, whole (through the dispatcher) and for the handler alone.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ class Bench:
         return lambda: function(context, request)
 
 
-def microseconds(call: Callable[[], Any]) -> float:
+def microseconds(call: Callable[[], Any], requests: int = REQUESTS) -> float:
     """CPU time of one call: the best round's mean."""
     call()
     best = float("inf")
     for _ in range(ROUNDS):
         start = time.process_time_ns()
-        for _ in range(REQUESTS):
+        for _ in range(requests):
             call()
-        best = min(best, (time.process_time_ns() - start) / REQUESTS / 1000)
+        best = min(best, (time.process_time_ns() - start) / requests / 1000)
     return best
 
 
@@ -122,6 +122,34 @@ def main() -> None:
             request.topics[0].partitions[0].fetch_offset = log.log_end_offset - 1
         whole, alone = microseconds(bench.whole(request, version)), microseconds(bench.handler(request, version))
         print(f"{name:28} {whole:10.2f} {alone:11.2f}")
+    print(f"{'session of 1,000 partitions':28} {'':10} {microseconds(session_of(1000), 100):11.2f}")
+
+
+def session_of(partitions: int) -> Callable[[], Any]:
+    """One call = a record produced to one partition and fetched in a session that follows many."""
+    bench = Bench()
+    topic = bench.cluster.topics.create("wide", partitions=partitions)
+    asked = [FetchPartition(index, partition_max_bytes=1000) for index in range(partitions)]
+    handler = HANDLERS[FetchRequest.API_KEY].function
+    context = bench.context(FetchRequest.API_KEY, 13)
+    request = FetchRequest(max_bytes=100_000, session_epoch=0, topics=[FetchTopic("wide", topic.topic_id, asked)])
+    session_id = handler(context, request).session_id
+    state = {"epoch": 0}
+    batch = bench.batch(100)
+
+    def once() -> None:
+        partition = topic.partitions[7]
+        partition.append(batch, now_ms=bench.cluster.clock.now_ms())
+        state["epoch"] += 1
+        moved = FetchPartition(7, fetch_offset=partition.log.log_end_offset - 1, partition_max_bytes=1000)
+        topics = [FetchTopic("wide", topic.topic_id, [moved])]
+        answer = handler(
+            context,
+            FetchRequest(max_bytes=100_000, session_id=session_id, session_epoch=state["epoch"], topics=topics),
+        )
+        assert len(answer.responses[0].partitions) == 1
+
+    return once
 
 
 if __name__ == "__main__":

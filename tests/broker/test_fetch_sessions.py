@@ -7,6 +7,7 @@ import pytest
 from odradek.broker.fetch_sessions import EVICTION_MS, MAX_EPOCH, FetchItem, FetchSession, FetchSessionCache
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import EpochEndOffset, FetchPartition, FetchTopic, ForgottenTopic, PartitionData
+from tests.fakes.data_plane import DataPlane
 
 
 def items(count: int, topic: str = "t") -> list[FetchItem]:
@@ -66,6 +67,32 @@ def test_a_partition_that_gave_records_goes_to_the_end() -> None:
     each = session(3)
     each.served_records(each.items[("t", 0)])
     assert [index for _, index in each.items] == [1, 2, 0]
+
+
+def test_an_idle_partition_is_one_with_nothing_to_read_or_tell() -> None:
+    plane = DataPlane(nodes=2)
+    partition = plane.cluster.topics.create("t", assignments={0: [1, 2]}).partitions[0]
+    plane.produce("t", 3)
+    item = FetchItem("t", FetchPartition(0, fetch_offset=3))
+    assert not item.is_idle(1), "not resolved"
+    item.partition = partition
+    assert not item.is_idle(1), "the client was told nothing yet"
+    item.note_answer(PartitionData(0, 0, 3, 3, 0), 0)
+    assert item.is_idle(1)
+    assert not item.is_idle(2)
+    item.current_leader_epoch = 4
+    assert not item.is_idle(1)
+    item.current_leader_epoch = 0
+    assert item.is_idle(1)
+    plane.produce("t", 1)
+    assert not item.is_idle(1)
+    item.fetch_offset = 4
+    item.note_answer(PartitionData(0, 0, 4, 4, 0), 0)
+    partition.delete_records(2, now_ms=0)
+    assert not item.is_idle(1), "the log start moved"
+    item.note_answer(PartitionData(0, 0, 4, 4, 2), 0)
+    partition.delete()
+    assert not item.is_idle(1)
 
 
 def test_only_changes_have_to_be_answered() -> None:
