@@ -190,8 +190,8 @@ def _recompressed(header: Header, body: Buffer, target: Codec, config: LogConfig
     """The batch built again in the topic's own codec; Kafka's builder is stricter than its checks elsewhere are."""
     appended = header[8] if header[5] & 8 else None
     records = list(iter_records(body, header[12], 0, header[7], appended))
-    if header[9] >= 0 > header[10]:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"A batch of producer {header[9]} has no producer epoch")
+    if header[9] < -1 or header[9] >= 0 > header[10]:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"No batch can be of producer {header[9]}, epoch {header[10]}")
     if any(record.timestamp < NO_TIMESTAMP for record in records):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "A record's timestamp is negative")
     return build_batch(
