@@ -14,7 +14,8 @@ import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
-from odradek.broker.inspect import Broker, TopicSpec, config_texts, create_topic
+from odradek.broker.inspect import Broker
+from odradek.broker.topic_spec import TopicSpec, config_texts, create_topic
 
 Topics = Mapping[str, int | Mapping[str, Any] | TopicSpec]
 

@@ -14,8 +14,9 @@ from odradek._version import __version__
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.faults import Fault
-    from odradek.broker.inspect import Broker, PartitionInfo, StoredRecord, TopicInfo, TopicSpec
+    from odradek.broker.inspect import Broker, PartitionInfo, StoredRecord, TopicInfo
     from odradek.broker.threaded import BrokerClosedError, KafkaBroker, open_broker
+    from odradek.broker.topic_spec import TopicSpec
     from odradek.protocol.errors import ErrorCode, KafkaError
 
 __all__ = [
@@ -45,7 +46,7 @@ _HOMES = {
     "PartitionInfo": "odradek.broker.inspect",
     "StoredRecord": "odradek.broker.inspect",
     "TopicInfo": "odradek.broker.inspect",
-    "TopicSpec": "odradek.broker.inspect",
+    "TopicSpec": "odradek.broker.topic_spec",
     "open_broker": "odradek.broker.threaded",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -27,7 +28,10 @@ def test_the_wheel_works_elsewhere(tmp_path: Path) -> None:
         return done.stdout
 
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-    run(*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT))
+    # From a copy: setuptools leaves a build folder beside what it builds, and takes along what it finds in one.
+    left_out = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "tests")
+    shutil.copytree(ROOT, tmp_path / "source", symlinks=True, ignore=left_out)
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(tmp_path / "source"))
     [wheel] = tmp_path.glob("odradek-*.whl")
     place = tmp_path / "place"
     run(sys.executable, "-m", "venv", "--without-pip", str(place))
