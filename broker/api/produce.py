@@ -310,10 +310,8 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
 async def _ask_leave(
     ctx: RequestContext, request: ProduceRequest, waiting: list[tuple[Partition, RecordBatch]]
 ) -> Refusals:
-    guard: TransactionGuard | None = ctx.cluster.transactions
+    guard: TransactionGuard = ctx.cluster.transactions
     keys = [(partition.topic.name, partition.index) for partition, _ in waiting]
-    if guard is None:
-        return dict.fromkeys(keys, KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
     registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
     for partition, batch in waiting:
         partition.log.producers.begin_verification(

@@ -42,10 +42,7 @@ def init_producer_id(
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
     if request.transactional_id == "":
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
-    if ctx.cluster.transactions is None:
-        return init_producer_id_refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    answer: Coroutine[Any, Any, InitProducerIdResponse] = ctx.cluster.transactions.init_producer_id(ctx, request)
-    return answer
+    return ctx.cluster.transactions.init_producer_id(ctx, request)
 
 
 def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
