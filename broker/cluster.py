@@ -61,7 +61,7 @@ class Cluster:
         self.data_dir = data_dir
         self.cluster_id = cluster_id or base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(1, nodes + 1)}
-        told = advertised_addresses(self.config.get("advertised.listeners") or (), nodes)
+        told = advertised_addresses(self.config.get_list("advertised.listeners"), nodes)
         for node, address in zip(self.nodes.values(), told, strict=False):
             node.advertised = address
         self.controller_id = 1
@@ -105,6 +105,11 @@ class Cluster:
         from odradek.broker.coordinator.transaction.service import TransactionService
 
         return TransactionService(self)
+
+    def metadata_changed(self) -> None:
+        """Something that has to outlive the process is another now, and nothing else reports it: write it down."""
+        if self.durability is not None:
+            self.durability.save()
 
     def _leader_changed(self, partition: Partition) -> None:
         for name in ("groups", "transactions"):

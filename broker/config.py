@@ -224,8 +224,10 @@ class BrokerConfig:
         return value
 
     def get_list(self, name: str, node_id: int | None = None) -> tuple[str, ...]:
-        """The value of a list config."""
+        """The value of a list config; nothing where it is null."""
         value = self.get(name, node_id)
+        if value is None and broker_keys()[name].type is ConfigType.LIST:
+            return ()
         if not isinstance(value, tuple):
             raise TypeError(f"{name} is no list: {value!r}")
         return value

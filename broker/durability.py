@@ -115,6 +115,8 @@ class Durability:
             for name, level in metadata["features"].items():
                 cluster.features.set_level(name, level)
             cluster.producer_ids.next_block = metadata["next_producer_id"]
+            cluster.dynamic_configs.groups.update(metadata.get("groups", {}))
+            cluster.dynamic_configs.client_metrics.update(metadata.get("client_metrics", {}))
         known = {topic["name"]: topic for topic in metadata.get("topics", ())}
         for topic in known.values():
             self._restore_topic(topic["name"], parse_uuid(topic["id"]), topic["partitions"], topic["config"])
@@ -171,6 +173,8 @@ class Durability:
             ],
             "broker_defaults": cluster.config.dynamic_default,
             "broker_nodes": {str(node): values for node, values in cluster.config.dynamic_nodes.items()},
+            "groups": cluster.dynamic_configs.groups,
+            "client_metrics": cluster.dynamic_configs.client_metrics,
             "features": cluster.features.finalized,
             "next_producer_id": cluster.producer_ids.next_block,
         }

@@ -22,7 +22,7 @@ from odradek.broker.config import (
     is_list_key,
     topic_keys,
 )
-from odradek.broker.config_defs.definition import ConfigKey, Update, keys_of
+from odradek.broker.config_defs.definition import ConfigKey, Update, keys_of, response_order
 from odradek.broker.topics import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -200,7 +200,7 @@ class DynamicConfigs:
             checked = {name: keys[name].normal(text) for name, text in result.items()}
         _check_client_metrics(checked)
         if not validate_only:
-            _store(self.client_metrics, change.name, checked)
+            self._store(self.client_metrics, change.name, checked)
 
     def _change_group(self, change: Change, node_id: int, validate_only: bool) -> None:
         if change.name == "":
@@ -215,7 +215,15 @@ class DynamicConfigs:
             for name, text in checked.items():
                 self._check_group_bounds(name, text)
         if not validate_only:
-            _store(self.groups, change.name, checked)
+            self._store(self.groups, change.name, checked)
+
+    def _store(self, table: dict[str, dict[str, str]], name: str, values: dict[str, str]) -> None:
+        """A resource that sets nothing is not listed."""
+        if values:
+            table[name] = values
+        else:
+            table.pop(name, None)
+        self._cluster.metadata_changed()
 
     def _check_group_bounds(self, name: str, text: str) -> None:
         """A group's number must lie between the broker's ``group.<kind>.min.<rest>`` and ``.max.<rest>``."""
@@ -238,14 +246,6 @@ def _refused_as(code: ErrorCode) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise KafkaError(code, str(error)) from None
-
-
-def _store(table: dict[str, dict[str, str]], name: str, values: dict[str, str]) -> None:
-    """A resource that sets nothing is not listed."""
-    if values:
-        table[name] = values
-    else:
-        table.pop(name, None)
 
 
 def _operation_name(operation: int) -> str:
@@ -303,7 +303,7 @@ def _check_dynamic(names: Sequence[str], keys: Mapping[str, ConfigKey], *, clust
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{why}: [{', '.join(wrong)}]")
 
     fixed = [name for name in names if name in keys and keys[name].update is Update.READ_ONLY]
-    refuse("Cannot update these configs dynamically", fixed)
+    refuse("Cannot update these configs dynamically", response_order(fixed))
     refuse(
         "These security configs can be dynamically updated only per-listener using the listener prefix",
         [name for name in names if name.startswith(_SECURITY)],

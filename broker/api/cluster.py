@@ -154,6 +154,7 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
     if not request.validate_only:
         for update in updates.values():
             ctx.cluster.features.set_level(update.feature, update.max_version_level)
+        ctx.cluster.metadata_changed()
     # Up to v1 Kafka writes the name of "no error" where a message would stand.
     results = [UpdatableFeatureResult(name, ErrorCode.NONE, "NONE") for name in updates]
     return UpdateFeaturesResponse(error_message=None, results=results if ctx.api_version <= 1 else [])
@@ -309,6 +310,7 @@ def _reassign(
             raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
         if list(replicas) != partition.replicas:
             set_replicas(cluster, partition, replicas)
+            cluster.metadata_changed()
     except KafkaError as error:
         return ReassignablePartitionResponse(index, error.code, error.message)
     return ReassignablePartitionResponse(index, error_message=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -353,3 +354,20 @@ def test_client_metrics(cluster: Cluster) -> None:
 def test_unknown_kinds_of_resources(cluster: Cluster, kind: int, replaces: bool) -> None:
     refused = change(cluster, kind, "1", ("root", SET, "INFO"), replaces=replaces)
     assert refused == (INVALID_REQUEST, f"Unknown resource type {int(kind)}")
+
+
+def test_settings_of_groups_and_metrics_outlive_the_process(tmp_path: Path) -> None:
+    first = Cluster(data_dir=tmp_path)
+    assert first.durability is not None
+    first.durability.open()
+    change(first, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"))
+    change(first, METRICS, "m", ("interval.ms", SET, "5000"))
+    change(first, BROKER, "1", ("log.cleaner.threads", SET, "2"))
+    first.topics.close()
+    second = Cluster(data_dir=tmp_path)
+    assert second.durability is not None
+    second.durability.open()
+    assert second.dynamic_configs.groups == {"g": {"consumer.session.timeout.ms": "50000"}}
+    assert second.dynamic_configs.client_metrics == {"m": {"interval.ms": "5000"}}
+    assert second.config.get_int("log.cleaner.threads") == 2
+    second.topics.close()
