@@ -1,15 +1,19 @@
 # odradek: `make run` starts a broker on 127.0.0.1:9092, `make test` checks everything.
 PYTHON ?= python3
+comma  := ,
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# The data pipeline and its tests need Spark, which needs a JDK.
+EXTRAS := dev$(if $(shell command -v java),$(comma)spark)
 
 .PHONY: run test fmt lint types layers unit bench clients conformance build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
+	$(BIN)/python -m compileall -q broker protocol storage pipeline src/odradek/*.py src/odradek/commands
 	@touch $@
 
 run: $(STAMP)

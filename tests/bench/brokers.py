@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.conformance.real_kafka import RealKafka, broker_answers, free_ports
@@ -52,11 +53,17 @@ class Odradek(Side):
 
     name = "odradek"
 
-    def __init__(self) -> None:
+    def __init__(self, config: Mapping[str, str] | None = None, data_dir: Path | None = None) -> None:
         (self.port,) = free_ports(1)
-        command = [sys.executable, "-m", "odradek", "serve", "--host", "127.0.0.1", "--port", str(self.port)]
-        for name, value in CONFIG.items():
-            command += ["--config", f"{name}={value}"]
+        self._command = [sys.executable, "-m", "odradek", "serve", "--host", "127.0.0.1", "--port", str(self.port)]
+        for name, value in {**CONFIG, **(config or {})}.items():
+            self._command += ["--config", f"{name}={value}"]
+        if data_dir is not None:
+            self._command += ["--data-dir", str(data_dir)]
+        self.launch()
+
+    def launch(self) -> None:
+        command = self._command
         began = time.monotonic()
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         self.start_seconds = wait_for(self.process, self.port, began)
@@ -71,13 +78,13 @@ class Kafka(Side):
 
     name = "Kafka"
 
-    def __init__(self) -> None:
+    def __init__(self, config: Mapping[str, str] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="odradek-bench-"))
-        self.node = RealKafka(config=CONFIG, bulk=True, folder=self.folder)
+        self.node = RealKafka(config={**CONFIG, **(config or {})}, bulk=True, folder=self.folder)
         self.node.prepare()
-        self._launch()
+        self.launch()
 
-    def _launch(self) -> None:
+    def launch(self) -> None:
         self.port = self.node.port
         began = time.monotonic()
         self.process = self.node.launch()
@@ -87,7 +94,7 @@ class Kafka(Side):
         """Restart on the same data and read from the log how long the fullest offsets partition took to load."""
         self.node.halt()
         (self.folder / "output.txt").write_text("")
-        self._launch()
+        self.launch()
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             output = (self.folder / "output.txt").read_text(errors="replace")
