@@ -130,8 +130,8 @@ def _verify(
     command = VerifyPartitions(
         transaction.transactional_id, transaction.producer_id, transaction.producer_epoch, partitions
     )
-    verdicts: Codes = ctx.cluster.transactions.ask_now(transaction.transactional_id, command, ctx.node)
-    return verdicts
+    verdicts = ctx.cluster.transactions.ask_now(transaction.transactional_id, command, ctx.node)
+    return {partition: int(code) for partition, code in verdicts.items()}
 
 
 def _unknown_partitions(ctx: RequestContext, topics: Iterable[AddPartitionsToTxnTopic]) -> Codes:

@@ -54,8 +54,8 @@ class _Settings:
         return self._number("transaction.abort.timed.out.transaction.cleanup.interval.ms")
 
     def new_producer_id(self) -> int:
-        topic = self._cluster.transactions.topic
-        return self._cluster.producer_ids.allocate(topic.partitions[self._partition].leader_id)
+        partition = self._cluster.transactions.ensure_topic().partitions[self._partition]
+        return self._cluster.producer_ids.allocate(partition.leader_id)
 
     def _number(self, name: str) -> int:
         return self._cluster.config.get_int(name)
