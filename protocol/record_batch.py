@@ -284,7 +284,9 @@ def build_batch(
         attributes |= _DELETE_HORIZON
         base_timestamp = delete_horizon_ms
     attributes |= (_TRANSACTIONAL if transactional else 0) | (_CONTROL if control else 0)
-    body = compress(codec, encode_records(rows, base_offset, base_timestamp), compression_level)
+    body = encode_records(rows, base_offset, base_timestamp)
+    if codec:
+        body = compress(codec, body, compression_level)
     tail = (
         attributes,
         end - base_offset,

@@ -34,6 +34,9 @@ class Record(NamedTuple):
     headers: tuple[Header, ...] = ()
 
 
+_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
+
+
 # --- varints ---------------------------------------------------------------------------------------------------------
 
 
@@ -81,13 +84,20 @@ def encode_record(record: Record, timestamp_delta: int, offset_delta: int) -> by
     parts = [b"\0", encode_varint(timestamp_delta), encode_varint(offset_delta)]
     parts += (b"\x01",) if key is None else (encode_varint(len(key)), key)
     parts += (b"\x01",) if value is None else (encode_varint(len(value)), value)
-    parts.append(encode_varint(len(record.headers)))
-    for name, content in record.headers:
+    if record.headers:
+        _encode_headers(record.headers, parts)
+    else:
+        parts.append(b"\0")
+    body = b"".join(parts)
+    return encode_varint(len(body)) + body
+
+
+def _encode_headers(headers: tuple[Header, ...], parts: list[bytes]) -> None:
+    parts.append(encode_varint(len(headers)))
+    for name, content in headers:
         raw = name.encode()
         parts += (encode_varint(len(raw)), raw)
         parts += (b"\x01",) if content is None else (encode_varint(len(content)), content)
-    body = b"".join(parts)
-    return encode_varint(len(body)) + body
 
 
 def encode_records(records: Iterable[Record], base_offset: int, base_timestamp: int) -> bytes:
@@ -106,36 +116,58 @@ def iter_records(
     `log_append_time` (the batch's max timestamp) replaces every record's own timestamp when the batch says so.
     """
     data = bytes(body)
+    end = len(data)
     pos = 0
-    for _ in range(count):
-        try:
-            record, pos = _read_record(data, pos, base_offset, base_timestamp, log_append_time)
-        except IndexError as exc:
-            raise InvalidRecordError("a record ends early or holds a malformed field") from exc
-        yield record
-    if pos != len(data):
-        raise InvalidRecordError(f"{len(data) - pos} bytes remain after the {count} declared records")
-
-
-def _read_record(
-    data: bytes, pos: int, base_offset: int, base_timestamp: int, log_append_time: int | None
-) -> tuple[Record, int]:
-    size, pos = read_varint(data, pos)
-    end = pos + size
-    if size < 0 or end > len(data):
-        raise InvalidRecordError(f"a record claims {size} bytes, {len(data) - pos} remain")
-    delta, pos = read_varint(data, pos + 1)
-    offset_delta, pos = read_varint(data, pos)
-    key, pos = _read_bytes(data, pos, end)
-    value, pos = _read_bytes(data, pos, end)
-    count, pos = read_varint(data, pos)
-    headers: tuple[Header, ...] = ()
-    if count:
-        headers, pos = _read_headers(data, pos, end, count)
+    timestamp = log_append_time
+    try:
+        for _ in range(count):
+            size = data[pos]
+            pos += 1
+            if size > 0x7F:
+                size, pos = _more(data, pos, size)
+            stop = pos + (size >> 1)
+            if size & 1 or stop > end:
+                raise InvalidRecordError(f"a record claims to end at byte {stop} of {end}")
+            delta = data[pos + 1]
+            pos += 2
+            if delta > 0x7F:
+                delta, pos = _more(data, pos, delta)
+            number = data[pos]
+            pos += 1
+            if number > 0x7F:
+                number, pos = _more(data, pos, number)
+            size = data[pos]
+            pos += 1
+            if size > 0x7F:
+                size, pos = _more(data, pos, size)
+            key = None
+            if not size & 1:
+                key = data[pos : pos + (size >> 1)]
+                pos += size >> 1
+            size = data[pos]
+            pos += 1
+            if size > 0x7F:
+                size, pos = _more(data, pos, size)
+            value = None
+            if not size & 1:
+                value = data[pos : pos + (size >> 1)]
+                pos += size >> 1
+            headers: tuple[Header, ...] = ()
+            if data[pos]:
+                size, pos = read_varint(data, pos)
+                headers, pos = _read_headers(data, pos, stop, size)
+            else:
+                pos += 1
+            if pos != stop:
+                raise InvalidRecordError("a record has fields that do not end where it ends")
+            if log_append_time is None:
+                timestamp = base_timestamp + (-(delta >> 1) - 1 if delta & 1 else delta >> 1)
+            offset = base_offset + (-(number >> 1) - 1 if number & 1 else number >> 1)
+            yield _new(Record, (offset, timestamp, key, value, headers))
+    except IndexError:
+        raise InvalidRecordError("a record ends early or holds a malformed field") from None
     if pos != end:
-        raise InvalidRecordError(f"a record of {size} bytes has fields that end {end - pos} bytes before its end")
-    timestamp = base_timestamp + delta if log_append_time is None else log_append_time
-    return Record(base_offset + offset_delta, timestamp, key, value, headers), end
+        raise InvalidRecordError(f"{end - pos} bytes remain after the {count} declared records")
 
 
 def _read_bytes(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
@@ -347,9 +379,6 @@ def scan_records(body: Buffer, count: int) -> RecordScan:
     if pos != end:
         raise InvalidRecordError(f"{end - pos} bytes remain after the {count} declared records")
     return _new(RecordScan, (max_delta, min_delta, sequential, keyless))
-
-
-_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 
 def _more(data: bytes, pos: int, first: int) -> tuple[int, int]:

@@ -29,6 +29,7 @@ _FIRST_CHUNK = 4 * 1024
 _MAX_CHUNK = 1024 * 1024
 _OWN_CHUNK = 128 * 1024
 """A batch from this size on gets a chunk of exactly its size: no slack, and no zero-filling before the copy."""
+_WORTH_TRIMMING = 16 * 1024
 _MIN_SEGMENT = 1024 * 1024
 _put_offset = struct.Struct(">q").pack_into
 _put_epoch = struct.Struct(">i").pack_into
@@ -257,10 +258,15 @@ class MemoryLogStore:
 
     def replace_segments(self, old: Sequence[SegmentFiles], new: Sequence[SegmentFiles]) -> None:
         """The log's own list of segments is the swap."""
+        for files in new:
+            self.segment_sealed(files)
 
     def discard(self, cleaned: SegmentFiles) -> None: ...
     def drop_segments(self, segments: Sequence[SegmentFiles], delay_ms: int) -> None: ...
-    def segment_sealed(self, files: SegmentFiles) -> None: ...
+    def segment_sealed(self, files: SegmentFiles) -> None:
+        assert isinstance(files.batches, MemoryBatchStore)
+        files.batches.seal()
+
     def save_producers(self, offset: int, producers: ProducerStates) -> None: ...
     def drop_producer_snapshots(self, before_offset: int) -> None: ...
     def save_leader_epochs(self, epochs: LeaderEpochs) -> None: ...

@@ -65,6 +65,27 @@ def test_views_are_read_only() -> None:
         view[0] = 1
 
 
+def test_a_sealed_segment_holds_no_unused_memory() -> None:
+    tracemalloc.start()
+    try:
+        stores = [MemoryBatchStore() for _ in range(4)]
+        for store in stores:
+            for _ in range(11_000):  # the last chunk, of 1 MiB, is hardly used
+                store.append(bytes(100), 0, 0)
+        view = stores[0].read(stores[0].size - 100, 100)[0]
+        before = bytes(view)
+        for store in stores:
+            store.seal()
+        view_after = stores[0].read(stores[0].size - 100, 100)[0]
+        assert bytes(view) == bytes(view_after) == before
+        del view
+        assert tracemalloc.get_traced_memory()[0] < 4 * 1_150_000
+        stores[0].append(bytes(100), 7, 0)
+        assert bytes(stores[0].read(1_100_000, 100)[0])[:8] == (7).to_bytes(8, "big")
+    finally:
+        tracemalloc.stop()
+
+
 def test_an_idle_log_costs_little() -> None:
     make_log()
     tracemalloc.start()
