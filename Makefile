@@ -1,19 +1,23 @@
 # odradek: `make run` starts a broker on 127.0.0.1:9092, `make test` checks everything.
 PYTHON ?= python3
-comma  := ,
 VENV   := .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMP  := $(VENV)/.installed
-# The data pipeline and its tests need Spark, which needs a JDK.
-EXTRAS := dev$(if $(shell command -v java),$(comma)spark)
+# The data pipeline needs Spark, and Spark a JDK: both are left out where there is no java.
+SPARK  := $(if $(shell command -v java),$(VENV)/.installed-spark)
 
 .PHONY: run test fmt lint types layers unit bench clients conformance build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
+	$(PIP) -e '.[dev]'
 	$(BIN)/python -m compileall -q broker protocol storage pipeline src/odradek/*.py src/odradek/commands
+	@touch $@
+
+$(VENV)/.installed-spark: $(STAMP)
+	$(PIP) -e '.[dev,spark]'
 	@touch $@
 
 run: $(STAMP)
@@ -27,13 +31,13 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: $(STAMP)
+types: $(STAMP) $(SPARK)
 	$(BIN)/mypy
 
 layers: $(STAMP)
 	$(BIN)/lint-imports
 
-unit: $(STAMP)
+unit: $(STAMP) $(SPARK)
 	$(BIN)/python -m pytest
 
 test: lint types layers unit
