@@ -73,7 +73,7 @@ def test_half_written_markers(here: KafkaBroker) -> None:
 def partition_of_tx(broker: KafkaBroker) -> int:
     """The partition of `__transaction_state` with records."""
     infos = broker.topics(internal=True)["__transaction_state"].partitions
-    return next(info.index for info in infos if info.log_end_offset > 0)
+    return next(info.index for info in infos if info.high_watermark > 0)
 
 
 def test_the_next_transaction_waits_for_a_held_one(here: KafkaBroker) -> None:
