@@ -127,6 +127,12 @@ class MemoryBatchStore:
             self.size = size
         self._writer, self._fill, self._capacity = memoryview(bytearray()), 0, 0
 
+    def seal(self) -> None:
+        """No more appends: give back the unused end of the last chunk. Views of the old chunk stay valid."""
+        if self._capacity - self._fill >= _WORTH_TRIMMING:
+            self._views[-1] = memoryview(bytes(self._views[-1][: self._fill]))
+        self._writer, self._fill, self._capacity = memoryview(bytearray()), 0, 0
+
     def flush(self) -> None:
         """Memory has nothing to flush."""
 
