@@ -136,7 +136,8 @@ class KafkaPythonMember:
             self._consumer.subscribe(list(joining.topics))
 
     def poll(self) -> list[bytes]:
-        return [record.value for batch in self._consumer.poll(timeout_ms=20).values() for record in batch]
+        # A poll that ends while its join waits for metadata or for an answer makes kafka-python forget that join.
+        return [record.value for batch in self._consumer.poll(timeout_ms=400).values() for record in batch]
 
     def owned(self) -> set[Place]:
         return {(each.topic, each.partition) for each in self._consumer.assignment()}

@@ -1,0 +1,220 @@
+"""Topics, configuration and cluster as the admin clients of confluent-kafka and kafka-python see and change them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import ElectionType, KafkaException, TopicCollection
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+)
+from kafka import KafkaAdminClient
+
+from tests.scenarios.fixtures import MakeTopic
+from tests.scenarios.target import Target, unique, wait_until
+
+
+@pytest.fixture
+def admin(broker: Target) -> AdminClient:
+    return AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 2})
+
+
+@pytest.fixture
+def kafka_python(broker: Target) -> Iterator[KafkaAdminClient]:
+    client = KafkaAdminClient(bootstrap_servers=broker.bootstrap)
+    yield client
+    client.close()
+
+
+def outcome(futures: Any) -> dict[str, tuple[int, str] | None]:
+    """What became of each: None or (error code, message)."""
+    found: dict[str, tuple[int, str] | None] = {}
+    for key, future in futures.items():
+        name = key if isinstance(key, str) else getattr(key, "name", str(key))
+        try:
+            future.result(20)
+            found[name] = None
+        except KafkaException as error:
+            found[name] = (error.args[0].code(), error.args[0].str())
+    return found
+
+
+def configs(admin: AdminClient, kind: str, name: str) -> dict[str, Any]:
+    resource = ConfigResource(kind, name)
+    return dict(admin.describe_configs([resource])[resource].result(20))
+
+
+def change(admin: AdminClient, kind: str, name: str, *entries: ConfigEntry) -> tuple[int, str] | None:
+    resource = ConfigResource(kind, name, incremental_configs=list(entries))
+    return outcome(admin.incremental_alter_configs([resource]))[name]
+
+
+def entry(name: str, operation: AlterConfigOpType, value: str | None = None) -> ConfigEntry:
+    return ConfigEntry(name, value, incremental_operation=operation)
+
+
+def described(admin: AdminClient, name: str) -> Any:
+    return admin.describe_topics(TopicCollection([name]))[name].result(20)
+
+
+def test_topics_come_grow_and_go(admin: AdminClient) -> None:
+    name = unique("t")
+    assert outcome(admin.create_topics([NewTopic(name, 2, 1, config={"retention.ms": "5"})])) == {name: None}
+    topic = wait_until("the topic", lambda: described(admin, name))
+    assert [(p.id, len(p.replicas), p.leader is not None) for p in topic.partitions] == [(0, 1, True), (1, 1, True)]
+    assert outcome(admin.create_partitions([NewPartitions(name, 4)])) == {name: None}
+    wait_until("more partitions", lambda: len(described(admin, name).partitions) == 4)
+    assert outcome(admin.delete_topics([name])) == {name: None}
+    wait_until("the end", lambda: name not in admin.list_topics(timeout=5).topics)
+    assert outcome(admin.create_topics([NewTopic(name, 1, 1)])) == {name: None}
+    again = wait_until("the new topic", lambda: described(admin, name))
+    assert str(again.topic_id) != str(topic.topic_id)
+
+
+@pytest.mark.parametrize(
+    ("topic", "code", "message"),
+    [
+        (NewTopic("a b", 1, 1), 17, "Topic name is invalid: 'a b' contains one or more characters other than"),
+        (NewTopic("many-replicas", 1, 99), 38, "Unable to replicate the partition 99 time(s): The target replication"),
+        (NewTopic("odd", 1, 1, config={"x": "1"}), 40, "Unknown topic config name: x"),
+        (
+            NewTopic("odd", 1, 1, config={"retention.ms": "soon"}),
+            40,
+            "Invalid value soon for configuration retention.ms: Not a number of type LONG",
+        ),
+    ],
+    ids=["name", "replicas", "config", "value"],
+)
+def test_topics_that_cannot_be(admin: AdminClient, topic: NewTopic, code: int, message: str) -> None:
+    [refused] = outcome(admin.create_topics([topic])).values()
+    assert refused is not None
+    assert refused[0] == code
+    assert refused[1].startswith(message)
+
+
+def test_validation_creates_nothing(admin: AdminClient) -> None:
+    name = unique("t")
+    assert outcome(admin.create_topics([NewTopic(name, 1, 1)], validate_only=True)) == {name: None}
+    assert name not in admin.list_topics(timeout=5).topics
+
+
+def test_existing_and_missing_topics(admin: AdminClient, make_topic: MakeTopic) -> None:
+    name = make_topic()
+    assert outcome(admin.create_topics([NewTopic(name, 1, 1)])) == {name: (36, f"Topic '{name}' already exists.")}
+    assert outcome(admin.create_partitions([NewPartitions(name, 1)])) == {
+        name: (37, "Topic already has 1 partition(s).")
+    }
+    missing = unique("t")
+    refused = outcome(admin.delete_topics([missing]))[missing]
+    assert refused is not None
+    assert refused[0] == 3
+
+
+def test_topic_settings_and_where_they_come_from(admin: AdminClient, make_topic: MakeTopic) -> None:
+    name = make_topic(retention_ms="1000")
+    found = configs(admin, "topic", name)
+    assert (found["retention.ms"].value, found["retention.ms"].source) == (
+        "1000",
+        ConfigSource.DYNAMIC_TOPIC_CONFIG.value,
+    )
+    assert (found["segment.bytes"].value, found["segment.bytes"].is_default) == ("1073741824", True)
+    assert [s.name for s in found["segment.bytes"].synonyms.values()] == ["log.segment.bytes"]
+    assert len(found) == 33
+
+
+def test_settings_change_one_by_one(admin: AdminClient, make_topic: MakeTopic) -> None:
+    name = make_topic()
+    done = change(
+        admin,
+        "topic",
+        name,
+        entry("retention.ms", AlterConfigOpType.SET, "5"),
+        entry("cleanup.policy", AlterConfigOpType.APPEND, "compact"),
+    )
+    assert done is None
+    wait_until("the settings", lambda: configs(admin, "topic", name)["retention.ms"].value == "5")
+    assert configs(admin, "topic", name)["cleanup.policy"].value == "delete,compact"
+    assert change(admin, "topic", name, entry("cleanup.policy", AlterConfigOpType.SUBTRACT, "delete")) is None
+    assert change(admin, "topic", name, entry("retention.ms", AlterConfigOpType.DELETE)) is None
+    wait_until("the settings", lambda: configs(admin, "topic", name)["retention.ms"].value != "5")
+    assert configs(admin, "topic", name)["cleanup.policy"].value == "compact"
+
+
+def test_settings_that_are_refused(admin: AdminClient, make_topic: MakeTopic) -> None:
+    name = make_topic()
+    assert change(admin, "topic", name, entry("x", AlterConfigOpType.SET, "1")) == (
+        40,
+        "Unknown topic config name: x",
+    )
+    assert change(admin, "topic", name, entry("retention.ms", AlterConfigOpType.APPEND, "1")) == (
+        40,
+        "Can't APPEND to key retention.ms because its type is not LIST.",
+    )
+    missing = unique("t")
+    assert change(admin, "topic", missing, entry("retention.ms", AlterConfigOpType.SET, "1")) == (
+        3,
+        f"The topic '{missing}' does not exist.",
+    )
+
+
+def test_a_broker_describes_itself(admin: AdminClient) -> None:
+    node = min(admin.list_topics(timeout=5).brokers)
+    found = configs(admin, "broker", str(node))
+    assert found["node.id"].value == str(node)
+    assert found["node.id"].is_read_only
+    assert not found["log.retention.ms"].is_read_only
+    assert found["ssl.keystore.password"].is_sensitive
+    assert found["ssl.keystore.password"].value is None
+    refused = change(admin, "broker", str(node), entry("node.id", AlterConfigOpType.SET, "7"))
+    assert refused == (42, "Cannot update these configs dynamically: [node.id]")
+
+
+def test_a_changed_broker_default_shows_in_topics(admin: AdminClient, make_topic: MakeTopic) -> None:
+    name = make_topic()
+    node = str(min(admin.list_topics(timeout=5).brokers))
+    own = entry("log.cleaner.delete.retention.ms", AlterConfigOpType.SET, "12345")
+    assert change(admin, "broker", node, own) is None
+    wait_until("the default", lambda: configs(admin, "topic", name)["delete.retention.ms"].value == "12345")
+    undone = entry("log.cleaner.delete.retention.ms", AlterConfigOpType.DELETE)
+    assert change(admin, "broker", node, undone) is None
+    wait_until("the old default", lambda: configs(admin, "topic", name)["delete.retention.ms"].value == "86400000")
+
+
+def test_the_cluster(admin: AdminClient, broker: Target) -> None:
+    cluster = admin.describe_cluster(include_authorized_operations=True).result(20)
+    assert cluster.cluster_id
+    assert cluster.controller.id in [node.id for node in cluster.nodes]
+    assert f"{cluster.nodes[0].host}:{cluster.nodes[0].port}" == broker.bootstrap
+    assert {operation.name for operation in cluster.authorized_operations} == {
+        "CREATE",
+        "ALTER",
+        "DESCRIBE",
+        "CLUSTER_ACTION",
+        "DESCRIBE_CONFIGS",
+        "ALTER_CONFIGS",
+        "IDEMPOTENT_WRITE",
+    }
+
+
+def test_an_election_that_is_not_needed(admin: AdminClient, make_topic: MakeTopic) -> None:
+    from confluent_kafka import TopicPartition
+
+    name = make_topic()
+    result = admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(name, 0)]).result(20)
+    assert [error.code() for error in result.values()] == [84]
+
+
+def test_kafka_python_administers_too(kafka_python: KafkaAdminClient, make_topic: MakeTopic) -> None:
+    name = make_topic("kp", partitions=2)
+    assert name in kafka_python.list_topics()
+    [topic] = kafka_python.describe_topics([name])
+    assert len(topic["partitions"]) == 2
+    assert kafka_python.describe_cluster()["brokers"]
