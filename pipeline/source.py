@@ -1,0 +1,273 @@
+"""The Spark data source `odradek`: records of log directories or of a live broker, with what their batches say.
+
+``spark.read.format("odradek").load("/var/kafka/data")`` reads a folder, ``.option("kafka.bootstrap.servers", ...)`` a
+cluster; ``spark.readStream`` does both as they grow, with offsets in Spark's checkpoint, so a row comes exactly once
+through a restart. The columns are `odradek.pipeline.rows.SCHEMA`; docs/pipeline.md has the options and errors.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+
+from odradek.pipeline import log_folder
+from odradek.pipeline.rows import SCHEMA, Wanted, arrow_chunks, committed_only
+from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
+from odradek.pipeline.wire import EARLIEST, LATEST, TopicPartition, WireClient, batches_between
+from odradek.protocol.record_batch import RecordBatch, iter_batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+Offsets = dict[TopicPartition, int]
+
+
+class DataLossError(RuntimeError):
+    """Offsets that were to be read are gone from the log."""
+
+
+class FetchTask(NamedTuple):
+    """A range of a live partition to read."""
+
+    bootstrap_servers: str
+    wanted: Wanted
+    read_committed: bool
+
+
+class Task(InputPartition):
+    """What one Spark task reads."""
+
+    def __init__(self, work: log_folder.SegmentTask | FetchTask) -> None:
+        super().__init__(work)
+
+
+class OdradekDataSource(DataSource):
+    """Registered as `odradek`; batch and streaming, reading only."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "odradek"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return BatchReader(SourceOptions.parse(dict(self.options)))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
+        options = SourceOptions.parse(dict(self.options))
+        if options.ending != "latest":
+            raise OptionError("endingOffsets is for batches: a stream has no end")
+        return StreamReader(options)
+
+
+class BatchReader(DataSourceReader):
+    """Plans one task for each segment or range of a live partition."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> Sequence[InputPartition]:
+        options = self._options
+        with _open(options) as place:
+            bounds = place.bounds()
+            start = place.resolve(options.starting, bounds)
+            end = place.resolve(options.ending, bounds)
+            return [Task(work) for work in place.plan(start, end)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_task(partition.value)
+
+
+class StreamReader(DataSourceStreamReader):
+    """Offsets are ``{topic: {partition: offset}}``; partitions that appear later are read from their beginning."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+        with _open(self._options) as place:
+            bounds = place.bounds()
+            start = place.resolve(self._options.starting, bounds)
+            if self._options.from_ms is not None:
+                for key, young in place.offsets_at(self._options.from_ms, bounds).items():
+                    start[key] = max(start[key], young)
+            return _as_json(start)
+
+    def latestOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+        with _open(self._options) as place:
+            return _as_json({key: end for key, (_, end) in place.bounds().items()})
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        with _open(self._options) as place:
+            bounds = place.bounds()
+            first, last = _from_json(start), _from_json(end)
+            for key in last:
+                first.setdefault(key, bounds[key][0] if key in bounds else 0)
+            first = _without_lost(first, last, bounds, fail=self._options.fail_on_data_loss)
+            return [Task(work) for work in place.plan(first, last)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_task(partition.value)
+
+
+def read_task(work: log_folder.SegmentTask | FetchTask) -> Iterator[pa.RecordBatch]:
+    """The rows of a task as Arrow; runs on the executors."""
+    batches = log_folder.read(work) if isinstance(work, log_folder.SegmentTask) else _fetched(work)
+    return arrow_chunks(batches, work.wanted)
+
+
+def _fetched(work: FetchTask) -> Iterator[RecordBatch]:
+    wanted = work.wanted
+    with WireClient(work.bootstrap_servers) as client:
+        for part in batches_between(
+            client, wanted.topic, wanted.partition, wanted.start, wanted.end, read_committed=work.read_committed
+        ):
+            batches = iter_batches(part.records)
+            yield from committed_only(batches, part.aborted) if work.read_committed else batches
+
+
+def _as_json(offsets: Offsets) -> dict[str, Any]:
+    shown: dict[str, Any] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        shown.setdefault(topic, {})[str(partition)] = offset
+    return shown
+
+
+def _from_json(shown: Mapping[str, Mapping[str, int]]) -> Offsets:
+    return {(topic, int(index)): offset for topic, parts in shown.items() for index, offset in parts.items()}
+
+
+def _without_lost(
+    first: Offsets, last: Offsets, bounds: Mapping[TopicPartition, tuple[int, int]], *, fail: bool
+) -> Offsets:
+    """Starts moved to what is left of the logs; DataLossError if something is gone and that is to fail."""
+    kept = dict(first)
+    for key, offset in first.items():
+        earliest, latest = bounds.get(key, (0, 0))
+        if offset < earliest or last.get(key, offset) > latest:
+            if fail:
+                raise DataLossError(
+                    f"{key[0]}-{key[1]}: offsets {offset} to {last.get(key, offset)} were to be read, the log holds "
+                    f"{earliest} to {latest} (set failOnDataLoss to false to go on with what is left)"
+                )
+            kept[key] = max(offset, earliest)
+    return kept
+
+
+# --- where the records are --------------------------------------------------------------------------------------------
+
+
+class _Place(ABC):
+    """A log directory or a cluster, seen as partitions with bounds."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self.options = options
+
+    def __enter__(self) -> _Place:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:  # noqa: B027 (a folder has nothing to close)
+        """Let go of connections."""
+
+    @abstractmethod
+    def bounds(self) -> dict[TopicPartition, tuple[int, int]]:
+        """First offset, and the offset behind the last that may be read, of each wanted partition."""
+
+    @abstractmethod
+    def offsets_at(self, timestamp: int, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
+        """The first offset that young (the end where none is), by partition."""
+
+    @abstractmethod
+    def plan(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask | FetchTask]:
+        """The tasks that read from ``start`` to before ``end``."""
+
+    def resolve(self, position: Position, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
+        """A position as offsets within the bounds; DataLossError for an offset that is gone."""
+        found: Offsets = {}
+        for key, (earliest, latest) in bounds.items():
+            offset = offset_for(position, *key)
+            found[key] = {EARLIEST: earliest, LATEST: latest}.get(offset, offset)
+        return _without_lost(found, found, bounds, fail=self.options.fail_on_data_loss)
+
+    def wanted(self, key: TopicPartition, start: int, end: int) -> Wanted:
+        options = self.options
+        return Wanted(*key, start, end, options.from_ms, options.until_ms, options.control)
+
+
+class _Folder(_Place):
+    def __init__(self, options: SourceOptions, path: str) -> None:
+        super().__init__(options)
+        found = log_folder.partitions_in(Path(path.removeprefix("file:")))
+        topics = set(options.choose(topic for topic, _ in found))
+        self._segments = {key: segments for key, segments in found.items() if key[0] in topics}
+        self._aborted: dict[TopicPartition, tuple[log_folder.AbortedRange, ...]] = {}
+
+    def bounds(self) -> dict[TopicPartition, tuple[int, int]]:
+        return {key: (segments[0].base, self._end(key, segments)) for key, segments in self._segments.items()}
+
+    def _end(self, key: TopicPartition, segments: list[log_folder.Segment]) -> int:
+        if not self.options.read_committed:
+            return log_folder.end_offset(segments)
+        self._aborted[key], stable = log_folder.transactions_in(segments)
+        return stable
+
+    def offsets_at(self, timestamp: int, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
+        return {key: log_folder.offset_at(segments, timestamp) for key, segments in self._segments.items()}
+
+    def plan(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask]:
+        for key, segments in self._segments.items():
+            if key in end and start[key] < end[key]:
+                wanted = self.wanted(key, start[key], end[key])
+                yield from log_folder.plan(segments, wanted, self._aborted.get(key, ()))
+
+
+class _Cluster(_Place):
+    def __init__(self, options: SourceOptions, servers: str) -> None:
+        super().__init__(options)
+        self._servers = servers
+        self._client = WireClient(servers)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _partitions(self) -> list[TopicPartition]:
+        topics = self._client.topics()
+        return [(topic, partition) for topic in self.options.choose(topics) for partition in topics[topic]]
+
+    def bounds(self) -> dict[TopicPartition, tuple[int, int]]:
+        partitions = self._partitions()
+        first = self._client.offsets(dict.fromkeys(partitions, EARLIEST))
+        committed = self.options.read_committed
+        last = self._client.offsets(dict.fromkeys(partitions, LATEST), read_committed=committed)
+        return {key: (first[key], last[key]) for key in partitions}
+
+    def offsets_at(self, timestamp: int, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
+        found = self._client.offsets(dict.fromkeys(bounds, timestamp))
+        return {key: found[key] if found[key] >= 0 else bounds[key][1] for key in bounds}
+
+    def plan(self, start: Offsets, end: Offsets) -> Iterator[FetchTask]:
+        young = None
+        if self.options.from_ms is not None:
+            young = self.offsets_at(self.options.from_ms, {key: (0, last) for key, last in end.items()})
+        for key, last in end.items():
+            first = max(start[key], young[key]) if young else start[key]
+            step = self.options.records_per_task or max(last - first, 1)
+            for begin in range(first, last, step):
+                wanted = self.wanted(key, begin, min(begin + step, last))
+                yield FetchTask(self._servers, wanted, self.options.read_committed)
+
+
+def _open(options: SourceOptions) -> _Place:
+    if options.path is not None:
+        return _Folder(options, options.path)
+    assert options.bootstrap_servers is not None
+    return _Cluster(options, options.bootstrap_servers)

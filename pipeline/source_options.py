@@ -1,0 +1,152 @@
+"""The options of the `odradek` data source, checked: docs/pipeline.md describes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from odradek.pipeline.wire import EARLIEST, LATEST
+
+Position = Literal["earliest", "latest"] | dict[str, dict[int, int]]
+
+
+class OptionError(ValueError):
+    """An option of the data source that is unknown, missing, contradictory or malformed."""
+
+
+_KNOWN = {
+    "path",
+    "kafka.bootstrap.servers",
+    "bootstrap.servers",
+    "subscribe",
+    "subscribepattern",
+    "startingoffsets",
+    "endingoffsets",
+    "startingtimestamp",
+    "endingtimestamp",
+    "isolation",
+    "includecontrol",
+    "failondataloss",
+    "recordspertask",
+}
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """What to read; exactly one of ``path`` and ``bootstrap_servers`` is set."""
+
+    path: str | None
+    bootstrap_servers: str | None
+    topics: tuple[str, ...] | None
+    pattern: str | None
+    starting: Position
+    ending: Position
+    from_ms: int | None
+    until_ms: int | None
+    read_committed: bool
+    control: bool
+    fail_on_data_loss: bool
+    records_per_task: int | None
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str]) -> SourceOptions:
+        """From the options of a reader, whose names are not case-sensitive; raises OptionError."""
+        options = {name.lower(): value for name, value in given.items()}
+        if unknown := set(options) - _KNOWN:
+            raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known: {', '.join(sorted(_KNOWN))}")
+        path = options.get("path")
+        servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")
+        if bool(path) == bool(servers):
+            raise OptionError("give a log directory (load(path)) or kafka.bootstrap.servers: one of the two")
+        topics, pattern = options.get("subscribe"), options.get("subscribepattern")
+        if topics and pattern:
+            raise OptionError("give subscribe or subscribePattern, not both")
+        if servers and not topics and not pattern:
+            raise OptionError("reading from a broker needs subscribe or subscribePattern")
+        return cls(
+            path=path,
+            bootstrap_servers=servers,
+            topics=tuple(each.strip() for each in topics.split(",") if each.strip()) if topics else None,
+            pattern=_pattern(pattern),
+            starting=_position("startingOffsets", options.get("startingoffsets", "earliest")),
+            ending=_position("endingOffsets", options.get("endingoffsets", "latest")),
+            from_ms=_number("startingTimestamp", options.get("startingtimestamp")),
+            until_ms=_number("endingTimestamp", options.get("endingtimestamp")),
+            read_committed=_isolation(options.get("isolation", "read_uncommitted")),
+            control=_flag("includeControl", options.get("includecontrol", "true")),
+            fail_on_data_loss=_flag("failOnDataLoss", options.get("failondataloss", "true")),
+            records_per_task=_positive("recordsPerTask", options.get("recordspertask")),
+        )
+
+    def choose(self, topics: Iterable[str]) -> list[str]:
+        """The wanted ones of the topics that exist; OptionError if a named one does not."""
+        existing = set(topics)
+        if self.topics is not None:
+            if missing := [each for each in self.topics if each not in existing]:
+                raise OptionError(f"no topic {', '.join(missing)}")
+            return sorted(set(self.topics))
+        if self.pattern is not None:
+            return sorted(each for each in existing if re.fullmatch(self.pattern, each))
+        return sorted(existing)
+
+
+def offset_for(position: Position, topic: str, partition: int) -> int:
+    """EARLIEST, LATEST or an offset; OptionError when a position by partition leaves this one out."""
+    if position == "earliest":
+        return EARLIEST
+    if position == "latest":
+        return LATEST
+    assert isinstance(position, dict)
+    try:
+        return position[topic][partition]
+    except KeyError:
+        raise OptionError(f"the offsets given by partition leave out {topic}-{partition}") from None
+
+
+def _position(name: str, text: str) -> Position:
+    lowered = text.strip().lower()
+    if lowered == "earliest":
+        return "earliest"
+    if lowered == "latest":
+        return "latest"
+    try:
+        parsed = json.loads(text)
+        return {topic: {int(each): int(offset) for each, offset in parts.items()} for topic, parts in parsed.items()}
+    except (ValueError, AttributeError, TypeError):
+        raise OptionError(f'{name}: earliest, latest or {{"topic": {{"0": 23, "1": -2}}}}; not {text!r}') from None
+
+
+def _pattern(text: str | None) -> str | None:
+    try:
+        return None if text is None else re.compile(text).pattern
+    except re.error as error:
+        raise OptionError(f"subscribePattern: {error}") from None
+
+
+def _number(name: str, text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        raise OptionError(f"{name}: milliseconds since 1970, not {text!r}") from None
+
+
+def _positive(name: str, text: str | None) -> int | None:
+    number = _number(name, text)
+    if number is not None and number <= 0:
+        raise OptionError(f"{name}: a positive number, not {text!r}")
+    return number
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise OptionError(f"{name}: true or false, not {text!r}")
+    return text.lower() == "true"
+
+
+def _isolation(text: str) -> bool:
+    if text not in ("read_committed", "read_uncommitted"):
+        raise OptionError(f"isolation: read_committed or read_uncommitted, not {text!r}")
+    return text == "read_committed"

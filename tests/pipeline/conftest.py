@@ -1,0 +1,68 @@
+"""For the tests of the pipeline: Spark is needed, and its own warnings are not ours."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from odradek import KafkaBroker
+
+VECTORS = Path(__file__).resolve().parent.parent / "vectors"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+            # pyspark leaves sockets to the collector, and calls what its own dependencies have deprecated.
+            for kind in ("ResourceWarning", "DeprecationWarning", "FutureWarning", "UserWarning"):
+                item.add_marker(pytest.mark.filterwarnings(f"ignore::{kind}"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
+
+
+@pytest.fixture(scope="session")
+def golden_log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log directory that Kafka 4.3.1 wrote."""
+    return _unpacked("logdir.tar.gz", tmp_path_factory) / "logdir"
+
+
+@pytest.fixture(scope="session")
+def golden_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What Kafka's own dump tool prints about that directory."""
+    return _unpacked("logdir-dump.tar.gz", tmp_path_factory) / "dump"
+
+
+def _unpacked(name: str, factory: pytest.TempPathFactory) -> Path:
+    folder = factory.mktemp(name.partition(".")[0])
+    with tarfile.open(fileobj=io.BytesIO((VECTORS / name).read_bytes())) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def delete_records() -> Callable[[KafkaBroker, str, int, int], None]:
+    """Delete the records of a partition before an offset, as an administrator does."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+    def delete(broker: KafkaBroker, topic: str, partition: int, before: int) -> None:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        for future in admin.delete_records([TopicPartition(topic, partition, before)]).values():
+            future.result(30)
+
+    return delete
+
+
+@pytest.fixture(scope="session")
+def spark_config() -> dict[str, str]:
+    """A JVM that starts fast rather than one that runs long."""
+    return {
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+        "spark.driver.memory": "768m",
+        "spark.sql.codegen.wholeStage": "false",
+    }

@@ -1,0 +1,112 @@
+"""Spark's own Kafka connector against odradek: batch, streaming, restart, isolation and lost data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+import odradek
+
+
+def produce(broker: odradek.KafkaBroker, topic: str, values: list[str], **config: Any) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, **config})
+    for number, value in enumerate(values):
+        producer.produce(topic, key=f"k{number}", value=value, headers=[("n", str(number).encode())])
+    assert producer.flush(30) == 0
+
+
+def produce_transaction(broker: odradek.KafkaBroker, topic: str, values: list[str], *, commit: bool) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"t-{values[0]}"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic, value=value)
+    producer.flush(30)
+    producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+
+
+def kafka(spark: Any, broker: odradek.KafkaBroker, topic: str, **options: str) -> Any:
+    reader = spark.read.format("kafka").option("kafka.bootstrap.servers", broker.bootstrap_servers)
+    return reader.option("subscribe", topic).options(**options).load()
+
+
+def run_once(rows: Any, checkpoint: Path) -> list[str]:
+    """One pass of a stream over what is there now; the values it brought."""
+    seen: list[str] = []
+    query = (
+        rows.writeStream.foreachBatch(lambda batch, _: seen.extend(_values(batch)))
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination(60)
+    return seen
+
+
+def _values(rows: Any) -> list[str]:
+    return sorted(bytes(row.value).decode() for row in rows.collect())
+
+
+@pytest.mark.kafka(topics={"in": 2, "out": 1})
+def test_batch_reads_and_writes(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    produce(kafka_broker, "in", ["a", "b", "c"])
+    rows = kafka(spark, kafka_broker, "in", includeHeaders="true")
+    assert _values(rows) == ["a", "b", "c"]
+    writer = rows.select("key", "value", "headers").write.format("kafka")
+    writer.option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers).option("topic", "out").save()
+    written = {record.value: record for record in kafka_broker.records("out")}
+    assert sorted(written) == [b"a", b"b", b"c"]
+    assert written[b"b"].key == b"k1"
+    assert written[b"b"].headers == (("n", b"1"),)
+
+
+@pytest.mark.kafka(topics={"in": 2})
+def test_a_stream_goes_on_from_its_checkpoint(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    stream = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers)
+        .option("subscribe", "in")
+        .option("startingOffsets", "earliest")
+        .load()
+    )
+    produce(kafka_broker, "in", ["a", "b"])
+    assert run_once(stream, tmp_path) == ["a", "b"]
+    produce(kafka_broker, "in", ["c"])
+    assert run_once(stream, tmp_path) == ["c"]
+
+
+@pytest.mark.kafka(topics={"in": 1})
+def test_read_committed_leaves_out_aborted_transactions(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    produce_transaction(kafka_broker, "in", ["kept"], commit=True)
+    produce_transaction(kafka_broker, "in", ["dropped"], commit=False)
+    committed = kafka(spark, kafka_broker, "in", **{"kafka.isolation.level": "read_committed"})
+    assert _values(committed) == ["kept"]
+    assert _values(kafka(spark, kafka_broker, "in")) == ["dropped", "kept"]
+
+
+@pytest.mark.kafka(topics={"in": 1})
+@pytest.mark.parametrize("fail", [True, False])
+def test_lost_data_fails_a_stream_only_if_asked(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, fail: bool, delete_records: Callable[..., None]
+) -> None:
+    stream = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers)
+        .option("subscribe", "in")
+        .option("startingOffsets", "earliest")
+        .option("failOnDataLoss", str(fail).lower())
+        .load()
+    )
+    produce(kafka_broker, "in", ["a"])
+    assert run_once(stream, tmp_path) == ["a"]
+    produce(kafka_broker, "in", ["b", "c"])
+    delete_records(kafka_broker, "in", 0, 2)
+    if fail:
+        with pytest.raises(Exception, match=r"(?i)data.?loss|some data may have been lost|missing data"):
+            run_once(stream, tmp_path)
+    else:
+        assert run_once(stream, tmp_path) == ["c"]

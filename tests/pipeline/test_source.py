@@ -1,0 +1,243 @@
+"""The data source `odradek`: log directories that Kafka wrote against Kafka's own dump, and live brokers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import odradek
+from tests.pipeline.test_session import produce, produce_transaction, run_once
+
+_BATCH = re.compile(
+    r"baseOffset: (?P<base>\d+) .* producerId: (?P<pid>-?\d+) producerEpoch: (?P<epoch>-?\d+) "
+    r"partitionLeaderEpoch: (?P<leader>\d+) isTransactional: (?P<txn>\w+) isControl: \w+ .*"
+    r"(?P<kind>CreateTime|LogAppendTime): \d+ size: (?P<size>\d+) magic: 2 compresscodec: (?P<codec>\w+)"
+)
+_RECORD = re.compile(
+    r"\| offset: (?P<offset>\d+) \w+: (?P<time>-?\d+) keySize: (?P<key>-?\d+) valueSize: (?P<value>-?\d+) "
+    r"sequence: (?P<sequence>-?\d+) headerKeys: \[(?P<headers>[^]]*)\](?: endTxnMarker: (?P<control>\w+))?"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def odradek_rows(spark: Any, **options: Any) -> Any:
+    return spark.read.format("odradek").options(**{name: str(value) for name, value in options.items()})
+
+
+def from_broker(spark: Any, broker: odradek.KafkaBroker, topic: str, **options: Any) -> Any:
+    return odradek_rows(spark, **{"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": topic, **options})
+
+
+def millis(moment: datetime) -> int:
+    moment = moment if moment.tzinfo else moment.astimezone(UTC)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def dumped(folder: Path) -> Iterator[tuple[Any, ...]]:
+    """The records of a partition as Kafka's dump tool prints them."""
+    batch: re.Match[str] | None = None
+    for line in (folder / "log.txt").read_text().splitlines():
+        if found := _BATCH.match(line):
+            batch = found
+        elif found := _RECORD.match(line):
+            assert batch is not None
+            yield (
+                int(found["offset"]),
+                int(found["time"]),
+                batch["kind"],
+                int(found["key"]),
+                int(found["value"]),
+                int(found["sequence"]),
+                [name for name in found["headers"].split(",") if name],
+                found["control"].lower() if found["control"] else None,
+                int(batch["base"]),
+                int(batch["pid"]),
+                int(batch["epoch"]),
+                int(batch["leader"]),
+                batch["txn"] == "true",
+                batch["codec"],
+                int(batch["size"]),
+            )
+
+
+def shown(row: Any) -> tuple[Any, ...]:
+    return (
+        row.offset,
+        row.millis,
+        row.timestamp_type,
+        -1 if row.key is None else len(row.key),
+        -1 if row.value is None else len(row.value),
+        row.sequence,
+        [header.key for header in row.headers],
+        row.control,
+        row.base_offset,
+        row.producer_id,
+        row.producer_epoch,
+        row.leader_epoch,
+        row.transactional,
+        row.codec,
+        row.batch_size,
+    )
+
+
+def test_kafkas_log_directory_equals_kafkas_dump(spark: Any, golden_log_dir: Path, golden_dump: Path) -> None:
+    rows = odradek_rows(spark).load(str(golden_log_dir)).selectExpr("*", "unix_millis(timestamp) as millis").collect()
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for row in sorted(rows, key=lambda each: each.offset):
+        found.setdefault(f"{row.topic}-{row.partition}", []).append(shown(row))
+    expected = {path.parent.name: list(dumped(path.parent)) for path in golden_dump.glob("*/log.txt")}
+    assert sum(map(len, expected.values())) > 500
+    assert found == {name: records for name, records in expected.items() if records}
+
+
+def test_payloads_of_every_codec(spark: Any, golden_log_dir: Path, golden_dump: Path) -> None:
+    rows = odradek_rows(spark).load(str(golden_log_dir / "d-codecs-0")).orderBy("offset").collect()
+    text = (golden_dump / "d-codecs-0" / "log.txt").read_text()
+    expected = re.findall(r"key: (\S+) payload: (\S+)", text)
+    assert [(bytes(row.key).decode(), bytes(row.value).decode()) for row in rows] == expected
+    assert {row.codec for row in rows} == {"none", "gzip", "snappy", "lz4", "zstd"}
+
+
+def test_one_task_for_each_segment_and_ranges_prune_them(spark: Any, golden_log_dir: Path) -> None:
+    def tasks_and_offsets(**options: Any) -> tuple[int, list[int]]:
+        rows = odradek_rows(spark, subscribe="d-seg", **options).load(str(golden_log_dir))
+        return rows.rdd.getNumPartitions(), sorted(row.offset for row in rows.select("offset").collect())
+
+    assert tasks_and_offsets() == (4, list(range(360)))
+    start, end = json.dumps({"d-seg": {"0": 150}}), json.dumps({"d-seg": {"0": 250}})
+    assert tasks_and_offsets(startingOffsets=start, endingOffsets=end) == (2, list(range(150, 250)))
+
+
+def test_a_time_range_reads_only_segments_that_can_hold_it(spark: Any, golden_log_dir: Path) -> None:
+    source = odradek_rows(spark, subscribe="d-seg").load(str(golden_log_dir))
+    times = {row.offset: row.t for row in source.selectExpr("offset", "unix_millis(timestamp) as t").collect()}
+    first, last = times[220], times[300]
+    rows = odradek_rows(spark, subscribe="d-seg", startingTimestamp=first, endingTimestamp=last).load(
+        str(golden_log_dir)
+    )
+    expected = sorted(offset for offset, time in times.items() if first <= time < last)
+    assert sorted(row.offset for row in rows.collect()) == expected
+    assert rows.rdd.getNumPartitions() < source.rdd.getNumPartitions()
+
+
+def test_read_committed_of_a_folder_leaves_out_what_was_aborted(spark: Any, golden_log_dir: Path) -> None:
+    options = {"subscribe": "d-txn", "includeControl": "false"}
+    raw = odradek_rows(spark, **options).load(str(golden_log_dir)).orderBy("offset").collect()
+    committed = odradek_rows(spark, **options, isolation="read_committed").load(str(golden_log_dir)).collect()
+    controls = odradek_rows(spark, subscribe="d-txn").load(str(golden_log_dir)).where("control is not null").collect()
+    kept = []
+    for row in raw:
+        ends = [each for each in controls if each.producer_id == row.producer_id and each.offset > row.offset]
+        end = min(ends, key=lambda each: each.offset, default=None)
+        if not row.transactional or (end is not None and end.control == "commit"):
+            kept.append(row.offset)
+    assert {each.control for each in controls} == {"commit", "abort"}
+    assert sorted(row.offset for row in committed) == kept
+
+
+@pytest.mark.kafka(topics={"in": 2})
+def test_a_live_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    produce(kafka_broker, "in", [str(n) for n in range(500)], **{"compression.type": "zstd", "linger.ms": 50})
+    rows = from_broker(spark, kafka_broker, "in", recordsPerTask=100).load()
+    assert rows.rdd.getNumPartitions() >= 5
+    stored = {(each.partition, each.offset): each for each in kafka_broker.records("in")}
+    found = rows.selectExpr("*", "unix_millis(timestamp) as millis").collect()
+    assert len(found) == len(stored) == 500
+    for row in found:
+        record = stored[row.partition, row.offset]
+        assert (row.key, row.value, row.millis, row.codec) == (record.key, record.value, record.timestamp, "zstd")
+        assert [(each.key, bytes(each.value)) for each in row.headers] == list(record.headers)
+
+
+@pytest.mark.kafka(topics={"in": 1})
+def test_read_committed_of_a_live_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    produce_transaction(kafka_broker, "in", ["kept"], commit=True)
+    produce_transaction(kafka_broker, "in", ["dropped"], commit=False)
+    committed = from_broker(spark, kafka_broker, "in", isolation="read_committed", includeControl="false").load()
+    assert [bytes(row.value) for row in committed.collect()] == [b"kept"]
+    raw = from_broker(spark, kafka_broker, "in").load().orderBy("offset").collect()
+    assert [row.control for row in raw] == [None, "commit", None, "abort"]
+
+
+@pytest.mark.kafka(topics={"in": 2})
+def test_a_stream_goes_on_behind_its_last_offset(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    stream = (
+        spark.readStream.format("odradek")
+        .option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers)
+        .option("subscribe", "in")
+        .load()
+    )
+    produce(kafka_broker, "in", ["a", "b"])
+    assert run_once(stream, tmp_path) == ["a", "b"]
+    produce(kafka_broker, "in", ["c"])
+    assert run_once(stream, tmp_path) == ["c"]
+
+
+def test_a_folder_that_grows_as_a_stream(spark: Any, kafka_broker_factory: Any, tmp_path: Path) -> None:
+    broker = kafka_broker_factory(topics={"in": 1}, data_dir=tmp_path / "data")
+    produce(broker, "in", ["a", "b"])
+    stream = spark.readStream.format("odradek").option("subscribe", "in").load(str(tmp_path / "data"))
+    assert run_once(stream, tmp_path / "checkpoint") == ["a", "b"]
+    produce(broker, "in", ["c"])
+    assert run_once(stream, tmp_path / "checkpoint") == ["c"]
+
+
+@pytest.mark.kafka(topics={"in": 1})
+def test_a_stream_fails_on_lost_data(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, delete_records: Any
+) -> None:
+    stream = (
+        spark.readStream.format("odradek")
+        .option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers)
+        .option("subscribe", "in")
+        .load()
+    )
+    produce(kafka_broker, "in", ["a"])
+    assert run_once(stream, tmp_path) == ["a"]
+    produce(kafka_broker, "in", ["b", "c"])
+    delete_records(kafka_broker, "in", 0, 2)
+    with pytest.raises(Exception, match="failOnDataLoss"):
+        run_once(stream, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "one of the two"),
+        ({"kafka.bootstrap.servers": "127.0.0.1:1"}, "needs subscribe"),
+        ({"path": "x", "startingOffset": "3"}, "unknown option startingoffset"),
+        ({"path": "x", "startingOffsets": "soon"}, "earliest, latest or"),
+        ({"path": "x", "isolation": "serializable"}, "read_committed or read_uncommitted"),
+        ({"path": "x", "recordsPerTask": "0"}, "a positive number"),
+        ({"path": "x", "includeControl": "maybe"}, "true or false"),
+        ({"path": "x", "subscribe": "a", "subscribePattern": "b"}, "not both"),
+    ],
+)
+def test_options_are_checked(options: dict[str, str], message: str) -> None:
+    from odradek.pipeline.source_options import OptionError, SourceOptions
+
+    with pytest.raises(OptionError, match=message):
+        SourceOptions.parse(options)
+
+
+def test_a_missing_topic_and_a_missing_folder(spark: Any, golden_log_dir: Path, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="no topic nothing"):
+        odradek_rows(spark, subscribe="nothing").load(str(golden_log_dir)).count()
+    with pytest.raises(Exception, match="no such folder"):
+        odradek_rows(spark).load(str(tmp_path / "absent")).count()
+
+
+def test_a_corrupt_batch_fails_the_read(spark: Any, golden_log_dir: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    data = bytearray((golden_log_dir / "d-codecs-0" / "00000000000000000000.log").read_bytes())
+    data[200] ^= 1
+    (folder / "00000000000000000000.log").write_bytes(data)
+    with pytest.raises(Exception, match="checksum"):
+        odradek_rows(spark).load(str(folder)).count()
