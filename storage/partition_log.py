@@ -407,6 +407,12 @@ class PartitionLog:
             index += 1  # only a compacted segment holds nothing behind an offset within it
         return None
 
+    def begin_epoch(self, leader_epoch: int) -> None:
+        """A newer leader epoch begins at the log's end, whether or not anything will be written in it (KIP-101)."""
+        if leader_epoch > self.leader_epochs.latest:
+            self.leader_epochs.assign(leader_epoch, self.log_end_offset)
+            self.store.save_leader_epochs(self.leader_epochs)
+
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(epoch, end offset) as OffsetForLeaderEpoch answers; (-1, -1) when the epoch is unknown."""
         return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
