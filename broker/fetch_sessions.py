@@ -92,12 +92,14 @@ class FetchItem:
         return changed
 
 
-def asked_items(topics: Iterable[FetchTopic], by_id: bool) -> Iterator[FetchItem]:
-    """The partitions of a request, in its order."""
+def asked_items(topics: Iterable[FetchTopic], by_id: bool) -> list[FetchItem]:
+    """The partitions of a request in its order; of one that is named twice, the last entry counts."""
+    found: dict[tuple[TopicKey, int], FetchItem] = {}
     for topic in topics:
         key: TopicKey = topic.topic_id if by_id else topic.topic
         for asked in topic.partitions:
-            yield FetchItem(key, asked)
+            found[(key, asked.partition)] = FetchItem(key, asked)
+    return list(found.values())
 
 
 class FetchSession:

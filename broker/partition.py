@@ -80,7 +80,7 @@ class Partition:
         self.failure: KafkaError | None = None
         self.open_log: Callable[[], PartitionLog] | None = None
         if isinstance(log, PartitionLog):
-            self.log = log
+            self._take(log)
             if log.log_end_offset:
                 self._activate()
         else:
@@ -90,9 +90,16 @@ class Partition:
         """Open the log when it is first looked at: thousands of idle partitions cost next to nothing."""
         if name != "log" or self.open_log is None:
             raise AttributeError(name)
-        self.log = log = self.open_log()
+        log = self.open_log()
+        self._take(log)
         self.open_log = None
         return log
+
+    def _take(self, log: PartitionLog) -> None:
+        """The log and the partition agree on the leader epoch: a log that was there before may know a later one."""
+        self.log = log
+        self.leader_epoch = max(self.leader_epoch, log.leader_epochs.latest)
+        log.begin_epoch(self.leader_epoch)
 
     @property
     def opened(self) -> bool:
@@ -152,6 +159,8 @@ class Partition:
         self.partition_epoch += 1
         if isr is not None:
             self.isr = list(isr)
+        if leader_id >= 0 and self.opened:
+            self.log.begin_epoch(self.leader_epoch)
         if self.on_leadership is not None:
             self.on_leadership(self)
         self.waiters.wake_all()

@@ -1,8 +1,8 @@
 """DeleteRecords (key 21): move the start of partitions (KIP-107).
 
 Versions 0 to 2 (v2 is flexible) behave alike. Offset -1 means the high watermark; an offset before the log's start
-changes nothing. Topics that are only compacted refuse with POLICY_VIOLATION, internal topics with
-INVALID_TOPIC_EXCEPTION.
+changes nothing. Of a partition that is named twice the last entry counts. Topics that are only compacted refuse with
+POLICY_VIOLATION, internal topics with INVALID_TOPIC_EXCEPTION.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Delete
     response = DeleteRecordsResponse()
     for topic in request.topics:
         results = []
-        for asked in topic.partitions:
+        for asked in {each.partition_index: each for each in topic.partitions}.values():
             result = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=-1)
             try:
                 result.low_watermark = _delete(ctx, topic.name, asked, now_ms)

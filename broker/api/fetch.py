@@ -132,14 +132,14 @@ def _open(work: _Fetch) -> None:
     if work.ctx.api_version < _FIRST_VERSION_WITH_SESSIONS or (
         epoch == FINAL_EPOCH and request.session_id == NO_SESSION
     ):
-        work.items = list(asked_items(request.topics, work.by_id))
+        work.items = asked_items(request.topics, work.by_id)
         return
     cache = _sessions(work.ctx)
     now_ms = work.ctx.cluster.clock.now_ms()
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         if request.session_id != NO_SESSION:
             cache.remove(request.session_id)
-        items = list(asked_items(request.topics, work.by_id))
+        items = asked_items(request.topics, work.by_id)
         work.items = items
         if epoch == INITIAL_EPOCH:
             work.session = cache.create(items, work.by_id, now_ms)
@@ -171,13 +171,14 @@ def _read_all(work: _Fetch) -> bool:
     """Read all partitions into ``work.results``; return whether to answer now.
 
     That is: enough bytes, an error while reading, or nothing that could be waited for. A partition that does not exist
-    does not end the wait for others (as in Kafka).
+    does not end the wait for others and is answered behind them (as in Kafka).
     """
     left = work.limit
     min_one = True
     waitable = ended = False
     results = work.results
     results.clear()
+    unknown: list[tuple[FetchItem, PartitionData, int]] = []
     work.size = 0
     for item in work.items:
         if work.incremental and item.is_idle(work.node_id):
@@ -185,7 +186,7 @@ def _read_all(work: _Fetch) -> bool:
             continue
         partition = _resolve(work, item)
         if partition is None:
-            results.append((item, _failure(item.index, item.error, aborted=[]), 0))
+            unknown.append((item, _failure(item.index, item.error, aborted=[]), 0))
             continue
         waitable = True
         try:
@@ -201,6 +202,7 @@ def _read_all(work: _Fetch) -> bool:
             work.size += size
         elif data.diverging_epoch.epoch >= 0:
             ended = True
+    results += unknown
     return ended or not waitable or work.size >= work.request.min_bytes
 
 
@@ -242,6 +244,9 @@ def _read(
             data.aborted_transactions = None
             data.records = _EMPTY
             return data, 0
+    if max_bytes < 0 and log.log_start_offset <= item.fetch_offset < up_to:
+        # Kafka's reader trips over a negative limit where there is something to read.
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a limit of {max_bytes} bytes")
     parts, size = log.read(item.fetch_offset, max_bytes=max_bytes, up_to_offset=up_to, min_one=min_one)
     aborted: list[AbortedTransaction] | None = None
     if work.committed:

@@ -87,6 +87,22 @@ def test_batches_carry_the_leader_epoch_they_were_appended_in(plane: DataPlane, 
     assert partition.log.end_offset_for_epoch(6) == (6, 1)
 
 
+def test_epochs_begin_with_their_leader(plane: DataPlane, partition: Partition) -> None:
+    partition.append(plane.batch(3), now_ms=START_MS)
+    partition.set_leader(2)
+    partition.set_leader(-1)
+    partition.set_leader(1)
+    assert partition.log.leader_epochs.entries() == [(0, 0), (3, 3)]
+
+
+def test_a_log_may_know_a_later_epoch_than_its_partition(plane: DataPlane, partition: Partition) -> None:
+    partition.log.begin_epoch(9)
+    again = Partition(partition.topic, 0, partition.log, replicas=[1])
+    assert again.leader_epoch == 9
+    lazy = Partition(partition.topic, 0, lambda: partition.log, replicas=[1])
+    assert lazy.log.leader_epochs.latest == lazy.leader_epoch == 9
+
+
 @pytest.mark.parametrize(("isr", "under"), [([1, 2, 3], False), ([1, 2], False), ([1], True), ([], True)])
 def test_under_min_isr(partition: Partition, isr: list[int], under: bool) -> None:
     partition.isr = isr

@@ -80,6 +80,25 @@ def test_unknown_topics_and_partitions(plane: DataPlane) -> None:
     assert one(plane.fetch({"a": [(77, 0)]}, version=13)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_unknown_partitions_are_answered_behind_the_others(plane: DataPlane) -> None:
+    response = plane.fetch({"nope": 0, "a": [(9, 0), (1, 0)], "b": 0})
+    found = [(topic.topic, data.partition_index) for topic in response.responses for data in topic.partitions]
+    assert found == [("a", 1), ("b", 0), ("nope", 0), ("a", 9)]
+
+
+@pytest.mark.parametrize("session", [(0, -1), (0, 0)])
+def test_of_a_partition_named_twice_the_last_counts(plane: DataPlane, session: tuple[int, int]) -> None:
+    data = one(plane.fetch({"a": [(0, 0), (0, 3)]}, session=session))
+    assert offsets_of(data) == [3]
+
+
+def test_negative_limits(plane: DataPlane) -> None:
+    for limits in ({"max_bytes": -1}, {"partition_max_bytes": -1}):
+        data = one(plane.fetch({"a": 0}, max_wait_ms=5000, **limits))
+        assert shape(data) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
+        assert shape(one(plane.fetch({"a": 4}, **limits))) == (0, 4, 4, 0), "nothing to read, nothing to trip over"
+
+
 def test_an_unknown_isolation_level(plane: DataPlane) -> None:
     response = plane.fetch({"a": 0}, isolation_level=9)
     assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR

@@ -45,6 +45,7 @@ def test_the_ends(plane: DataPlane) -> None:
     assert ask(plane, -2) == (0, -1, 0, 0)
     assert ask(plane, -4) == (0, -1, 0, 0)
     assert ask(plane, -1, partition=1) == (0, -1, 0, 0)
+    assert ask(plane, -2, partition=1) == (0, -1, 0, 0), "an epoch begins with its leader, not with its first record"
 
 
 @pytest.mark.parametrize("version", range(1, 12))
@@ -143,6 +144,12 @@ def test_where_epochs_end(plane: DataPlane, version: int) -> None:
     assert epoch_end(plane, -1, version=version) == (0, -1, -1)
     assert epoch_end(plane, 0, current=9, version=version) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)
     assert epoch_end(plane, 0, topic="g-nope", version=version) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
+
+
+def test_an_epoch_without_records_has_an_end_too(plane: DataPlane) -> None:
+    empty = OffsetForLeaderTopic("a", [OffsetForLeaderPartition(1, -1, 0)])
+    answer = plane.call(OffsetForLeaderEpochRequest(topics=[empty]), 3).topics[0].partitions[0]
+    assert (answer.error_code, answer.leader_epoch, answer.end_offset) == (0, 0, 0)
 
 
 def test_an_older_epoch_ends_where_the_next_began(plane: DataPlane) -> None:
