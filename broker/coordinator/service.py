@@ -118,7 +118,7 @@ class CoordinatorService(Generic[M_co]):
         for partition in topic.partitions:
             if partition.leader_id < 0 or (node is not None and partition.leader_id != node.id):
                 continue
-            if partition.index in self._shards or partition.log.log_end_offset > partition.log.log_start_offset:
+            if partition.index in self._shards or (partition.opened and partition.log.log_end_offset):
                 yield self.shard(partition.index, node)
 
     # -- asking

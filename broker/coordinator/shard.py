@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 _BATCH_OVERHEAD = 61
 _RECORD_OVERHEAD = 32
+_AWAKE = -1
+_FOR_EVER = 1 << 62
 _PASSES_BEFORE_TIMERS = 3
 """How often other tasks get their turn before timers run: requests that have arrived come first."""
 
@@ -90,7 +92,7 @@ class Shard:
         self.loaded_epoch = journal.leader_epoch
         self._busy = False
         self._wakeup = trio.Event()
-        self._sleeps_until_ms: int | None = None
+        self._sleeps_until_ms = _AWAKE
 
     # -- asking
 
@@ -191,8 +193,6 @@ class Shard:
             self._busy = False
             if self._inbox:
                 self._drain()
-            if self.timers and self._sleeps_until_ms is not None:
-                self._wake_if_earlier()
 
     def _drain(self) -> None:
         while self._inbox:
@@ -285,7 +285,10 @@ class Shard:
             kind = effect.__class__
             if kind is Schedule:
                 assert isinstance(effect, Schedule)
-                self.timers.schedule(effect.key, now_ms + effect.after_ms, effect.command)
+                deadline_ms = now_ms + effect.after_ms
+                self.timers.schedule(effect.key, deadline_ms, effect.command)
+                if deadline_ms < self._sleeps_until_ms:
+                    self._wakeup.set()
             elif kind is Cancel:
                 assert isinstance(effect, Cancel)
                 self.timers.cancel(effect.key)
@@ -315,11 +318,6 @@ class Shard:
             if not self.is_active:
                 return
 
-    def _wake_if_earlier(self) -> None:
-        due = self.timers.next_due_ms()
-        if due is not None and self._sleeps_until_ms is not None and due < self._sleeps_until_ms:
-            self._wakeup.set()
-
     # -- life
 
     def start(self) -> None:
@@ -329,7 +327,6 @@ class Shard:
 
     async def run(self) -> None:
         """The shard's task: goes on loading, then waits for timers, until the shard is closed."""
-        far = 1 << 62
         while self.state is not ShardState.CLOSED:
             if self.state is ShardState.LOADING:
                 self._load_slice()
@@ -340,7 +337,7 @@ class Shard:
                 continue
             due = self.timers.next_due_ms()
             self._wakeup = trio.Event()
-            self._sleeps_until_ms = far if due is None else due
+            self._sleeps_until_ms = _FOR_EVER if due is None else due
             if due is None:
                 await self._wakeup.wait()
             else:
@@ -348,7 +345,7 @@ class Shard:
                     await self._wakeup.wait()
                 for _ in range(_PASSES_BEFORE_TIMERS):
                     await trio.lowlevel.checkpoint()
-            self._sleeps_until_ms = None
+            self._sleeps_until_ms = _AWAKE
 
     def reload(self) -> None:
         """Forget everything but the log and load again; parked commands get NOT_COORDINATOR, as after a move."""
@@ -388,8 +385,6 @@ class Shard:
             self.state = ShardState.FAILED
             self._loader = None
             self._report_bug("loading", error)
-            return
-        self._wake_if_earlier()
 
     def _fail(self, error: Exception) -> None:
         """A stored record could not be replayed, which is a bug: rebuild from the log."""
