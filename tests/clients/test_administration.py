@@ -1,0 +1,3 @@
+"""See ``tests/scenarios/administration.py``."""
+
+from tests.scenarios.administration import *  # noqa: F403

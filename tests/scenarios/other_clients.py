@@ -1,0 +1,80 @@
+"""franz-go and kafkajs: their programs run all of their scenarios at once and tell of each in a line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.real_kafka import cache_dir
+from tests.scenarios.target import Target
+
+HERE = Path(__file__).resolve().parent
+GO_SCENARIOS = re.findall(r'^\t\t\{"([\w-]+)", \w+', (HERE / "go" / "main.go").read_text(), re.MULTILINE)
+JS_SCENARIOS = re.findall(r"^async function (\w+)\(\)", (HERE / "js" / "scenarios.mjs").read_text(), re.MULTILINE)
+Report = Callable[[str], str]
+
+
+def _cached(label: str, *sources: Path) -> Path:
+    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    return cache_dir() / f"{label}-{digest}"
+
+
+def _reports(command: list[str], bootstrap: str) -> Report:
+    done = subprocess.run([*command, bootstrap], capture_output=True, text=True, timeout=120, check=False)
+    errors = {each["scenario"]: each["error"] for each in map(json.loads, done.stdout.splitlines())}
+    return lambda name: str(errors.get(name, f"no report: {done.stderr[-2000:]}"))
+
+
+@pytest.fixture(scope="module")
+def go_report(target: Target) -> Report:
+    """Error of a franz-go scenario, or an empty text."""
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("needs Go: no `go` on the PATH")
+    folder = HERE / "go"
+    program = _cached("franz-go", folder / "main.go", folder / "go.mod", folder / "go.sum")
+    if not program.exists():
+        program.parent.mkdir(parents=True, exist_ok=True)
+        built = subprocess.run(
+            [go, "build", "-o", str(program), "."], cwd=folder, capture_output=True, text=True, check=False
+        )
+        if built.returncode:
+            pytest.skip(f"needs the Go modules of franz-go: {built.stderr.strip().splitlines()[-1]}")
+    return _reports([str(program)], target.bootstrap)
+
+
+@pytest.fixture(scope="module")
+def js_report(target: Target) -> Report:
+    """Error of a kafkajs scenario, or an empty text."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("needs Node.js: no `node` or `npm` on the PATH")
+    sources = (HERE / "js" / "scenarios.mjs", HERE / "js" / "package.json")
+    folder = _cached("kafkajs", *sources)
+    if not (folder / "complete").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for source in sources:
+            shutil.copy(source, folder)
+        command = [npm, "install", "--no-audit", "--no-fund", "--silent"]
+        installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if installed.returncode:
+            pytest.skip(f"needs kafkajs from npm: {(installed.stderr + installed.stdout).strip()[-200:]}")
+        (folder / "complete").touch()
+    return _reports([node, str(folder / "scenarios.mjs")], target.bootstrap)
+
+
+@pytest.mark.parametrize("scenario", GO_SCENARIOS)
+def test_franz_go(scenario: str, go_report: Report, broker: Target) -> None:
+    assert go_report(scenario) == ""
+
+
+@pytest.mark.parametrize("scenario", [name for name in JS_SCENARIOS if name not in ("until", "topic")])
+def test_kafkajs(scenario: str, js_report: Report, broker: Target) -> None:
+    assert js_report(scenario) == ""
