@@ -138,7 +138,7 @@ def check_supported(key: ConfigKey, text: str) -> None:
     if key.use is Use.REFUSED or (key.use is Use.UNSERVED and key.name in broker_keys()):
         default = DEFAULTS_OF_ODRADEK.get(key.name, key.default)
         if key.normal(text) != (default or ""):
-            raise ConfigError(f"config '{key.name}' is not supported by odradek (only its default {default!r} is)")
+            raise ConfigError(f"config '{key.name}' is not supported by odradek{_instead(key.name, default)}")
 
 
 class BrokerConfig:
@@ -375,6 +375,30 @@ def _text_of(name: str, value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(str(item) for item in value)
     raise ConfigError(f"config '{name}' needs text, a number, a boolean or a list, not {value!r}")
+
+
+# Beginning of a refused name -> what to do instead.
+_INSTEAD = {
+    "log.dir": "give a data directory (--data-dir)",
+    "metadata.log.dir": "give a data directory (--data-dir)",
+    "listeners": "give host and port (--host, --port)",
+    "node.id": "nodes are numbered from 1 (--nodes)",
+    "broker.id": "nodes are numbered from 1 (--nodes)",
+    "process.roles": "every node is broker and controller",
+    "controller.": "every node is broker and controller",
+    "sasl.": "there is no SASL",
+    "ssl.": "there is no TLS",
+    "security.": "listeners speak plain text",
+    "authorizer.": "everything is allowed",
+    "remote.log.": "there is no tiered storage",
+}
+
+
+def _instead(name: str, default: str | None) -> str:
+    for beginning, hint in _INSTEAD.items():
+        if name.startswith(beginning):
+            return f": {hint}"
+    return f" (only its default {default!r} is)"
 
 
 def _suggestion(name: str) -> str:

@@ -43,7 +43,12 @@ ROOT = Path(__file__).parents[2]
         ({"num.partitions": 0}, "Invalid value 0 for configuration num.partitions: Value must be at least 1"),
         (
             {"authorizer.class.name": "a.B"},
-            "config 'authorizer.class.name' is not supported by odradek (only its default '' is)",
+            "config 'authorizer.class.name' is not supported by odradek: everything is allowed",
+        ),
+        ({"log.dirs": "/x"}, "config 'log.dirs' is not supported by odradek: give a data directory (--data-dir)"),
+        (
+            {"max.connections": 5},
+            "config 'max.connections' is not supported by odradek (only its default '2147483647' is)",
         ),
         ({"log.retention.ms": None}, "config 'log.retention.ms' needs text, a number, a boolean or a list, not None"),
         (
