@@ -1,0 +1,84 @@
+"""FindCoordinator: who coordinates a key, as Kafka 4.3.1 answers it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from odradek.broker.cluster import Cluster
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.json_form import from_json, to_json
+from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tests.fakes.data_plane import DataPlane
+
+CORPUS = Path(__file__).parents[2] / "vectors" / "corpus.jsonl.gz"
+LATER = ("first-use", "denied", "allowed-prefix")
+
+
+def recorded() -> list[Any]:
+    with gzip.open(CORPUS, "rt") as lines:
+        rows = [json.loads(line) for line in lines if '"FindCoordinator"' in line]
+    return [pytest.param(row, id=row["case"]) for row in rows if not row["case"].endswith(LATER)]
+
+
+@pytest.mark.parametrize("row", recorded())
+def test_as_recorded(row: dict[str, Any]) -> None:
+    plane = DataPlane()
+    plane.cluster.nodes[1].port = 19392
+    plane.connection.host = "127.0.0.1"
+    version = row["version"]
+    response = plane.call(from_json(FindCoordinatorRequest, version, row["request_json"]), version)
+    assert to_json(response, version) == row["response_json"]
+
+
+def test_the_first_question_creates_the_topic() -> None:
+    plane = DataPlane(config={"offsets.topic.num.partitions": "7"})
+    response = plane.call(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
+    assert response.coordinators[0].error_code == ErrorCode.NONE
+    topic = plane.cluster.topics.get("__consumer_offsets")
+    assert topic is not None
+    assert (len(topic.partitions), topic.internal) == (7, True)
+
+
+def test_coordinators_are_spread_over_the_nodes_and_move_with_their_partition() -> None:
+    plane = DataPlane(nodes=3)
+    keys = [f"group-{i}" for i in range(60)]
+    asked = FindCoordinatorRequest(key_type=0, coordinator_keys=keys)
+    found = {c.key: c.node_id for c in plane.call(asked).coordinators}
+    assert set(found.values()) == {1, 2, 3}
+    from odradek.broker.leadership import set_node_up
+
+    set_node_up(plane.cluster, 2, False)
+    moved = {c.key: (c.node_id, c.error_code) for c in plane.call(asked).coordinators}
+    assert all(node in (1, 3) for node, _ in moved.values())
+    assert all(moved[key] == (node, ErrorCode.NONE) for key, node in found.items() if node != 2)
+
+
+def test_without_a_live_replica_there_is_no_coordinator() -> None:
+    plane = DataPlane(nodes=2, config={"offsets.topic.replication.factor": "1"})
+    keys = [f"group-{i}" for i in range(20)]
+    asked = FindCoordinatorRequest(key_type=0, coordinator_keys=keys)
+    before = {c.key: c.node_id for c in plane.call(asked).coordinators}
+    from odradek.broker.leadership import set_node_up
+
+    set_node_up(plane.cluster, 2, False)
+    for coordinator in plane.call(asked).coordinators:
+        if before[coordinator.key] == 2:
+            assert coordinator.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            assert (coordinator.node_id, coordinator.host, coordinator.port) == (-1, "", -1)
+        else:
+            assert coordinator.node_id == 1
+
+
+def test_a_cluster_that_runs_has_a_coordinator_for_transactions_too() -> None:
+    async def main() -> None:
+        cluster = Cluster()
+        async with cluster.run():
+            assert cluster.transactions.node_for("t").id == 1
+
+    trio.run(main)
