@@ -11,8 +11,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum, IntFlag
 
-from crc32c import crc32c
-
+from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_records, iter_keys, iter_records

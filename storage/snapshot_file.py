@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import struct
 
-from crc32c import crc32c
-
+from odradek.protocol.checksum import crc32c
 from odradek.protocol.record_batch import NO_SEQUENCE
 from odradek.storage.producer_state import BatchMetadata, ProducerState, ProducerStates
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import struct
 
-from crc32c import crc32c
-
+from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import Codec, CompressionError, codec_of, compress, decompress
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import (
