@@ -1,7 +1,7 @@
 """Consume, transform, produce, exactly once: bills are read, their amounts summed up by customer, totals written.
 
-Input offsets and output records are committed in one transaction, so that a worker may be killed at any moment: what its
-last transaction had written is aborted, and the next worker reads the same input again.
+Input offsets and output records are committed in one transaction, so that a worker may be killed at any moment: what
+its last transaction had written is aborted, and the next worker reads the same input again.
 
     python worker.py BOOTSTRAP SOURCE SINK
 """
