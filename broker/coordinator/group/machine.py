@@ -103,6 +103,7 @@ class GroupMachine:
                 group = self.group(group_id)
                 assert group is not None
                 effects += self._members.resume(group, now_ms)
+                effects.append(GroupChanged(group_id))
         return effects
 
     # -- reading

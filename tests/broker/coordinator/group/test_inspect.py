@@ -1,0 +1,155 @@
+"""Looking at groups from Python, and waiting for them without polling."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from struct import pack
+
+import pytest
+import trio
+
+from odradek.broker.coordinator.group.consumer_data import assigned_partitions, subscribed_topics
+from odradek.broker.coordinator.group.inspect import GroupInfo
+from odradek.broker.threaded import KafkaBroker, open_broker
+from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from tests.fakes.wire_client import WireClient
+
+SUBSCRIPTION = pack(">hih1s", 1, 1, 1, b"t") + b"\xff\xff\xff\xff" + b"\0\0\0\0"
+ASSIGNMENT = pack(">hih1si2i", 1, 1, 1, b"t", 2, 0, 1) + b"\xff\xff\xff\xff"
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    with KafkaBroker(topics={"t": 2}) as started:
+        yield started
+        assert started.bugs == []
+
+
+def member(broker: KafkaBroker, group: str = "g") -> str:
+    """One raw member that joins, syncs and commits."""
+    host, port = broker.bootstrap_servers.split(":")
+    with WireClient(host, int(port), client_id="c") as client:
+        client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]))
+        protocols = [JoinGroupRequestProtocol("range", SUBSCRIPTION)]
+        joined = client.request(JoinGroupRequest(group, 30_000, 40_000, "", None, "consumer", protocols), 5)
+        joined = client.request(
+            JoinGroupRequest(group, 30_000, 40_000, joined.member_id, None, "consumer", protocols), 5
+        )
+        me = str(joined.member_id)
+        assignments = [SyncGroupRequestAssignment(me, ASSIGNMENT)]
+        client.request(SyncGroupRequest(group, 1, me, None, "consumer", "range", assignments), 5)
+        partitions = [OffsetCommitRequestPartition(1, 0, -1, "note")]
+        topics = [OffsetCommitRequestTopic("t", partitions=partitions)]
+        client.request(OffsetCommitRequest(group, 1, me, topics=topics), 8)
+    return me
+
+
+def leave(broker: KafkaBroker, member_id: str, group: str = "g") -> None:
+    host, port = broker.bootstrap_servers.split(":")
+    with WireClient(host, int(port)) as client:
+        client.request(LeaveGroupRequest(group, members=[MemberIdentity(member_id)]), 4)
+
+
+def test_all_about_a_group(broker: KafkaBroker) -> None:
+    me = member(broker)
+    info = broker.groups()["g"]
+    assert info == broker.group("g").info()
+    assert (info.state, info.generation, info.protocol, info.protocol_type) == ("Stable", 1, "range", "consumer")
+    assert (info.leader, info.coordinator) == (me, 1)
+    (only,) = info.members
+    assert (only.client_id, only.host, only.instance_id) == ("c", "/127.0.0.1", None)
+    assert (only.subscription, only.assignment) == (("t",), {"t": (0, 1)})
+    assert (only.session_timeout_ms, only.rebalance_timeout_ms) == (30_000, 40_000)
+    assert info.assignments == {("t", 0): [me], ("t", 1): [me]}
+    offset = info.offsets["t", 1]
+    assert (offset.offset, offset.metadata, offset.lag, info.lag) == (0, "note", 0, 0)
+    group = broker.group("g")
+    assert (group.state, group.generation, group.protocol, group.leader) == ("Stable", 1, "range", me)
+    assert (group.members, group.offsets, group.lag) == (info.members, info.offsets, 0)
+
+
+def test_a_group_that_is_not_there_is_dead(broker: KafkaBroker) -> None:
+    assert broker.groups() == {}
+    assert broker.group("g").state == "Dead"
+    member(broker)
+    assert broker.group("other").state == "Dead"
+
+
+def test_waiting_ends_when_the_group_gets_there(broker: KafkaBroker) -> None:
+    late = threading.Timer(0.05, member, [broker])
+    late.start()
+    info = broker.group("g").wait_stable_sync(members=1)
+    assert [m.client_id for m in info.members] == ["c"]
+    late.join()
+    late = threading.Timer(0.05, leave, [broker, info.members[0].member_id])
+    late.start()
+    assert broker.group("g").wait_sync(lambda g: g.state == "Empty").generation == 2
+    late.join()
+    assert broker.cluster.groups.watchers == {}
+
+
+def test_waiting_ends_with_an_error_that_says_how_it_stands(broker: KafkaBroker) -> None:
+    me = member(broker)
+    with pytest.raises(TimeoutError, match=f"Stable, generation 1, members: {me}"):
+        broker.group("g").wait_stable_sync(members=2, timeout=0.05)
+
+    def odd(info: GroupInfo) -> bool:
+        raise LookupError(info.group_id)
+
+    with pytest.raises(LookupError):
+        broker.group("g").wait_sync(odd)
+    assert broker.cluster.groups.watchers == {}
+
+
+def test_waiting_in_asyncio(broker: KafkaBroker) -> None:
+    late = threading.Timer(0.05, member, [broker])
+    late.start()
+    assert asyncio.run(broker.group("g").wait_stable(members=1)).generation == 1
+    with pytest.raises(TimeoutError):
+        asyncio.run(broker.group("x").wait_stable(timeout=0.01))
+    late.join()
+
+
+def test_waiting_in_trio_for_a_broker_in_the_same_run_and_in_a_thread(broker: KafkaBroker) -> None:
+    member(broker)
+
+    async def main() -> None:
+        assert (await broker.group("g").wait_stable()).generation == 1
+        async with open_broker(topics={"t": 2}) as own:
+            with pytest.raises(TimeoutError):
+                await own.group("g").wait_stable(timeout=0.01)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.to_thread.run_sync, member, own)
+                assert (await own.group("g").wait_stable(members=1)).state == "Stable"
+
+    trio.run(main)
+
+
+def test_a_coordinator_can_be_made_to_load_again(broker: KafkaBroker) -> None:
+    me = member(broker)
+    broker.reload_coordinator(broker.cluster.groups.partition_for("g"))
+    info = broker.group("g").wait_stable_sync(timeout=5)
+    assert [m.member_id for m in info.members] == [me]
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\xff\xff\xff\xff", b"\0\0\0\0\0\1\0\5ab", b"\0\0\0\0\0\1\0\1t"])
+def test_data_of_no_consumer(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"not|past"):
+        assigned_partitions(data or b"\0")
+    if data != b"\0\0\0\0\0\1\0\1t":
+        with pytest.raises(ValueError, match=r"not|past"):
+            subscribed_topics(data)
+
+
+def test_no_assignment_is_an_empty_one() -> None:
+    assert assigned_partitions(b"") == {}

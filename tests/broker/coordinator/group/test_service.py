@@ -1,0 +1,165 @@
+"""The group coordinator of a cluster: lazy shards, leaders that move, topics that go, a log that remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+
+import pytest
+import trio
+import trio.lowlevel
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.coordinator.group.commands import CommitOffsets, Heartbeat, JoinGroup, OffsetToCommit, SyncGroup
+from odradek.broker.coordinator.group.machine import GroupMachine
+from odradek.broker.coordinator.group.service import GroupService, read_settings
+from odradek.broker.coordinator.shard import ShardState
+from odradek.broker.leadership import set_node_up
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.primitives import ZERO_UUID
+
+
+def in_trio(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    @wraps(test)
+    def run() -> None:
+        trio.run(test)
+
+    return run
+
+
+def commit(cluster: Cluster, group_id: str, offset: int, topic: str = "t") -> list[ErrorCode]:
+    offsets = [OffsetToCommit(topic, ZERO_UUID, 0, offset, -1, "")]
+    codes: list[ErrorCode] = cluster.groups.ask_now(group_id, CommitOffsets(group_id, offsets))
+    return codes
+
+
+def committed(cluster: Cluster, group_id: str, topic: str = "t") -> int:
+    machine = cluster.groups.machine_for(group_id)
+    assert isinstance(machine, GroupMachine)
+    return machine.offsets.fetch(group_id, topic, ZERO_UUID, [0], False)[0].offset
+
+
+@in_trio
+async def test_without_the_topic_nobody_coordinates() -> None:
+    async with Cluster().run() as cluster:
+        with pytest.raises(KafkaError) as caught:
+            commit(cluster, "g", 1)
+        assert caught.value.code is ErrorCode.NOT_COORDINATOR
+        assert list(cluster.groups.shards()) == []
+
+
+@in_trio
+async def test_shards_start_when_they_are_needed() -> None:
+    async with Cluster().run() as cluster:
+        cluster.groups.ensure_topic()
+        assert len(cluster.groups.topic.partitions) == 50
+        assert list(cluster.groups.shards()) == []
+        commit(cluster, "g", 1)
+        (shard,) = cluster.groups.shards()
+        assert shard.name == f"__consumer_offsets-{cluster.groups.partition_for('g')}"
+
+
+@in_trio
+async def test_a_moved_leader_loads_the_group_from_the_log() -> None:
+    async with Cluster(nodes=3).run() as cluster:
+        service: GroupService = cluster.groups
+        service.ensure_topic()
+        before = service.node_for("g")
+        joined = await service.ask("g", JoinGroup("g", "", protocols=(("range", b""),), api_version=3))
+        await service.ask("g", SyncGroup("g", joined.member_id, 1, assignments={joined.member_id: b"x"}))
+        commit(cluster, "h", 7)
+        commit(cluster, "g-simple", 8)
+        waiting: list[ErrorCode] = []
+
+        async def late() -> None:
+            try:
+                await service.ask("g", JoinGroup("g", "", protocols=(("range", b""),), api_version=3), before)
+            except KafkaError as error:
+                waiting.append(error.code)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(late)
+            await trio.testing.wait_all_tasks_blocked()
+            set_node_up(cluster, before.id, False)
+        assert waiting == [ErrorCode.NOT_COORDINATOR]
+        after = service.node_for("g")
+        assert after.id != before.id
+        with pytest.raises(KafkaError) as caught:
+            service.ask_now("g", Heartbeat("g", joined.member_id, 1), before)
+        assert caught.value.code is ErrorCode.NOT_COORDINATOR
+        while service.shard_for("g").state is ShardState.LOADING:
+            await trio.lowlevel.checkpoint()
+        assert service.ask_now("g", Heartbeat("g", joined.member_id, 1), after) is ErrorCode.NONE
+        assert (committed(cluster, "h"), committed(cluster, "g-simple")) == (7, 8)
+
+
+@in_trio
+async def test_a_reload_answers_that_it_loads_and_forgets_nothing() -> None:
+    async with Cluster().run() as cluster:
+        cluster.groups.ensure_topic()
+        for offset in range(3000):
+            commit(cluster, "g", offset)
+        cluster.groups.reload(cluster.groups.partition_for("g"))
+        with pytest.raises(KafkaError) as caught:
+            commit(cluster, "g", 1)
+        assert caught.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        await trio.testing.wait_all_tasks_blocked()
+        assert committed(cluster, "g") == 2999
+
+
+@in_trio
+async def test_the_log_rebuilds_what_compaction_leaves_of_it() -> None:
+    async with Cluster(config={"log.cleaner.min.cleanable.ratio": "0.01"}).run() as cluster:
+        cluster.groups.ensure_topic()
+        shard = cluster.groups.shard_for("g")
+        log = cluster.groups.topic.partitions[shard.partition].log
+        for offset in range(400):
+            commit(cluster, "g", offset, topic=f"t{offset % 3}")
+            if offset == 300:
+                log.roll(cluster.clock.now_ms())
+        live = dict(shard.machine.stored.offsets)
+        size = log.size_bytes
+        log.compact(cluster.clock.now_ms())
+        assert log.size_bytes < size
+        shard.reload()
+        await trio.testing.wait_all_tasks_blocked()
+        assert shard.machine.stored.offsets == live
+
+
+@in_trio
+async def test_a_deleted_topic_takes_its_offsets_along() -> None:
+    async with Cluster().run() as cluster:
+        cluster.topics.create("t", partitions=1)
+        cluster.topics.create("u", partitions=1)
+        cluster.groups.ensure_topic()
+        for group in ("g", "h", "i"):
+            commit(cluster, group, 1)
+            commit(cluster, group, 2, topic="u")
+        cluster.topics.delete("t")
+        for group in ("g", "h", "i"):
+            assert (committed(cluster, group), committed(cluster, group, "u")) == (-1, 2)
+
+
+@in_trio
+async def test_offsets_expire_on_the_brokers_clock() -> None:
+    async with Cluster().run() as cluster:
+        cluster.groups.ensure_topic()
+        commit(cluster, "g", 1)
+        cluster.clock.advance(days=8)
+        await trio.testing.wait_all_tasks_blocked()
+        assert committed(cluster, "g") == -1
+
+
+def test_settings_come_from_the_configuration() -> None:
+    cluster = Cluster(
+        config={
+            "group.min.session.timeout.ms": "1",
+            "group.max.session.timeout.ms": "2",
+            "group.initial.rebalance.delay.ms": "3",
+            "group.max.size": "4",
+            "offset.metadata.max.bytes": "5",
+            "offsets.retention.minutes": "6",
+            "offsets.retention.check.interval.ms": "7",
+        }
+    )
+    assert read_settings(cluster.config)[:7] == (1, 2, 3, 4, 5, 360_000, 7)
