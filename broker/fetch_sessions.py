@@ -30,7 +30,8 @@ TopicKey = str | bytes
 class FetchItem:
     """One partition that a fetch asks for. In a session also: what the client was last told of it.
 
-    ``partition`` is None until resolved; ``error`` says why it could not be.
+    ``partition`` is None until resolved; ``error`` says why it could not be. ``name``: what a topic id was resolved to,
+    which a session remembers.
     """
 
     __slots__ = (
@@ -42,6 +43,7 @@ class FetchItem:
         "last_fetched_epoch",
         "log_start_offset",
         "max_bytes",
+        "name",
         "partition",
         "topic",
     )
@@ -49,6 +51,7 @@ class FetchItem:
     def __init__(self, topic: TopicKey, asked: FetchPartition) -> None:
         self.topic = topic
         self.index = asked.partition
+        self.name: str | None = None
         self.partition: Partition | None = None
         self.error = ErrorCode.NONE
         self.high_watermark = -1

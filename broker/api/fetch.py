@@ -77,6 +77,7 @@ class _Fetch:
         "results",
         "session",
         "size",
+        "waited",
     )
 
     def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
@@ -92,6 +93,7 @@ class _Fetch:
         self.incremental = False
         self.results: list[tuple[FetchItem, PartitionData, int]] = []
         self.size = 0
+        self.waited = False
 
 
 @handles(FetchRequest, differs="a response ends with a whole batch; one log for all replicas, so no preferred replica")
@@ -184,15 +186,15 @@ def _read_all(work: _Fetch) -> bool:
         if work.incremental and item.is_idle(work.node_id):
             waitable = True
             continue
-        partition = _resolve(work, item)
-        if partition is None:
-            unknown.append((item, _failure(item.index, item.error, aborted=[]), 0))
-            continue
-        waitable = True
         try:
+            partition = _resolve(work, item)
+            if partition is None:
+                unknown.append((item, _failure(item.index, item.error, aborted=[]), 0))
+                continue
+            waitable = True
             data, size = _read(work, item, partition, min(item.max_bytes, left), min_one)
         except KafkaError as error:
-            results.append((item, _read_failure(work, item, partition, error), 0))
+            results.append((item, _read_failure(work, item, error), 0))
             ended = True
             continue
         results.append((item, data, size))
@@ -207,20 +209,33 @@ def _read_all(work: _Fetch) -> bool:
 
 
 def _resolve(work: _Fetch, item: FetchItem) -> Partition | None:
-    """The item's partition, looked up once while it lives."""
+    """The item's partition, looked up once while it lives; None (and ``item.error``) if there is none.
+
+    Raises what counts as a failed read: a partition that went away while the fetch waited for it, and a topic that was
+    made anew under the name that this session's topic id had.
+    """
     partition = item.partition
-    if partition is not None and not partition.deleted:
-        return partition
+    if partition is not None:
+        if not partition.deleted:
+            return partition
+        item.partition = None
+        if work.waited:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     topics = work.ctx.cluster.topics
-    topic = topics.by_id(item.topic) if work.by_id else topics.get(item.topic)  # type: ignore[arg-type]
-    if topic is None:
-        item.partition = None
-        item.error = ErrorCode.UNKNOWN_TOPIC_ID if work.by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    elif 0 <= item.index < len(topic.partitions):
-        item.partition = topic.partitions[item.index]
+    item.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if work.by_id:
+        topic = topics.by_id(item.topic)  # type: ignore[arg-type]
+        if topic is None:
+            if item.name is None:
+                item.error = ErrorCode.UNKNOWN_TOPIC_ID
+            elif topics.get(item.name) is not None:
+                raise KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID)
+            return None
+        item.name = topic.name
     else:
-        item.partition = None
-        item.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        topic = topics.get(item.topic)  # type: ignore[arg-type]
+    if topic is not None and 0 <= item.index < len(topic.partitions):
+        item.partition = topic.partitions[item.index]
     return item.partition
 
 
@@ -283,9 +298,10 @@ def _failure(index: int, code: ErrorCode, aborted: list[AbortedTransaction] | No
     return PartitionData(index, code, -1, -1, -1, aborted_transactions=aborted, records=_EMPTY)
 
 
-def _read_failure(work: _Fetch, item: FetchItem, partition: Partition, error: KafkaError) -> PartitionData:
+def _read_failure(work: _Fetch, item: FetchItem, error: KafkaError) -> PartitionData:
     data = _failure(item.index, error.code, None)
-    if error.code in _LEADER_ERRORS and work.ctx.api_version >= _FIRST_VERSION_WITH_LEADER:
+    partition = item.partition
+    if error.code in _LEADER_ERRORS and partition is not None and work.ctx.api_version >= _FIRST_VERSION_WITH_LEADER:
         data.current_leader = LeaderIdAndEpoch(partition.leader_id, partition.leader_epoch)
     return data
 
@@ -299,6 +315,7 @@ async def _park(work: _Fetch) -> FetchResponse:
     clock = work.ctx.cluster.clock
     deadline_ms = clock.now_ms() + request.max_wait_ms
     partitions = [item.partition for item in work.items if item.partition is not None]
+    work.waited = True
     while True:
         waiter = Waiter(max(1, request.min_bytes - work.size), committed=work.committed)
         for partition in partitions:

@@ -343,13 +343,21 @@ def test_a_session_notices_that_a_topic_was_made_anew(plane: DataPlane) -> None:
     assert client.fetch() == {("b", 0): [0, 1, 2]}
 
 
-def test_with_topic_ids_the_new_topic_is_another_one(plane: DataPlane) -> None:
+def test_a_session_by_id_remembers_the_name_of_a_topic_that_goes(plane: DataPlane) -> None:
     client = Client(plane)
     client.fetch({"b": 0})
     plane.cluster.topics.delete("b")
+
+    def incremental() -> Any:
+        response = plane.call(plane.fetch_request({}, session=client.session), 13)
+        client.session = (client.session[0], client.session[1] + 1)
+        return one(response)
+
+    gone = incremental()
+    assert (gone.error_code, gone.aborted_transactions) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
     plane.topic("b")
-    response = plane.call(plane.fetch_request({}, session=client.session), 13)
-    assert one(response).error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    anew = incremental()
+    assert (anew.error_code, anew.aborted_transactions) == (ErrorCode.INCONSISTENT_TOPIC_ID, None)
 
 
 def test_without_slots_there_is_no_session() -> None:

@@ -160,6 +160,7 @@ async def test_a_partition_that_goes_away_ends_the_wait(
         await change(plane)
     assert [data.error_code for data in partitions_of(fetch.response)] == [code]
     assert fetch.answered_after_ms < 1000
+    assert partitions_of(fetch.response)[0].aborted_transactions is None
 
 
 async def test_a_fetch_that_is_cancelled_leaves_nothing_behind(plane: DataPlane, autojump_clock: MockClock) -> None:
