@@ -8,6 +8,7 @@ xerial library, which Kafka's own clients write; both are read, the framed one i
 from __future__ import annotations
 
 import struct
+import zlib
 from enum import IntEnum
 
 import cramjam
@@ -22,6 +23,7 @@ _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _XERIAL_HEADER = struct.Struct(">8sii")
 _XERIAL_BLOCK = 32 * 1024
 _INT = struct.Struct(">i")
+_LZ4_MAGIC = struct.Struct("<I")
 _FIRST_GUESS = 64 * 1024
 
 
@@ -79,6 +81,8 @@ def decompress(codec: Codec, data: Buffer, max_size: int = DEFAULT_MAX_INFLATED)
         return data
     if codec is Codec.SNAPPY:
         return _decompress_snappy(data, max_size)
+    if codec is Codec.LZ4:
+        data = _first_lz4_frame(memoryview(data))
     module = {Codec.GZIP: cramjam.gzip, Codec.LZ4: cramjam.lz4, Codec.ZSTD: cramjam.zstd}[codec]
     return _inflate(module, codec, data, max_size)
 
@@ -96,6 +100,8 @@ def _inflate(module: object, codec: Codec, data: Buffer, max_size: int) -> Buffe
             written = module.decompress_into(data, out)  # type: ignore[attr-defined]
         except cramjam.DecompressionError as exc:
             if "whole buffer" not in str(exc):
+                if codec is Codec.GZIP:
+                    return _gunzip(data, max_size)
                 raise CompressionError(f"{codec.name.lower()}: corrupt data: {exc}") from None
             if size >= max_size:
                 raise CompressionError(f"{codec.name.lower()}: data inflates beyond {max_size} bytes") from None
@@ -113,6 +119,42 @@ def _size_hint(codec: Codec, data: Buffer) -> int:
     if codec is Codec.LZ4:
         return min(guess * 4, len(data) * 256 + 64)
     return guess
+
+
+def _gunzip(data: Buffer, max_size: int) -> bytes:
+    """The leading gzip members, without what follows and is none: Java's reader does not mind it, others do."""
+    out: list[bytes] = []
+    rest = bytes(data)
+    left = max_size
+    while not out or rest[:2] == b"\x1f\x8b":
+        member = zlib.decompressobj(wbits=31)
+        try:
+            out.append(member.decompress(rest, left + 1))
+        except zlib.error as exc:
+            raise CompressionError(f"gzip: corrupt data: {exc}") from None
+        left -= len(out[-1])
+        if left < 0:
+            raise CompressionError(f"gzip: data inflates beyond {max_size} bytes")
+        if not member.eof:
+            raise CompressionError("gzip: the data is cut off")
+        rest = member.unused_data
+    return b"".join(out)
+
+
+def _first_lz4_frame(view: memoryview) -> memoryview:
+    """The first LZ4 frame: Java's reader stops at its end, whatever follows. Checked no further than that takes."""
+    if len(view) < 7 or _LZ4_MAGIC.unpack_from(view)[0] != 0x184D2204:
+        return view
+    flags = view[4]
+    pos = 7 + (8 if flags & 0x08 else 0) + (4 if flags & 0x01 else 0)
+    checksum = 4 if flags & 0x10 else 0
+    while pos + 4 <= len(view):
+        size = _LZ4_MAGIC.unpack_from(view, pos)[0] & 0x7FFFFFFF
+        pos += 4
+        if size == 0:
+            return view[: pos + (4 if flags & 0x04 else 0)]
+        pos += size + checksum
+    return view
 
 
 # --- snappy ----------------------------------------------------------------------------------------------------------
@@ -136,9 +178,10 @@ def _decompress_snappy(data: Buffer, max_size: int) -> Buffer:
     out: list[Buffer] = []
     left = max_size
     pos = _XERIAL_HEADER.size
-    while pos < len(view):
-        if pos + 4 > len(view):
-            raise CompressionError("snappy: a block length is cut off")
+    while pos + 4 <= len(view):  # Java's reader drops up to three bytes at the end
+        if bytes(view[pos : pos + 8]) == _XERIAL_MAGIC:
+            pos += _XERIAL_HEADER.size  # framed data behind framed data goes on
+            continue
         size = _INT.unpack_from(view, pos)[0]
         pos += 4
         if size < 0 or size > len(view) - pos:

@@ -118,3 +118,37 @@ def test_codec_numbers() -> None:
     for number in (5, 6, 7):
         with pytest.raises(CompressionError):
             codec_of(number)
+
+
+@pytest.mark.parametrize(
+    ("codec", "tail", "read"),
+    [
+        (Codec.GZIP, b"\0" * 20, True),
+        (Codec.GZIP, b"\xff" * 5, True),
+        (Codec.LZ4, b"\0" * 20, True),
+        (Codec.LZ4, b"\xff" * 5, True),
+        (Codec.SNAPPY, b"\0\0\0", True),
+        (Codec.SNAPPY, b"\xff" * 5, False),
+        (Codec.ZSTD, b"\0", False),
+    ],
+)
+def test_what_follows_the_data_is_taken_as_a_real_broker_takes_it(codec: Codec, tail: bytes, read: bool) -> None:
+    """Observed: which produce requests with bytes behind the compressed records Kafka accepts."""
+    packed = compress(codec, b"records" * 20) + tail
+    if read:
+        assert bytes(decompress(codec, packed)) == b"records" * 20
+    else:
+        with pytest.raises(CompressionError):
+            decompress(codec, packed)
+
+
+def test_data_behind_data() -> None:
+    """Observed likewise: only the first LZ4 frame counts; other codecs go on."""
+    for codec in PACKED:
+        expected = b"ab" * (1 if codec is Codec.LZ4 else 2)
+        assert bytes(decompress(codec, compress(codec, b"ab") * 2)) == expected
+
+
+def test_a_gzip_bomb_with_trailing_bytes_is_bounded() -> None:
+    with pytest.raises(CompressionError, match="beyond 1000 bytes"):
+        decompress(Codec.GZIP, compress(Codec.GZIP, bytes(1_000_000)) + b"xx", 1000)
