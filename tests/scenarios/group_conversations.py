@@ -63,7 +63,7 @@ _SECRET = re.compile(r"[0-9a-f]{12}")
 _UNSEEN = frozenset({"throttleTimeMs", "currentStateTimestamp", "commitTimestamp"})
 _BYTES = frozenset({"memberMetadata", "memberAssignment", "subscription", "assignment"})
 _SORTED = {"members": "memberId", "topics": "name", "partitions": "partitionIndex"}
-INTERNAL_PARTITIONS = 50
+INTERNAL = "__consumer_offsets"
 
 
 def subscription(*topics: str, user_data: bytes | None = None) -> bytes:
@@ -280,8 +280,9 @@ class Conversation:
     def log(self) -> None:
         """The records of the conversation's groups."""
         client = self._client("reader")
+        internal = client.request(MetadataRequest(topics=[MetadataRequestTopic(name=INTERNAL)])).topics[0]
         for group in sorted(self.groups):
-            partition = partition_for(group, INTERNAL_PARTITIONS)
+            partition = partition_for(group, len(internal.partitions))
             rows = list(_group_records(client, partition, group))
             self.note(f"log of {group}", rows)
 
@@ -293,7 +294,7 @@ def _pause() -> None:
 def _group_records(client: WireClient, partition: int, group: str) -> Any:
     offset = 0
     while True:
-        wanted = FetchTopic("__consumer_offsets", partitions=[FetchPartition(partition, fetch_offset=offset)])
+        wanted = FetchTopic(INTERNAL, partitions=[FetchPartition(partition, fetch_offset=offset)])
         wanted.partitions[0].partition_max_bytes = 1 << 20
         answer = client.request(FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1 << 24, topics=[wanted]), 11)
         data = answer.responses[0].partitions[0]

@@ -1,0 +1,3 @@
+"""See ``tests/scenarios/python_admin.py``."""
+
+from tests.scenarios.python_admin import *  # noqa: F403
