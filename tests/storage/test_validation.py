@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from crc32c import crc32c
 
+from odradek.protocol.compression import compress
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.record_batch import Codec, Record, TimestampType, build_batch
+from odradek.protocol.record_batch import Codec, Record, RecordBatch, TimestampType, assemble, build_batch
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
@@ -154,3 +155,15 @@ def test_records_of_large_batches_are_not_looked_into(count: int, refused: bool)
         assert log.append(bytes(data), now_ms=NOW).last_offset == count - 1
     with pytest.raises(RecordsRefused):
         make_log(cleanup=["compact"]).append(bytes(data), now_ms=NOW)
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_record_lengths_must_fit_their_fields_in_every_codec(codec: Codec) -> None:
+    """A difference: in compressed batches Kafka does not look at the lengths."""
+    body = bytearray(RecordBatch(big_batch(3)).body())
+    body[0] += 2
+    packed = compress(codec, bytes(body))
+    data = assemble(0, -1, (int(codec), 2, NOW, NOW + 2, -1, -1, -1, 3), packed)
+    with pytest.raises(RecordsRefused) as caught:
+        make_log().append(data, now_ms=NOW)
+    assert caught.value.code is ErrorCode.INVALID_RECORD
