@@ -303,7 +303,9 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
             if batch.magic == 2 and batch.is_transactional and partition.leader_id == ctx.node.id:
                 found.append((partition, batch))
     if len({(batch.producer_id, batch.producer_epoch) for _, batch in found}) > 1:
-        raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "Transactional records contain more than one producer")
+        raise KafkaError(
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "Transactional records contained more than one producer ID"
+        )
     return found
 
 
