@@ -42,7 +42,7 @@ from odradek.protocol.records import Record
 from tests.fakes.wire_client import WireClient
 
 Transcript = list[Any]
-WAIT_MS = 400
+WAIT_MS = 200
 RETRY = frozenset({14, 15, 16, 51})
 BIG = 1 << 20
 Place = tuple[int, int]
@@ -270,7 +270,7 @@ class Conversation:
     def end(self, asked: str, tx: str, producer: tuple[int, int], commit: bool, version: int = 3) -> None:
         answer = self._retry(lambda: self.client.request(EndTxnRequest(tx, *producer, commit), version))
         self.note(f"end transaction {version}: {asked}", answer.error_code)
-        time.sleep(0.3)
+        time.sleep(0.2)
 
     def add(self, asked: str, tx: str, producer: tuple[int, int], topic: str, *indexes: int) -> None:
         request = AddPartitionsToTxnRequest(
