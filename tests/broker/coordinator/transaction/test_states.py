@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from odradek.broker.coordinator.transaction.states import ENDING, RULES, EndAction, TransactionState
@@ -71,3 +73,18 @@ def test_end_txn_of_version_2_without_an_open_transaction(
     assert rules is not None
     assert (rules.retried_abort, rules.abort) == abort
     assert (rules.retried_commit, rules.commit) == commit
+
+
+ARCHITECTURE = Path(__file__).parents[4] / "ARCHITECTURE.md"
+
+
+def diagram() -> str:
+    """The table as ARCHITECTURE.md draws it."""
+    lines = ["```mermaid", "stateDiagram-v2", "    [*] --> Empty"]
+    for state, rules in RULES.items():
+        lines += [f"    {state.label} --> {following.label}" for following in sorted(rules.transitions)]
+    return "\n".join([*lines, "    Dead --> [*]", "```"])
+
+
+def test_the_drawn_diagram_is_the_table() -> None:
+    assert diagram() in ARCHITECTURE.read_text(), f"put this into {ARCHITECTURE.name}:\n{diagram()}"
