@@ -228,7 +228,9 @@ class _Cleaner:
         except BaseException:
             log.store.discard(files)
             raise
-        for entry in self._transactions.kept_aborted:
+        # Behind the cleaned part everything stays as it is, what the index says of its markers too.
+        behind = [e for s in group for e in s.files.txn_index.entries() if e.last_offset >= self._end]
+        for entry in [*self._transactions.kept_aborted, *behind]:
             files.txn_index.append(entry)
         self._transactions.kept_aborted.clear()
         cleaned.seal()

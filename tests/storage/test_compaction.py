@@ -270,3 +270,18 @@ def test_a_run_gives_up_when_the_log_is_closed() -> None:
     next(steps)
     log.close()
     assert list(steps) == []
+
+
+def test_a_marker_behind_the_cleaned_part_keeps_its_index_entry() -> None:
+    """A transaction is aborted while an older one is open: the pass ends before both, in the middle of a segment."""
+    log = compacted(delete_retention_ms=0, min_cleanable_dirty_ratio=0.0)
+    put(log, (b"k", b"old"))
+    put(log, (b"k", b"new"))
+    put(log, (b"k", b"open"), producer=(1, 0, 0), transactional=True)
+    put(log, (b"k", b"aborted"), producer=(2, 0, 0), transactional=True)
+    end(log, 2, 0, commit=False)
+    log.roll(NOW)
+    log.compact(NOW)
+    end(log, 1, 0, commit=False)
+    assert [(r.key, r.value) for r in committed(log)] == [(b"k", b"new")]
+    assert log.aborted_transactions(0, log.log_end_offset) == [(2, 3), (1, 2)]
