@@ -183,7 +183,8 @@ class Broker:
         command = [sys.executable, "-m", "tests.crash.server", str(self.directory), str(self.port), str(kill_at)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        with self._process.stdout as output:
+            line = output.readline()
         assert line.strip() == "ready", "the broker did not come back"
 
     def kill(self) -> None:
