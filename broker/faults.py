@@ -11,19 +11,21 @@ from typing import Any
 
 from odradek.broker.context import CloseConnection, RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
 
 
 @dataclass(slots=True, eq=False)
 class Fault:
     """What to do with matching requests.
 
-    ``api_key``: of which API (``None`` = any). ``times``: how often (``None`` = until removed). ``when``: a further
-    condition on (context, request). One of: ``answer`` (an error for the whole request), ``drop`` (serve nothing,
-    answer nothing), ``lose`` (serve, but lose the answer), ``cut`` (close the connection). ``delay_ms`` holds the
-    request back before that, on the broker's clock. ``hits`` counts.
+    ``api``: which API, by name or key (``None`` = any). ``node``: at which node (``None`` = any). ``times``: how often
+    (``None`` = until removed). ``when``: a further condition on (context, request). What happens is one of ``answer``
+    (an error for the whole request), ``drop`` (serve nothing, answer nothing), ``lose`` (serve, but lose the answer),
+    ``cut`` (close the connection), or nothing at all. ``delay_ms`` holds the request back before that, on the broker's
+    clock. ``hits`` counts. ValueError for an API that does not exist.
     """
 
-    api_key: int | None = None
+    api: str | int | None = None
     times: int | None = None
     when: Callable[[RequestContext, Any], bool] | None = None
     answer: ErrorCode | None = None
@@ -31,11 +33,25 @@ class Fault:
     lose: bool = False
     cut: bool = False
     delay_ms: int = 0
+    node: int | None = None
     hits: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.api, str):
+            spec = API_BY_NAME.get(self.api)
+            if spec is None:
+                raise ValueError(f"no API is called {self.api!r}; names are as in `odradek coverage`")
+            self.api = spec.key
+        elif self.api is not None and self.api not in API_BY_KEY:
+            raise ValueError(f"no API has the key {self.api}")
+        if sum((self.answer is not None, self.drop, self.lose, self.cut)) > 1:
+            raise ValueError("a fault does one of answer, drop, lose, cut")
 
     def matches(self, context: RequestContext, request: Any) -> bool:
         """Whether this fault acts on the request."""
-        if self.api_key is not None and self.api_key != context.api_key:
+        if self.api is not None and self.api != context.api_key:
+            return False
+        if self.node is not None and self.node != context.node.id:
             return False
         if self.times is not None and self.hits >= self.times:
             return False

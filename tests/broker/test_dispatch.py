@@ -219,7 +219,7 @@ class TestFaults:
         return cluster, calls
 
     def test_answer_for_a_number_of_times(self, install: Install) -> None:
-        fault = Fault(api_key=12, answer=ErrorCode.NOT_COORDINATOR, times=2)
+        fault = Fault(api="Heartbeat", answer=ErrorCode.NOT_COORDINATOR, times=2)
         cluster, calls = self.served(install, fault)
         assert [heartbeat(cluster).error_code for _ in range(3)] == [16, 16, 0]
         assert (fault.hits, len(calls)) == (2, 1)
@@ -240,10 +240,21 @@ class TestFaults:
 
     def test_other_apis_and_conditions_pass_by(self, install: Install) -> None:
         cluster, calls = self.served(
-            install, Fault(api_key=0, cut=True), Fault(cut=True, when=lambda ctx, request: request.group_id == "other")
+            install,
+            Fault(api=0, cut=True),
+            Fault(node=2, cut=True),
+            Fault(cut=True, when=lambda ctx, request: request.group_id == "other"),
         )
         assert heartbeat(cluster).error_code == 0
         assert calls == ["g"]
+
+    def test_nonsense_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="Prodduce"):
+            Fault(api="Prodduce")
+        with pytest.raises(ValueError, match="key 999"):
+            Fault(api=999)
+        with pytest.raises(ValueError, match="one of"):
+            Fault(cut=True, drop=True)
 
     def test_delay_follows_the_broker_clock(self, install: Install) -> None:
         cluster, _ = self.served(install, Fault(delay_ms=3_600_000))
