@@ -64,8 +64,10 @@ class Odradek(Side):
 
     def launch(self) -> None:
         command = self._command
+        # as on a user's machine, where the second start finds compiled modules
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         began = time.monotonic()
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
         self.start_seconds = wait_for(self.process, self.port, began)
 
     def stop(self) -> None:
