@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from crc32c import crc32c
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from odradek.protocol.compression import compress
 from odradek.protocol.errors import ErrorCode
@@ -167,3 +169,33 @@ def test_record_lengths_must_fit_their_fields_in_every_codec(codec: Codec) -> No
     with pytest.raises(RecordsRefused) as caught:
         make_log().append(data, now_ms=NOW)
     assert caught.value.code is ErrorCode.INVALID_RECORD
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), min_size=1, max_size=4),
+    st.integers(0, 12),
+    st.booleans(),
+    st.sampled_from(Codec),
+    st.sampled_from(list(CONFIGS)),
+)
+@settings(max_examples=300, deadline=None)
+def test_damage_is_refused_or_leaves_a_readable_log(
+    changes: list[tuple[int, int]], cut: int, checksum_fits: bool, codec: Codec, config: str
+) -> None:
+    """Whatever a client sends: either a refusal that changes nothing, or a log whose batches all parse."""
+    data = bytearray(big_batch(3, codec=codec, producer_id=1, producer_epoch=0, base_sequence=0))
+    for at, byte in changes:
+        data[at % len(data)] = byte
+    del data[len(data) - cut :]
+    if checksum_fits:
+        data[17:21] = crc32c(data[21:]).to_bytes(4, "big")
+    log = PartitionLog("t", 0, CONFIGS[config], MemoryBackend())
+    try:
+        log.append(bytes(data), now_ms=NOW)
+    except RecordsRefused:
+        assert (log.log_end_offset, log.size_bytes, len(log.active_producers())) == (0, 0, 0)
+        return
+    (batch,) = batches(log)
+    assert batch.is_crc_valid
+    assert batch.base_offset == 0
+    assert log.log_end_offset == batch.next_offset == len(list(batch.records()))
