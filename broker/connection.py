@@ -21,6 +21,7 @@ _log = logging.getLogger("odradek.connection")
 
 _CHECKPOINT_EVERY = 16
 _JOIN_BELOW_BYTES = 16 * 1024
+_HAS_SENDMSG = hasattr(socket.socket, "sendmsg")
 _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
 
 
@@ -109,7 +110,7 @@ class Connection:
         size = 0
         for part in parts:
             size += len(part)
-        if size <= _JOIN_BELOW_BYTES:
+        if size <= _JOIN_BELOW_BYTES or not _HAS_SENDMSG:
             parts = [b"".join(parts)]
         sock = self._socket
         index = 0
