@@ -84,10 +84,10 @@ class Dispatcher:
         self._client_ids: dict[bytes, str] = {}
 
     async def exchange(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | None:
-        """Serve one request frame (without its size); return the response as parts with its size, or None for no
-        answer.
+        """Serve one request frame (without its size).
 
-        Raises CloseConnection where Kafka closes the connection.
+        Returns the response as parts, with its size, or None for no answer. Raises CloseConnection where Kafka closes
+        the connection.
         """
         cluster = self._cluster
         try:
@@ -118,28 +118,35 @@ class Dispatcher:
         except ProtocolError as error:
             raise CloseConnection(f"{route.handler.spec.name} v{version}: {error}") from error
         context = RequestContext(cluster, node, connection, key, version, correlation_id, client_id)
+        response = await self._serve(route.function, context, request, frame)
+        return None if response is None else self._encode(route, response, version, correlation_id)
+
+    async def _serve(
+        self, function: Callable[..., Any], context: RequestContext, request: Any, frame: memoryview
+    ) -> Any:
+        """The handler's response, after faults and before it may be told (what it appended is durable); None = none."""
+        cluster = self._cluster
         durability = cluster.durability
         appended = 0 if durability is None else durability.appended
         try:
             lost = None if cluster.faults is None else await cluster.faults.apply(context, request)
             if lost is not None and lost.drop:
                 return None
-            response = route.function(context, request)
+            response = function(context, request)
             if response.__class__ is CoroutineType:
                 response = await response
-            if lost is not None:
+            if response is None or lost is not None:
                 return None
+            if durability is not None and durability.must_wait(appended):
+                await durability.flushed()
         except CloseConnection:
             raise
         except Exception as error:
             response = self.error_answer(context, request, error, frame)
-        if response is None:
-            return None
-        if durability is not None and durability.must_wait(appended):
-            try:
-                await durability.flushed()
-            except KafkaError as error:
-                response = self.error_answer(context, request, error, frame)
+        return response
+
+    def _encode(self, route: _Route, response: Any, version: int, correlation_id: int) -> Parts:
+        """The response as parts, with size and header."""
         try:
             if response.__class__ is EncodedBody:
                 parts: Parts = [response.body]
