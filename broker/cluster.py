@@ -150,6 +150,8 @@ class Cluster:
                 await maintenance.start(self.durability.run)
             async with trio.open_nursery() as coordinators:
                 self.coordinator_nursery = coordinators
+                if self.durability is not None:
+                    self._resume_coordinators()
                 async with trio.open_nursery() as connections:
                     self.connection_nursery = connections
                     try:
@@ -160,6 +162,15 @@ class Cluster:
                         connections.cancel_scope.cancel()
                 coordinators.cancel_scope.cancel()
             maintenance.cancel_scope.cancel()
+
+    def _resume_coordinators(self) -> None:
+        """Load what the log directory holds of groups and transactions now.
+
+        Nobody may ever ask for it, and yet its timeouts run, and transactions that were being ended must end.
+        """
+        for service in (self.groups, self.transactions):
+            for _ in service.shards():
+                pass
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Accept connections for every node; OSError if an address cannot be taken."""

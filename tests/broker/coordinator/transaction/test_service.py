@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -246,3 +247,27 @@ def test_each_id_has_its_coordinator_and_a_moved_one_goes_on() -> None:
         for each in (*clients, moved):
             each.close()
         assert not broker.bugs
+
+
+# -- a log directory
+
+
+def test_a_restarted_broker_ends_what_was_being_ended_and_aborts_what_was_left_open(tmp_path: Path) -> None:
+    with KafkaBroker(topics={"t": 2}, data_dir=tmp_path) as broker:
+        committing, abandoned = Client(broker, "committing"), Client(broker, "abandoned")
+        producer = committing.init()
+        assert committing.produce(producer, 0) == (0, None)
+        broker.hold("committing", at="PrepareCommit")
+        assert committing.end(producer) == 0
+        assert abandoned.produce(abandoned.init(), 1) == (0, None)
+        assert committing.visible() == 0
+    with KafkaBroker(data_dir=tmp_path) as broker:
+        assert [record.partition for record in broker.records("t", isolation="read_committed")] == [0]
+        partition = broker.topics()["t"].partitions[1]
+        assert (partition.last_stable_offset, partition.high_watermark) == (0, 1)
+        broker.clock.advance(minutes=2)
+        partition = broker.topics()["t"].partitions[1]
+        assert (partition.last_stable_offset, partition.high_watermark) == (2, 2)
+        assert not broker.bugs
+    committing.close()
+    abandoned.close()
