@@ -124,9 +124,17 @@ class TransactionGuard:
         return {partition: missing for partition, code in found.items() if code is not ErrorCode.NONE}
 
 
+# What a partition's leader makes of the coordinator's answer. Producers do not expect to be fenced by a partition, so an
+# old epoch is INVALID_PRODUCER_EPOCH to them; and here nobody but the right coordinator is ever asked, so "not me" means
+# that there is none.
+_TO_LEADER = {
+    ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
+
+
 def _for_leader(code: ErrorCode) -> ErrorCode:
-    """Producers do not expect to be fenced by a partition: an old epoch is INVALID_PRODUCER_EPOCH to them."""
-    return ErrorCode.INVALID_PRODUCER_EPOCH if code is ErrorCode.PRODUCER_FENCED else code
+    return _TO_LEADER.get(code, code)
 
 
 def produce_error(code: ErrorCode, support: Support) -> KafkaError:

@@ -119,6 +119,19 @@ def test_no_id_is_coordinated_before_somebody_looked_for_its_coordinator(broker:
 # -- the guard
 
 
+@pytest.mark.parametrize("version", [9, 12])
+def test_a_producer_whose_id_has_no_coordinator_is_told_to_come_back(broker: KafkaBroker, version: int) -> None:
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    batch = build_batch(
+        [Record(0, 0, None, b"v")], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])]
+    with WireClient(host, int(port)) as wire:
+        answer = wire.request(ProduceRequest("tx", -1, 1000, data), version).responses[0].partition_responses[0]
+    assert answer.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert answer.error_message.endswith("Underlying error: COORDINATOR_NOT_AVAILABLE")
+
+
 def test_a_transaction_that_is_ending_makes_producers_wait(broker: KafkaBroker, client: Client) -> None:
     producer = client.init()
     assert client.add(producer, 0) == 0
