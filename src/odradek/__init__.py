@@ -13,6 +13,7 @@ from odradek._version import __version__
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.coordinator.group.inspect import Group, GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.faults import Fault
     from odradek.broker.inspect import Broker, PartitionInfo, StoredRecord, TopicInfo
     from odradek.broker.threaded import BrokerClosedError, KafkaBroker, open_broker
@@ -25,8 +26,12 @@ __all__ = [
     "BrokerClosedError",
     "ErrorCode",
     "Fault",
+    "Group",
+    "GroupInfo",
     "KafkaBroker",
     "KafkaError",
+    "MemberInfo",
+    "OffsetInfo",
     "PartitionInfo",
     "StoredRecord",
     "TopicInfo",
@@ -41,8 +46,12 @@ _HOMES = {
     "BrokerClosedError": "odradek.broker.threaded",
     "ErrorCode": "odradek.protocol.errors",
     "Fault": "odradek.broker.faults",
+    "Group": "odradek.broker.coordinator.group.inspect",
+    "GroupInfo": "odradek.broker.coordinator.group.inspect",
     "KafkaBroker": "odradek.broker.threaded",
     "KafkaError": "odradek.protocol.errors",
+    "MemberInfo": "odradek.broker.coordinator.group.inspect",
+    "OffsetInfo": "odradek.broker.coordinator.group.inspect",
     "PartitionInfo": "odradek.broker.inspect",
     "StoredRecord": "odradek.broker.inspect",
     "TopicInfo": "odradek.broker.inspect",
