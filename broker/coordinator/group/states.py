@@ -34,20 +34,20 @@ TRANSITIONS: Mapping[GroupState, Mapping[GroupState, str]] = {
     PREPARING_REBALANCE: {
         COMPLETING_REBALANCE: "all members have joined, or the time to join is over and some have",
         EMPTY: "all members are gone",
-        DEAD: "the coordinator moves",
     },
     COMPLETING_REBALANCE: {
         STABLE: "the leader's assignment is stored",
         PREPARING_REBALANCE: "a member joins, leaves, fails, or does not sync in time; the assignment is refused",
-        DEAD: "the coordinator moves",
     },
     STABLE: {
         PREPARING_REBALANCE: "a member joins, leaves or fails; the leader joins again; a subscription changes",
-        DEAD: "the coordinator moves",
     },
     DEAD: {},
 }
-"""From each state: the states that may follow it, and why. Anything else is a bug."""
+"""From each state: the states that may follow it, and why. Anything else is a bug.
+
+When the coordinator moves, a group leaves no state: the next coordinator finds it Empty or Stable in the log.
+"""
 
 ACTIONS: Mapping[GroupState, Mapping[str, str]] = {
     EMPTY: {
