@@ -143,6 +143,14 @@ class Teller:
             self.read(partition, committed=False)
         self.ask(FetchRequest(max_wait_ms=0, topics=[FetchTopic(self.group_topic, partitions=[FetchPartition(0)])]), 11)
 
+    def take_over_partition(self, producer: tuple[int, int], partition: int) -> None:
+        """Write with a later epoch behind the coordinator's back: the partition refuses the producer's markers then."""
+        records = [Record(0, 1_700_000_000_000, None, b"foreign")]
+        batch = build_batch(records, producer_id=producer[0], producer_epoch=producer[1] + 5, base_sequence=0)
+        data = [TopicProduceData(self.topic, partition_data=[PartitionProduceData(partition, batch)])]
+        answer = self.ask(ProduceRequest(None, -1, 10_000, data), 9)
+        assert not list(filter(None, error_codes(to_json(answer, 9)))), answer
+
     def new_producer(self, timeout_ms: int = 60_000) -> tuple[int, int]:
         answer = self.ask(InitProducerIdRequest(self.transactional_id, timeout_ms), 4)
         assert answer.error_code == 0, answer
@@ -471,6 +479,36 @@ def listing(teller: Teller) -> Steps:
     return teller.steps
 
 
+def ending(teller: Teller, end_version: int) -> Steps:
+    """What is answered while the markers are being written: one partition takes none, so that it never ends."""
+    teller.prepare()
+    pid, epoch = producer = teller.new_producer()
+    tell = teller.tell
+    teller.ask(teller.add(producer, 3, 0, 1), 3)
+    teller.ask(teller.produce(producer, 0), 9)
+    teller.take_over_partition(producer, 1)
+    tell("EndTxn", teller.end(producer, True), end_version)
+    after = (pid, epoch + 1) if end_version == 5 else producer
+    for version in (4, 5):
+        for name, shown in (("before", producer), ("after", after), ("wrong-pid", (pid + 999, epoch))):
+            tell(f"EndTxn.v{version}.commit.{name}", teller.end(shown, True), version)
+            tell(f"EndTxn.v{version}.abort.{name}", teller.end(shown, False), version)
+        tell(f"EndTxn.v{version}.wrong-epoch", teller.end((pid, epoch + 9), True), version)
+    for name, shown in (("before", producer), ("after", after), ("wrong-pid", (pid + 999, epoch))):
+        tell(f"AddPartitionsToTxn.v3.{name}", teller.add(shown, 3, 0), 3)
+        tell(f"AddPartitionsToTxn.v5.{name}", teller.add(shown, 5, 0), 5)
+        tell(f"AddPartitionsToTxn.v5.verify.{name}", teller.add(shown, 5, 0, verify=True), 5)
+        tell(f"AddOffsetsToTxn.{name}", teller.offsets(shown), 4)
+        tell(f"InitProducerId.{name}", InitProducerIdRequest(teller.transactional_id, 60_000, *shown), 5)
+        for version in (2, 4, 5):
+            tell(f"TxnOffsetCommit.v{version}.{name}", teller.commit_offset(shown, offset=9), version)
+        for version in (9, 11, 12):
+            tell(f"Produce.v{version}.{name}", teller.produce(shown, 0, first=0), version)
+    tell("InitProducerId", InitProducerIdRequest(teller.transactional_id, 60_000), 5)
+    tell("describe", teller.describe(), 0)
+    return teller.steps
+
+
 STORIES: dict[str, Callable[[Teller], Steps]] = {
     **{
         "older client " + "-".join(map(str, versions)): (
@@ -485,6 +523,7 @@ STORIES: dict[str, Callable[[Teller], Steps]] = {
         for version in range(6)
     },
     **{f"markers v{version}": (lambda teller, version=version: markers(teller, version)) for version in (1, 2)},
+    **{f"ending v{version}": (lambda teller, version=version: ending(teller, version)) for version in (4, 5)},
     "listing": listing,
 }
 

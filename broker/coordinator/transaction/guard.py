@@ -70,11 +70,32 @@ class TransactionGuard:
         A transaction whose predecessor still writes its markers is waited for, as long as
         ``add.partitions.to.txn.retry.backoff.max.ms``, if the client would otherwise not (version 2).
         """
+        errors: Errors = {}
+        asked: list[TopicPartition] = []
+        for partition in partitions:
+            if self._knows_later_epoch(partition, producer_id, producer_epoch):
+                errors[partition] = ErrorCode.INVALID_PRODUCER_EPOCH
+            else:
+                asked.append(partition)
+        if support is Support.REGISTER:
+            return errors | await self._register_patiently(transactional_id, producer_id, producer_epoch, asked)
+        if not self._cluster.config.get_bool("transaction.partition.verification.enable"):
+            return {}
+        return errors | self._verify(transactional_id, producer_id, producer_epoch, asked, support)
+
+    def _knows_later_epoch(self, partition: TopicPartition, producer_id: int, producer_epoch: int) -> bool:
+        """Whether the log has seen a newer producer of this id: then there is no need to ask."""
+        name, index = partition
+        topic = self._cluster.topics.get(name)
+        if topic is None or not 0 <= index < len(topic.partitions):
+            return False
+        state = topic.partitions[index].log.producers.get(producer_id)
+        return state is not None and producer_epoch < state.producer_epoch
+
+    async def _register_patiently(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
+    ) -> Errors:
         config = self._cluster.config
-        if support is not Support.REGISTER:
-            if not config.get_bool("transaction.partition.verification.enable"):
-                return {}
-            return self._verify(transactional_id, producer_id, producer_epoch, partitions, support)
         give_up_ms: int | None = None
         while True:
             errors = self._register(transactional_id, producer_id, producer_epoch, partitions)
@@ -91,6 +112,8 @@ class TransactionGuard:
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
     ) -> Errors:
         topics = self._cluster.topics
+        if not partitions:
+            return {}
         unknown = {
             (name, index): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for name, index in partitions
@@ -113,6 +136,8 @@ class TransactionGuard:
         partitions: Collection[TopicPartition],
         support: Support,
     ) -> Errors:
+        if not partitions:
+            return {}
         command = VerifyPartitions(transactional_id, producer_id, producer_epoch, partitions)
         try:
             found: Errors = self._cluster.transactions.ask_now(transactional_id, command)
@@ -124,9 +149,9 @@ class TransactionGuard:
         return {partition: missing for partition, code in found.items() if code is not ErrorCode.NONE}
 
 
-# What a partition's leader makes of the coordinator's answer. Producers do not expect to be fenced by a partition, so an
-# old epoch is INVALID_PRODUCER_EPOCH to them; and here nobody but the right coordinator is ever asked, so "not me" means
-# that there is none.
+# What a partition's leader makes of the coordinator's answer. Producers do not expect to be fenced by a partition, so
+# an old epoch is INVALID_PRODUCER_EPOCH to them; and here nobody but the right coordinator is ever asked, so "not me"
+# means that there is none.
 _TO_LEADER = {
     ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,

@@ -48,7 +48,7 @@ def write_marker(
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     if leader is None or not leader.up:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    if len(partition.isr) < partition.log.config.min_insync_replicas:
+    if partition.under_min_isr:
         raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
     if transaction_version >= 2:
         _check_new_epoch(partition, producer)
