@@ -9,6 +9,7 @@ COMMANDS = {
     "encode": "Encode frames: the reverse of decode.",
     "dump": "Print what the files of a log directory say.",
     "export": "Copy a running cluster into a log directory that serve --data-dir can serve.",
+    "pipeline": "Run a Spark job over Kafka's logs: retry, groups, transactions, audit, archive, replay.",
 }
 
 

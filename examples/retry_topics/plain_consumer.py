@@ -1,0 +1,108 @@
+"""The same journey in a plain consumer: `python examples/retry_topics/plain_consumer.py`.
+
+One consumer reads all topics. A partition of a retry topic holds messages in the order in which they come due, so the
+consumer pauses the partition at the first message that is not due and turns to the others; nobody sleeps. The price
+beside the Spark pipeline: within a partition, a message that is due behind one that is not has to wait.
+"""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
+
+import odradek
+from odradek.pipeline.jobs.retry_policy import HEADERS, RetryPolicy
+
+POLICY = RetryPolicy()
+
+
+def handle(message: Message, retry_number: int) -> None:
+    """Two of three orders meet a warehouse that is closed, one of them until the third retry."""
+    patience = {b"apples": 0, b"pears": 3, b"plums": 99}[message.value()]
+    if retry_number < patience:
+        raise RuntimeError("the warehouse is closed")
+
+
+class RetryConsumer:
+    """Consumes the main topic and the retry topics; ``now_ms`` is the clock that says what is due."""
+
+    def __init__(self, broker: odradek.KafkaBroker) -> None:
+        servers = {"bootstrap.servers": broker.bootstrap_servers}
+        self.broker = broker
+        self.producer = Producer({**servers, "enable.idempotence": True})
+        self.consumer = Consumer(
+            {**servers, "group.id": "retry", "auto.offset.reset": "earliest", "enable.auto.commit": False}
+        )
+        # Assigned by hand: a member's session goes by the broker's clock, and would end when that leaps by an hour.
+        self.consumer.assign([TopicPartition(topic, 0) for topic in (POLICY.main_topic, *POLICY.retry_topics)])
+        self.paused: dict[tuple[str, int], tuple[int, int]] = {}
+
+    def step(self) -> bool:
+        """Take one message if there is any that is due."""
+        self.resume_due()
+        message = self.consumer.poll(0.2)
+        if message is None or message.error():
+            return False
+        headers = dict(message.headers() or ())
+        retry_number, due = (int(headers.get(name, 0)) for name in ("retry_number", "retry_timestamp"))
+        if due > self.broker.clock.now_ms():
+            self.pause(message, due)
+            return True
+        try:
+            handle(message, retry_number)
+        except RuntimeError as error:
+            self.pass_on(message, retry_number, error)
+        self.consumer.commit(message, asynchronous=False)
+        return True
+
+    def pause(self, message: Message, due: int) -> None:
+        where = TopicPartition(message.topic(), message.partition(), message.offset())
+        self.paused[message.topic(), message.partition()] = (message.offset(), due)
+        self.consumer.pause([where])
+
+    def resume_due(self) -> None:
+        now = self.broker.clock.now_ms()
+        for (topic, partition), (offset, due) in list(self.paused.items()):
+            if due <= now:
+                del self.paused[topic, partition]
+                where = TopicPartition(topic, partition, offset)
+                self.consumer.resume([where])
+                self.consumer.seek(where)
+
+    def pass_on(self, message: Message, retry_number: int, error: Exception) -> None:
+        """Written before the commit: a crash between the two repeats the message, and never loses it."""
+        step = POLICY.after_failure(retry_number)
+        now = self.broker.clock.now_ms()
+        headers = [each for each in message.headers() or () if each[0] not in HEADERS]
+        if step is not None:
+            headers += [("retry_number", str(retry_number + 1)), ("retry_timestamp", str(now + step.delay_ms))]
+        else:
+            headers += [("retry_number", str(retry_number))]
+        headers.append(("retry_error", str(error)))
+        topic = POLICY.failed_topic if step is None else step.topic
+        self.producer.produce(topic, message.value(), message.key(), headers=headers)
+        self.producer.flush(10)
+        print(f"{message.value().decode()}: attempt {retry_number} failed, to {topic}", flush=True)
+
+
+def main() -> None:
+    with odradek.KafkaBroker(topics=dict.fromkeys(POLICY.all_topics, 1)) as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        for order in ("apples", "pears", "plums"):
+            producer.produce("main_topic", key=order, value=order)
+        producer.flush(10)
+        began = broker.clock.now_ms()
+        retry = RetryConsumer(broker)
+        while not list(broker.records("failed_topic")):
+            worked = retry.step()
+            due = min((when for _, when in retry.paused.values()), default=None)
+            if not worked and due is not None:
+                broker.clock.advance(max(0, due - broker.clock.now_ms()) / 1000)
+        minutes = round((broker.clock.now_ms() - began) / 60_000)
+        retry.consumer.close()
+        for record in broker.records("failed_topic"):
+            headers = {name: (value or b"").decode() for name, value in record.headers}
+            print(f"failed for good after {minutes} min:", record.value, headers)
+
+
+if __name__ == "__main__":
+    main()

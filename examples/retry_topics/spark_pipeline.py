@@ -1,0 +1,85 @@
+"""The retry pipeline on Spark, 2 h 40 min in a minute: `python examples/retry_topics/spark_pipeline.py`.
+
+The broker's clock moves; the job takes its time from it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+
+from confluent_kafka import Producer
+
+import odradek
+from odradek.pipeline.connector import PipelineUnavailable
+from odradek.pipeline.jobs.handlers import Message
+from odradek.pipeline.jobs.retry import BatchReport, RetryJob
+from odradek.pipeline.jobs.retry_policy import RetryPolicy
+from odradek.pipeline.session import build_session
+
+
+def handle(message: Message) -> None:
+    """Two of three orders meet a warehouse that is closed, one of them until the third retry."""
+    patience = {b"apples": 0, b"pears": 3, b"plums": 99}[message.value or b""]
+    if message.retry_number < patience:
+        raise RuntimeError("the warehouse is closed")
+
+
+def main() -> None:
+    policy = RetryPolicy()
+    spark = build_session("retry topics")
+    reports: list[BatchReport] = []
+    with (
+        odradek.KafkaBroker(topics=dict.fromkeys(policy.all_topics, 1)) as broker,
+        tempfile.TemporaryDirectory() as checkpoint,
+    ):
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        for order in ("apples", "pears", "plums"):
+            producer.produce("main_topic", key=order, value=order)
+        producer.flush(10)
+        began = broker.clock.now_ms()
+
+        def show(report: BatchReport) -> None:
+            reports.append(report)
+            for topic, count in report.failed.items():
+                minutes = round((report.now_ms - began) / 60_000)
+                print(f"after {minutes:3} min: {count} failed, to {topic}", flush=True)
+
+        job = RetryJob(
+            broker.bootstrap_servers,
+            checkpoint,
+            handle,
+            policy=policy,
+            now_ms=broker.clock.now_ms,
+            poll_interval="100 milliseconds",
+            kafka={"kafka.fetch.max.wait.ms": "10"},
+            on_batch=show,
+        )
+        query = job.start(spark)
+        for failures, step in enumerate(policy.steps, 1):
+            wait_for(lambda n=failures: sum(bool(each.failed) for each in reports) >= n)
+            parked = len(reports) + 2  # two batches later the message is parked
+            wait_for(lambda n=parked: len(reports) >= n)
+            broker.clock.advance(step.delay_ms / 1000)
+        wait_for(lambda: bool(list(broker.records("failed_topic"))))
+        query.stop()
+        for record in broker.records("failed_topic"):
+            headers = {name: (value or b"").decode() for name, value in record.headers}
+            print("failed for good:", record.value, headers)
+    spark.stop()
+
+
+def wait_for(condition: Callable[[], bool], timeout_s: float = 120) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the pipeline stands still")
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except PipelineUnavailable as missing:
+        raise SystemExit(f"this example {missing}") from None

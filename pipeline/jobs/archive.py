@@ -1,0 +1,143 @@
+"""Topics to parquet and back: keys, values, headers, timestamps and partitions as they were.
+
+The archive is a folder of parquet partitioned by topic and partition. `replay` writes records through the wire codec,
+since Spark's connector cannot set a timestamp: each partition in one task, in the order of the offsets. The broker
+gives new offsets, and a topic with LogAppendTime sets the timestamps. A task that Spark repeats writes its records
+again: replay into an empty topic, and audit it where that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.wire import WireClient
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+_BATCH_BYTES = 256 * 1024
+_RECORD_OVERHEAD = 64
+_RESULT = "topic string, partition int, records bigint, batches bigint, first_offset bigint"
+
+
+def archive(
+    spark: SparkSession,
+    place: LogPlace,
+    folder: str,
+    topics: Sequence[str] | None = None,
+    *,
+    read_committed: bool = True,
+) -> int:
+    """Write the topics' records (all topics by default) into a new folder; return how many there were."""
+    isolation = "read_committed" if read_committed else "read_uncommitted"
+    rows = place.read(spark, topics, isolation=isolation, includeControl="false")
+    kept = rows.selectExpr(
+        "topic",
+        "partition",
+        "offset",
+        "unix_millis(timestamp) as timestamp_ms",
+        "timestamp_type",
+        "key",
+        "value",
+        "headers",
+        "producer_id",
+        "producer_epoch",
+        "sequence",
+    )
+    kept.write.partitionBy("topic", "partition").mode("errorifexists").parquet(folder)
+    return int(_archived(spark, folder).count())
+
+
+def replay(
+    spark: SparkSession, folder: str, bootstrap_servers: str, *, rename: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Write an archive to a cluster; topics that are not there are created with as many partitions.
+
+    ``rename``: archived topic -> topic to write to. The result has a row for each partition: records, batches and the
+    first offset they got.
+    """
+    rows = _archived(spark, folder)
+    names = dict(rename or {})
+    sizes = rows.selectExpr("topic", "partition").distinct().groupBy("topic").agg({"partition": "max"}).collect()
+    with WireClient(bootstrap_servers) as client:
+        client.create_topics({names.get(row[0], row[0]): int(row[1]) + 1 for row in sizes})
+    ordered = rows.repartition("topic", "partition").sortWithinPartitions("topic", "partition", "offset")
+    columns = ordered.select("topic", "partition", "timestamp_ms", "key", "value", "headers")
+
+    def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+
+        with WireClient(bootstrap_servers) as target:
+            results = list(_write_all(target, names, (row for chunk in chunks for row in chunk.to_pylist())))
+        if results:
+            fields = ("topic", "partition", "records", "batches", "first_offset")
+            kinds = (pyarrow.string(), pyarrow.int32(), pyarrow.int64(), pyarrow.int64(), pyarrow.int64())
+            columns = [
+                pyarrow.array(column, kind) for column, kind in zip(zip(*results, strict=True), kinds, strict=True)
+            ]
+            yield pyarrow.RecordBatch.from_arrays(columns, names=list(fields))
+
+    written = columns.mapInArrow(write, _RESULT).collect()
+    return spark.createDataFrame(written, _RESULT)
+
+
+def _archived(spark: SparkSession, folder: str) -> DataFrame:
+    schema = (
+        "offset bigint, timestamp_ms bigint, timestamp_type string, key binary, value binary,"
+        " headers array<struct<key: string, value: binary>>, producer_id bigint, producer_epoch int, sequence int,"
+        " topic string, partition int"
+    )
+    return spark.read.schema(schema).parquet(folder)
+
+
+def _write_all(
+    client: WireClient, names: Mapping[str, str], rows: Iterable[dict[str, Any]]
+) -> Iterator[tuple[str, int, int, int, int]]:
+    """Write rows that come partition after partition; a result for each partition."""
+    current: tuple[str, int] | None = None
+    writer: _PartitionWriter | None = None
+    for row in rows:
+        if (row["topic"], row["partition"]) != current:
+            if writer is not None:
+                yield writer.finish()
+            current = row["topic"], row["partition"]
+            writer = _PartitionWriter(client, names.get(current[0], current[0]), current[1])
+        assert writer is not None
+        writer.add(row)
+    if writer is not None:
+        yield writer.finish()
+
+
+class _PartitionWriter:
+    """Records of one partition, sent in batches."""
+
+    def __init__(self, client: WireClient, topic: str, partition: int) -> None:
+        self._client, self._topic, self._partition = client, topic, partition
+        self._waiting: list[Record] = []
+        self._size = self._records = self._batches = 0
+        self._first_offset = -1
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
+        self._waiting.append(Record(0, row["timestamp_ms"], row["key"], row["value"], headers))
+        self._size += len(row["key"] or b"") + len(row["value"] or b"") + _RECORD_OVERHEAD
+        if self._size >= _BATCH_BYTES:
+            self._send()
+
+    def _send(self) -> None:
+        offset = self._client.produce(self._topic, self._partition, build_batch(self._waiting))
+        if not self._batches:
+            self._first_offset = offset
+        self._records += len(self._waiting)
+        self._batches += 1
+        self._waiting, self._size = [], 0
+
+    def finish(self) -> tuple[str, int, int, int, int]:
+        if self._waiting:
+            self._send()
+        return self._topic, self._partition, self._records, self._batches, self._first_offset

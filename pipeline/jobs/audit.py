@@ -1,0 +1,162 @@
+"""The exactly-once audit of a topic, or of the way from one topic to another: gaps, duplicates, and a verdict.
+
+Checks of a topic: sequences of idempotent producers run without gaps or repetitions in each partition; an id (the key,
+or a header) occurs once among the committed records. Checks of a pair: every id of the input is in the output, the
+output has no others, and none twice. Compaction and retention leave gaps too: audit topics that keep everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from odradek.pipeline.jobs.logs import LogPlace
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_MAX_SHOWN = 1000
+_SEQUENCES = 2**31
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong: what, where (partition and offset, -1 where there is none), and in words."""
+
+    check: str
+    topic: str
+    partition: int
+    offset: int
+    detail: str
+
+
+@dataclass
+class Verdict:
+    """What an audit found. ``counts``: records by view; ``found``: how many of each check (findings show the first)."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    found: dict[str, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was wrong."""
+        return not self.found
+
+    @property
+    def exit_code(self) -> int:
+        """0 when it passed, else 1."""
+        return 0 if self.passed else 1
+
+    def add(self, rows: DataFrame) -> None:
+        """Take rows (check, topic, partition, offset, detail) as findings."""
+        rows = rows.persist()
+        try:
+            for row in rows.groupBy("check").count().collect():
+                self.found[row["check"]] = self.found.get(row["check"], 0) + int(row["count"])
+            first = rows.orderBy("check", "topic", "partition", "offset").limit(_MAX_SHOWN).collect()
+            self.findings += [Finding(*row) for row in first]
+        finally:
+            rows.unpersist()
+
+    def lines(self) -> list[str]:
+        """The verdict as text."""
+        lines = [f"{name}: {count}" for name, count in self.counts.items()]
+        lines += [
+            f"{each.check}: {each.topic}-{each.partition} offset {each.offset}: {each.detail}" for each in self.findings
+        ]
+        lines += [f"{check}: {count} found" for check, count in sorted(self.found.items())]
+        return [*lines, "passed" if self.passed else "FAILED"]
+
+
+def run(
+    spark: SparkSession, place: LogPlace, topic: str, output: str | None = None, *, by: str | None = None
+) -> Verdict:
+    """Audit a topic, or the way from ``topic`` to ``output``.
+
+    ``by``: what identifies a record, ``key`` or ``header:NAME``; needed for a pair (default: key), optional for one.
+    """
+    verdict = Verdict()
+    for name in [topic] if output is None else [topic, output]:
+        raw = place.read(spark, [name])
+        committed = place.read(spark, [name], isolation="read_committed", includeControl="false")
+        verdict.counts[f"{name} records"] = raw.where("control is null").count()
+        verdict.counts[f"{name} committed"] = committed.count()
+        verdict.add(sequence_findings(raw))
+    if output is None:
+        if by is not None:
+            verdict.add(_duplicates(_identified(place, spark, topic, by)))
+    else:
+        source, target = (_identified(place, spark, name, by or "key") for name in (topic, output))
+        verdict.add(_duplicates(target).unionByName(_missing(source, target)).unionByName(_unexpected(source, target)))
+    return verdict
+
+
+def sequence_findings(rows: DataFrame) -> DataFrame:
+    """Records whose sequence does not follow the one before, by partition, producer and epoch."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    order = Window.partitionBy("topic", "partition", "producer_id", "producer_epoch").orderBy("offset")
+    idempotent = rows.where("control is null and sequence >= 0").withColumn("before", f.lag("sequence").over(order))
+    # The distance on the circle of sequences: 1 follows, more than half the circle goes back.
+    step = idempotent.withColumn("step", f.pmod(f.col("sequence").cast("bigint") - f.col("before"), f.lit(_SEQUENCES)))
+    wrong = step.where("before is not null and step != 1")
+    return wrong.selectExpr(
+        f"if(step = 0 or step > {_SEQUENCES // 2}, 'duplicate sequence', 'sequence gap') as check",
+        "topic",
+        "partition",
+        "offset",
+        "concat('producer ', producer_id, ' epoch ', producer_epoch, ': sequence ', sequence, ' after ', before)"
+        " as detail",
+    )
+
+
+def _identified(place: LogPlace, spark: SparkSession, topic: str, by: str) -> DataFrame:
+    rows = place.read(spark, [topic], isolation="read_committed", includeControl="false")
+    return rows.select("topic", "partition", "offset", _identity(by).alias("id"))
+
+
+def _identity(by: str) -> Column:
+    from pyspark.sql import functions as f
+
+    if by == "key":
+        return f.col("key")
+    kind, _, name = by.partition(":")
+    if kind != "header" or not name:
+        raise ValueError(f"records are identified by key or header:NAME, not {by!r}")
+    found: Any = f.filter("headers", lambda each: each["key"] == f.lit(name))
+    return f.try_element_at(found, f.lit(-1))["value"]
+
+
+def _duplicates(rows: DataFrame) -> DataFrame:
+    """Every record but the first of its id; a record without an id is reported by itself."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    order = Window.partitionBy("id").orderBy("partition", "offset")
+    numbered = rows.withColumn("number", f.row_number().over(order))
+    wrong = numbered.where("id is null or number > 1")
+    return wrong.selectExpr(
+        "if(id is null, 'without id', 'duplicate id') as check",
+        "topic",
+        "partition",
+        "offset",
+        "coalesce(cast(id as string), 'null') as detail",
+    )
+
+
+def _missing(source: DataFrame, target: DataFrame) -> DataFrame:
+    return _described("missing in output", source.join(target.select("id").distinct(), "id", "left_anti"))
+
+
+def _unexpected(source: DataFrame, target: DataFrame) -> DataFrame:
+    return _described(
+        "not in input", target.where("id is not null").join(source.select("id").distinct(), "id", "left_anti")
+    )
+
+
+def _described(check: str, rows: DataFrame) -> DataFrame:
+    return rows.selectExpr(
+        f"'{check}' as check", "topic", "partition", "offset", "coalesce(cast(id as string), 'null') as detail"
+    )

@@ -1,0 +1,192 @@
+"""Records of `__consumer_offsets` and `__transaction_state` as rows: decoded on the executors, one row for each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.json_form import to_json, uuid_to_text
+from odradek.protocol.stored import UnknownRecordTypeError, decode_group_record, decode_transaction_record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+Row = dict[str, Any]
+
+_MEMBER = (
+    "struct<member_id: string, instance_id: string, client_id: string, client_host: string, session_timeout_ms: int,"
+    " rebalance_timeout_ms: int, subscription: array<string>, assignment: array<string>>"
+)
+GROUP_SCHEMA = (
+    "log_partition int, log_offset bigint, time_ms bigint, kind string, tombstone boolean, group_id string,"
+    " topic string, partition int, committed_offset bigint, leader_epoch int, metadata string, commit_time_ms bigint,"
+    f" generation int, protocol_type string, protocol string, leader string, members array<{_MEMBER}>,"
+    " member_id string, subscription array<string>, assignment array<string>, record string"
+)
+"""``kind``: the record's kind (``OffsetCommit``, ``GroupMetadata``, ``ConsumerGroupMemberMetadata``, ...), or
+``unknown`` or ``malformed``. ``assignment``: ``topic-partition``, by topic id in groups of the newer protocol.
+``record``: key and value as JSON."""
+
+TRANSACTION_SCHEMA = (
+    "log_partition int, log_offset bigint, time_ms bigint, transactional_id string, tombstone boolean,"
+    " producer_id bigint, producer_epoch int, timeout_ms int, state string, partitions array<string>,"
+    " start_ms bigint, update_ms bigint, problem string"
+)
+
+TRANSACTION_STATES = {
+    0: "Empty",
+    1: "Ongoing",
+    2: "PrepareCommit",
+    3: "PrepareAbort",
+    4: "CompleteCommit",
+    5: "CompleteAbort",
+    6: "Dead",
+    7: "PrepareEpochFence",
+}
+
+
+def decode_groups(rows: DataFrame) -> DataFrame:
+    """Rows of the data source for `__consumer_offsets` as GROUP_SCHEMA."""
+    return _decoded(rows, group_row, GROUP_SCHEMA)
+
+
+def decode_transactions(rows: DataFrame) -> DataFrame:
+    """Rows of the data source for `__transaction_state` as TRANSACTION_SCHEMA."""
+    return _decoded(rows, transaction_row, TRANSACTION_SCHEMA)
+
+
+def _decoded(rows: DataFrame, decode: Callable[[bytes, bytes | None], Row], schema: str) -> DataFrame:
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    kind: Any = StructType.fromDDL(schema)
+    arrow_schema = to_arrow_schema(kind)
+    names = arrow_schema.names
+
+    def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+
+        for chunk in chunks:
+            found = []
+            for row in chunk.to_pylist():
+                place = {"log_partition": row["partition"], "log_offset": row["offset"], "time_ms": row["time_ms"]}
+                found.append(dict.fromkeys(names) | place | decode(row["key"], row["value"]))
+            yield pyarrow.RecordBatch.from_pylist(found, schema=arrow_schema)
+
+    records = rows.where("control is null and key is not null")
+    columns = records.selectExpr("partition", "offset", "unix_millis(timestamp) as time_ms", "key", "value")
+    return columns.mapInArrow(run, schema)
+
+
+# --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def group_row(key: bytes, value: bytes | None) -> Row:
+    """One record of `__consumer_offsets`."""
+    try:
+        decoded_key, decoded = decode_group_record(key, value)
+    except UnknownRecordTypeError:
+        return {"kind": "unknown", "tombstone": value is None}
+    except ProtocolError as error:
+        return {"kind": "malformed", "tombstone": value is None, "record": str(error)}
+    kind = type(decoded_key).__name__.removesuffix("Key")
+    row: Row = {"kind": kind, "tombstone": value is None}
+    row["group_id"] = getattr(decoded_key, "group", getattr(decoded_key, "group_id", None))
+    row["member_id"] = getattr(decoded_key, "member_id", None)
+    version = int.from_bytes(value[:2], "big", signed=True) if value is not None else 0
+    row["record"] = json.dumps(
+        {"key": to_json(decoded_key, 0), "value": None if decoded is None else to_json(decoded, version)}
+    )
+    if kind == "OffsetCommit":
+        row |= {"topic": decoded_key.topic, "partition": decoded_key.partition}  # type: ignore[attr-defined]
+    fill = _FILL.get(kind)
+    return row | fill(decoded) if fill is not None and decoded is not None else row
+
+
+def _commit(value: Any) -> Row:
+    return {
+        "committed_offset": value.offset,
+        "leader_epoch": value.leader_epoch,
+        "metadata": value.metadata,
+        "commit_time_ms": value.commit_timestamp,
+    }
+
+
+def _classic_group(value: Any) -> Row:
+    return {
+        "generation": value.generation,
+        "protocol_type": value.protocol_type,
+        "protocol": value.protocol,
+        "leader": value.leader,
+        "members": [_classic_member(each, value.protocol_type) for each in value.members],
+    }
+
+
+def _classic_member(member: Any, protocol_type: str) -> Row:
+    subscription: list[str] = []
+    assignment: list[str] = []
+    if protocol_type == "consumer":
+        try:
+            subscription = sorted(decode_subscription(member.subscription)[0].topics)
+            assigned = decode_assignment(member.assignment)[0].assigned_partitions
+            assignment = [f"{each.topic}-{index}" for each in assigned for index in sorted(each.partitions)]
+        except ProtocolError:
+            pass  # a client's own bytes under the type "consumer": shown as a member without topics
+    return {
+        "member_id": member.member_id,
+        "instance_id": member.group_instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "session_timeout_ms": member.session_timeout,
+        "rebalance_timeout_ms": member.rebalance_timeout,
+        "subscription": subscription,
+        "assignment": sorted(assignment),
+    }
+
+
+def _by_id(topics: Any) -> list[str]:
+    return sorted(f"{uuid_to_text(each.topic_id)}-{index}" for each in topics for index in each.partitions)
+
+
+_FILL: Mapping[str, Callable[[Any], Row]] = {
+    "OffsetCommit": _commit,
+    "GroupMetadata": _classic_group,
+    "ConsumerGroupMetadata": lambda value: {"generation": value.epoch},
+    "ConsumerGroupMemberMetadata": lambda value: {"subscription": sorted(value.subscribed_topic_names)},
+    "ConsumerGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
+    "ConsumerGroupTargetAssignmentMember": lambda value: {"assignment": _by_id(value.topic_partitions)},
+    "ConsumerGroupCurrentMemberAssignment": lambda value: {
+        "generation": value.member_epoch,
+        "assignment": _by_id(value.assigned_partitions),
+    },
+}
+
+
+# --- transactions -----------------------------------------------------------------------------------------------------
+
+
+def transaction_row(key: bytes, value: bytes | None) -> Row:
+    """One record of `__transaction_state`."""
+    try:
+        decoded_key, decoded = decode_transaction_record(key, value)
+    except ProtocolError as error:
+        return {"tombstone": value is None, "problem": str(error)}
+    row: Row = {"transactional_id": getattr(decoded_key, "transactional_id", None), "tombstone": decoded is None}
+    return row | _transaction(decoded) if decoded is not None else row
+
+
+def _transaction(value: Any) -> Row:
+    topics = value.transaction_partitions or ()
+    return {
+        "producer_id": value.producer_id,
+        "producer_epoch": value.producer_epoch,
+        "timeout_ms": value.transaction_timeout_ms,
+        "state": TRANSACTION_STATES.get(value.transaction_status, str(value.transaction_status)),
+        "partitions": sorted(f"{each.topic}-{index}" for each in topics for index in each.partition_ids),
+        "start_ms": value.transaction_start_timestamp_ms,
+        "update_ms": value.transaction_last_update_timestamp_ms,
+    }

@@ -1,0 +1,28 @@
+"""Where a job reads from, as one value: a log directory or a broker, through the `odradek` data source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class LogPlace:
+    """A log directory (``path``) or a cluster (``bootstrap_servers``)."""
+
+    path: str | None = None
+    bootstrap_servers: str | None = None
+
+    def read(self, spark: SparkSession, topics: Sequence[str] | None = None, **options: str) -> DataFrame:
+        """The records of the topics, or of all; the columns are `odradek.pipeline.rows.SCHEMA`."""
+        reader = spark.read.format("odradek").options(**options)
+        if topics is not None:
+            reader = reader.option("subscribe", ",".join(topics))
+        if self.path is not None:
+            return reader.load(self.path)
+        reader = reader.option("kafka.bootstrap.servers", self.bootstrap_servers or "")
+        return (reader if topics is not None else reader.option("subscribePattern", ".*")).load()

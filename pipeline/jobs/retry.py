@@ -1,0 +1,309 @@
+"""The retry pipeline: a message that fails is tried again after growing delays, without holding up the others.
+
+One Structured Streaming query reads the main topic and the retry topics through Spark's Kafka connector. Each batch
+
+1. fixes its time (`plan/<batch>.json`), so that a repetition of the batch decides as the first attempt did;
+2. puts messages that are not due into `pending/bucket=<minute due>/batch=<batch>` and takes out those that came due:
+   after the time of the batch before and up to its own, so nothing is taken twice and nothing has to be rewritten;
+3. hands the due ones to the handler and keeps the failures (`outcome/<batch>`) before anything is written to a topic;
+4. writes each failure to the topic of its next delay, or to the failed topic. A repeated batch first looks at
+   what its first attempt wrote (from the end offsets of the batch on) and writes the rest only.
+
+So a crash at any point neither loses nor doubles a message in the topics; a handler may be called again for a message
+whose outcome was not kept yet. No task sleeps: a message waits as a row of a file, and a batch a second (or less
+often: ``poll_interval``) looks which minutes are due. The cost of a batch is that of its new and its due messages.
+
+Identity of an attempt: the headers ``retry_origin`` (topic, partition, offset) and ``retry_number``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.pipeline.jobs.handlers import BatchHandler, Handler, handling
+from odradek.pipeline.jobs.retry_policy import (
+    HEADERS,
+    RETRY_ERROR,
+    RETRY_NUMBER,
+    RETRY_ORIGIN,
+    RETRY_TIMESTAMP,
+    RetryPolicy,
+)
+from odradek.pipeline.jobs.state_folder import StateFolder
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_BUCKET_MS = 60_000
+_ROW = (
+    "topic string, partition int, offset bigint, timestamp_ms bigint, key binary, value binary,"
+    " headers array<struct<key: string, value: binary>>, retry_number int, due_ms bigint, origin string"
+)
+
+
+class BatchReport(NamedTuple):
+    """What one micro-batch did."""
+
+    batch: int
+    now_ms: int
+    """The time it went by."""
+    arrived: int
+    """Messages read from the topics."""
+    failed: Mapping[str, int]
+    """Failures by the topic they went to."""
+    repeated: bool
+    """Whether an attempt at this batch had been made before."""
+
+
+def wall_clock_ms() -> int:
+    """The machine's time."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass
+class RetryJob:
+    """The parameters of a retry pipeline; :meth:`start` runs it.
+
+    ``handler``: called for each message, or for some at once with ``by_batch``. ``checkpoint``: a folder of the job's
+    own on a file system that driver and executors share. ``now_ms``: the clock, asked once a batch on the driver.
+    ``kafka``: further options of the connector (``kafka.security.protocol``, ``maxOffsetsPerTrigger``, ...).
+    ``on_batch`` is told what each batch did, after its writes and before its commit.
+    """
+
+    bootstrap_servers: str
+    checkpoint: str
+    handler: Handler | BatchHandler
+    by_batch: bool = False
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    now_ms: Callable[[], int] = wall_clock_ms
+    poll_interval: str = "1 second"
+    kafka: Mapping[str, str] = field(default_factory=dict)
+    on_batch: Callable[[BatchReport], None] | None = None
+
+    def start(self, spark: SparkSession, *, once: bool = False) -> StreamingQuery:
+        """Start the query; ``once``: end when everything that is there and due has been processed."""
+        state = StateFolder(spark, f"{self.checkpoint}/state")
+        writer = self._input(spark).writeStream.queryName(f"retry {self.policy.main_topic}")
+        writer = writer.option("checkpointLocation", f"{self.checkpoint}/query")
+        writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=self.poll_interval)
+        return writer.foreachBatch(lambda rows, number: _Batch(self, spark, state, number).run(rows)).start()
+
+    def replay_failed(self, spark: SparkSession) -> None:
+        """Send what came to the failed topic since the last replay to the main topic: its journey begins again.
+
+        Progress is kept in the checkpoint folder; a replay that is cut off may send a message twice.
+        """
+        from pyspark.sql import functions as f
+
+        reader = spark.readStream.format("kafka").option("startingOffsets", "earliest")
+        reader = reader.options(**self.reader_options()).option("includeHeaders", "true")
+        failed = reader.option("subscribe", self.policy.failed_topic).load()
+        kept = f.filter(f.coalesce("headers", f.array()), lambda each: ~each["key"].isin(list(HEADERS)))
+        writer = failed.select("key", "value", kept.alias("headers")).writeStream.format("kafka")
+        writer = writer.options(**self.reader_options()).option("topic", self.policy.main_topic)
+        writer = writer.option("checkpointLocation", f"{self.checkpoint}/replay")
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    def reader_options(self) -> dict[str, str]:
+        """The connector's options for reading and writing."""
+        return {"kafka.bootstrap.servers": self.bootstrap_servers, **self.kafka}
+
+    def _input(self, spark: SparkSession) -> DataFrame:
+        """All topics of the pipeline, and a tick, which makes a batch come even when nothing is written.
+
+        The failed topic is among them for its end offsets only, which a repeated batch needs.
+        """
+        reader = spark.readStream.format("kafka").option("startingOffsets", "earliest")
+        reader = reader.options(**self.reader_options()).option("includeHeaders", "true")
+        records = reader.option("subscribe", ",".join(self.policy.all_topics)).load().drop("timestampType")
+        tick = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+        return records.unionByName(tick.selectExpr("cast(null as binary) as value"), allowMissingColumns=True)
+
+
+class _Batch:
+    """One micro-batch."""
+
+    def __init__(self, job: RetryJob, spark: SparkSession, state: StateFolder, number: int) -> None:
+        self.job, self.spark, self.state, self.number = job, spark, state, number
+        self.policy = job.policy
+        before = state.read_json(f"plan/{number - 1}.json")
+        self.previous_ms = int(before["now_ms"]) if before else -1
+        plan = state.read_json(f"plan/{number}.json")
+        self.repeated = plan is not None
+        self.now_ms = int(plan["now_ms"]) if plan else max(job.now_ms(), self.previous_ms)
+        if not plan:
+            state.write_json(f"plan/{number}.json", {"now_ms": self.now_ms})
+
+    def run(self, rows: DataFrame) -> None:
+        self._forget_finished()
+        arrived = self._parsed(rows).persist()
+        try:
+            count = arrived.count()
+            pending = self._came_due()
+            if count:
+                self._park(arrived.where(f"due_ms > {self.now_ms}"))
+            failed: dict[str, int] = {}
+            if count or pending is not None:
+                due = arrived.where(f"due_ms <= {self.now_ms}")
+                failed = self._process(due if pending is None else due.unionByName(pending))
+        finally:
+            arrived.unpersist()
+        if self.job.on_batch is not None:
+            self.job.on_batch(BatchReport(self.number, self.now_ms, count, failed, self.repeated))
+
+    # -- what came, and what is due
+
+    def _parsed(self, rows: DataFrame) -> DataFrame:
+        """The messages with what their headers say; on the main topic every message is at its beginning."""
+        from pyspark.sql import functions as f
+
+        retried = f.col("topic") != f.lit(self.policy.main_topic)
+        fresh = f.concat_ws("/", "topic", "partition", "offset")
+        number = _header(RETRY_NUMBER).try_cast("int")
+        due = _header(RETRY_TIMESTAMP).try_cast("bigint")
+        messages = rows.where(f.col("topic").isin([self.policy.main_topic, *self.policy.retry_topics]))
+        return messages.select(
+            "topic",
+            "partition",
+            "offset",
+            f.unix_millis("timestamp").alias("timestamp_ms"),
+            "key",
+            "value",
+            "headers",
+            # Whoever else writes to a retry topic starts at retry 1, due at once.
+            f.when(retried, f.coalesce(number, f.lit(1))).otherwise(0).cast("int").alias("retry_number"),
+            f.when(retried, f.coalesce(due, f.lit(0))).otherwise(0).cast("bigint").alias("due_ms"),
+            f.when(retried, f.coalesce(_header(RETRY_ORIGIN), fresh)).otherwise(fresh).alias("origin"),
+        )
+
+    def _park(self, rows: DataFrame) -> None:
+        bucketed = rows.selectExpr("*", f"due_ms div {_BUCKET_MS} as bucket", f"{self.number} as batch")
+        writer = bucketed.coalesce(1).write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
+        writer.partitionBy("bucket", "batch").parquet(self.state.path("pending"))
+
+    def _came_due(self) -> DataFrame | None:
+        """What was parked and came due since the last batch."""
+        paths = [
+            self.state.path(f"pending/bucket={bucket}")
+            for bucket in self._buckets()
+            if bucket * _BUCKET_MS <= self.now_ms and (bucket + 1) * _BUCKET_MS > self.previous_ms
+        ]
+        if not paths:
+            return None
+        reader = self.spark.read.schema(f"{_ROW}, bucket bigint, batch bigint")
+        rows = reader.option("basePath", self.state.path("pending")).parquet(*paths)
+        due = f"due_ms > {self.previous_ms} and due_ms <= {self.now_ms} and batch < {self.number}"
+        return rows.where(due).drop("bucket", "batch")
+
+    def _buckets(self) -> list[int]:
+        prefix = "bucket="
+        return [int(each[len(prefix) :]) for each in self.state.names("pending") if each.startswith(prefix)]
+
+    def _forget_finished(self) -> None:
+        """Remove what only batches that are committed needed."""
+        for bucket in self._buckets():
+            if (bucket + 1) * _BUCKET_MS <= self.previous_ms:
+                self.state.delete(f"pending/bucket={bucket}")
+        self.state.delete(f"outcome/{self.number - 1}")
+        self.state.delete(f"plan/{self.number - 2}.json")
+
+    # -- processing and writing
+
+    def _process(self, due: DataFrame) -> dict[str, int]:
+        outcome = f"outcome/{self.number}"
+        if not self.state.exists(f"{outcome}/_SUCCESS"):
+            handle = handling(self.job.handler, by_batch=self.job.by_batch)
+            once = due.dropDuplicates(["origin", "retry_number"])
+            failures = once.mapInArrow(handle, f"{_ROW}, error string").where("error is not null")
+            failures.write.mode("overwrite").parquet(self.state.path(outcome))
+        failures = self.spark.read.schema(f"{_ROW}, error string").parquet(self.state.path(outcome))
+        output = self._next_steps(failures).persist()
+        try:
+            counts = {row["topic"]: int(row["count"]) for row in output.groupBy("topic").count().collect()}
+            if counts:
+                self._write(self._unwritten(output) if self.repeated else output)
+        finally:
+            output.unpersist()
+        return counts
+
+    def _next_steps(self, failures: DataFrame) -> DataFrame:
+        """Failures as messages for the topic of their next delay or the failed topic."""
+        from pyspark.sql import functions as f
+
+        steps = self.policy.steps
+        number = f.col("retry_number")
+        left = number < f.lit(len(steps))
+        topic = _choice([f.lit(step.topic) for step in steps], number, f.lit(self.policy.failed_topic))
+        due = _choice([f.lit(self.now_ms + step.delay_ms) for step in steps], number, f.lit(None).cast("bigint"))
+        next_number = f.when(left, number + 1).otherwise(number)
+        kept = f.filter(f.coalesce("headers", f.array()), lambda each: ~each["key"].isin(list(HEADERS)))
+        ours = f.array(
+            _made_header(RETRY_NUMBER, next_number),
+            _made_header(RETRY_TIMESTAMP, due),
+            _made_header(RETRY_ORIGIN, f.col("origin")),
+            _made_header(RETRY_ERROR, f.col("error")),
+        )
+        ours = f.filter(ours, lambda each: each["value"].isNotNull())
+        return failures.select(
+            topic.alias("topic"),
+            "key",
+            "value",
+            f.concat(kept, ours).alias("headers"),
+            "origin",
+            next_number.alias("retry_number"),
+        )
+
+    def _write(self, output: DataFrame) -> None:
+        writer = output.select("topic", "key", "value", "headers").write.format("kafka")
+        writer.options(**self.job.reader_options()).save()
+
+    def _unwritten(self, output: DataFrame) -> DataFrame:
+        """The output without what an earlier attempt at this batch wrote: all that came behind its end offsets."""
+        ends = self._end_offsets()
+        reader = self.spark.read.format("kafka").options(**self.job.reader_options())
+        reader = reader.option("includeHeaders", "true").option("failOnDataLoss", "false")
+        reader = reader.option("subscribe", ",".join(ends)).option("startingOffsets", json.dumps(ends))
+        written = reader.load().select(
+            "topic",
+            _header(RETRY_ORIGIN).alias("origin"),
+            _header(RETRY_NUMBER).try_cast("int").alias("retry_number"),
+        )
+        return output.join(written, ["topic", "origin", "retry_number"], "left_anti")
+
+    def _end_offsets(self) -> dict[str, dict[str, int]]:
+        """The end offsets of the output topics that Spark noted before it ran this batch."""
+        log = StateFolder(self.spark, f"{self.job.checkpoint}/query").read_text(f"offsets/{self.number}") or ""
+        for line in log.splitlines()[2:]:
+            offsets = json.loads(line) if line.startswith("{") else {}
+            if self.policy.main_topic in offsets:
+                return {topic: offsets[topic] for topic in self.policy.output_topics}
+        raise RuntimeError(f"the checkpoint has no offsets for batch {self.number}: {log[:200]!r}")
+
+
+def _header(name: str) -> Column:
+    """The last header of a name as text; null without one."""
+    from pyspark.sql import functions as f
+
+    found = f.filter("headers", lambda each: each["key"] == f.lit(name))
+    return f.try_element_at(found, f.lit(-1))["value"].cast("string")
+
+
+def _made_header(name: str, value: Column) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.struct(f.lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
+
+
+def _choice(options: list[Column], index: Column, otherwise: Column) -> Column:
+    """The option of that index, or the last one."""
+    from pyspark.sql import functions as f
+
+    chosen = otherwise
+    for number, option in enumerate(options):
+        chosen = f.when(index == number, option).otherwise(chosen)
+    return chosen

@@ -1,0 +1,90 @@
+"""What happens to a message that could not be processed: the pure part of the retry pipeline.
+
+A failure sends the message to the topic of the next delay, where it waits until it is due; when no delay is left it
+goes to the failed topic. There is one topic for each distinct delay, so the messages of one topic come due in the order
+in which they were written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+RETRY_NUMBER = "retry_number"
+RETRY_TIMESTAMP = "retry_timestamp"
+RETRY_ORIGIN = "retry_origin"
+RETRY_ERROR = "retry_error"
+HEADERS = (RETRY_NUMBER, RETRY_TIMESTAMP, RETRY_ORIGIN, RETRY_ERROR)
+"""Headers that the pipeline sets: number of the retry to come; milliseconds since 1970 when it is due; topic, partition
+and offset where the journey began (``main_topic/3/127``); what went wrong last. All are text."""
+
+DEFAULT_DELAYS = ("5m", "5m", "30m", "30m", "30m", "1h")
+_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class Step(NamedTuple):
+    """Where a failed message goes: the topic, and how long it waits there."""
+
+    topic: str
+    delay_ms: int
+
+
+def parse_delay(text: str) -> int:
+    """``90s``, ``5m``, ``1h``: milliseconds. ValueError for anything else."""
+    found = re.fullmatch(r"(\d+)\s*(ms|s|m|h|d)", text.strip())
+    if found is None or not int(found[1]):
+        raise ValueError(f"a delay is a number with ms, s, m, h or d, not {text!r}")
+    return int(found[1]) * _UNITS_MS[found[2]]
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """The topics and delays of a retry pipeline.
+
+    ``delays``: the n-th failure waits the n-th. ``topics``: delay -> topic name; others are named
+    ``retry_<delay>_topic``.
+    """
+
+    main_topic: str = "main_topic"
+    failed_topic: str = "failed_topic"
+    delays: Sequence[str] = DEFAULT_DELAYS
+    topics: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for delay in self.delays:
+            parse_delay(delay)
+        if unknown := set(self.topics) - set(self.delays):
+            raise ValueError(f"topics for delays that do not occur: {', '.join(sorted(unknown))}")
+        names = self.all_topics
+        if len(set(names)) < len(names):
+            raise ValueError(f"the topics of a retry pipeline differ from one another: {', '.join(names)}")
+
+    @property
+    def steps(self) -> list[Step]:
+        """The step after the first failure, after the second, ..."""
+        return [Step(self.topic_for(delay), parse_delay(delay)) for delay in self.delays]
+
+    def topic_for(self, delay: str) -> str:
+        """The topic in which messages wait for a delay."""
+        return self.topics.get(delay, f"retry_{delay.replace(' ', '')}_topic")
+
+    @property
+    def retry_topics(self) -> list[str]:
+        """The topics of the delays, each once."""
+        return list(dict.fromkeys(self.topic_for(delay) for delay in dict.fromkeys(self.delays)))
+
+    @property
+    def output_topics(self) -> list[str]:
+        """Where the pipeline writes: the topics of the delays, and the failed topic."""
+        return [*self.retry_topics, self.failed_topic]
+
+    @property
+    def all_topics(self) -> list[str]:
+        """Every topic of the pipeline."""
+        return [self.main_topic, *self.output_topics]
+
+    def after_failure(self, retry_number: int) -> Step | None:
+        """The step after a failure of the first attempt (0) or of a retry (1, 2, ...); None: to the failed topic."""
+        return self.steps[retry_number] if retry_number < len(self.delays) else None

@@ -1,0 +1,65 @@
+"""Small files beside a streaming query's checkpoint, on whatever file system Spark writes to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+class StateFolder:
+    """A folder of JSON files and data folders; a JSON file is there whole or not at all."""
+
+    def __init__(self, spark: Any, root: str) -> None:
+        self._hadoop = spark._jvm.org.apache.hadoop
+        self.root = root.rstrip("/")
+        self._fs = self._hadoop.fs.Path(self.root).getFileSystem(spark._jsc.hadoopConfiguration())
+
+    def path(self, name: str) -> str:
+        """The full path of something in the folder."""
+        return f"{self.root}/{name}"
+
+    def _at(self, name: str) -> Any:
+        return self._hadoop.fs.Path(self.path(name))
+
+    def exists(self, name: str) -> bool:
+        return bool(self._fs.exists(self._at(name)))
+
+    def names(self, name: str) -> list[str]:
+        """What lies in a subfolder; empty when there is none."""
+        if not self.exists(name):
+            return []
+        return sorted(each.getPath().getName() for each in self._fs.listStatus(self._at(name)))
+
+    def read_text(self, name: str) -> str | None:
+        """The text of a file, or None when it is not there."""
+        if not self.exists(name):
+            return None
+        stream = self._fs.open(self._at(name))
+        try:
+            # Read as Java's bytes, which come over as Python bytes.
+            size = int(self._fs.getFileStatus(self._at(name)).getLen())
+            return bytes(stream.readNBytes(size)).decode()
+        finally:
+            stream.close()
+
+    def read_json(self, name: str) -> Any:
+        """The value of a JSON file, or None when it is not there."""
+        text = self.read_text(name)
+        return None if text is None else json.loads(text)
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write a JSON file under another name and rename it: nobody sees half of it."""
+        unfinished = self._at(f"{name}.tmp")
+        stream = self._fs.create(unfinished, True)
+        try:
+            stream.write(bytearray(json.dumps(value).encode()))
+        finally:
+            stream.close()
+        self._fs.delete(self._at(name), False)
+        if not self._fs.rename(unfinished, self._at(name)):
+            raise OSError(f"{self.path(name)}: cannot be written")
+
+    def delete(self, name: str) -> None:
+        """Remove a file or a folder with everything in it."""
+        self._fs.delete(self._at(name), True)

@@ -1,0 +1,103 @@
+"""`__transaction_state` and the markers in the topics as tables: every transaction, hanging ones, aborted records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from odradek.pipeline.jobs.coordinator_rows import decode_transactions
+from odradek.pipeline.jobs.logs import LogPlace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STATE_TOPIC = "__transaction_state"
+
+
+def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
+    """The tables by name: ``states``, ``transactions``, ``hanging``, ``markers`` and ``aborted``.
+
+    ``topics``: where to look for markers and aborted records; all topics by default.
+    """
+    states = decode_transactions(place.read(spark, [STATE_TOPIC])).persist()
+    found = transactions(states)
+    data = place.read(spark, topics).where("topic not like '\\\\_\\\\_transaction\\\\_state'")
+    ended = with_outcome(data.where("transactional").drop("key", "value", "headers"))
+    unfinished = found.where("outcome = 'open'").selectExpr(
+        "transactional_id", "producer_id", "producer_epoch", "last_state as state", "start_ms", "partitions"
+    )
+    return {
+        "states": states,
+        "transactions": found,
+        "hanging": unfinished.unionByName(_open_in_the_log(ended), allowMissingColumns=True),
+        "markers": ended.where("control is not null").selectExpr(
+            "topic",
+            "partition",
+            "offset",
+            "unix_millis(timestamp) as time_ms",
+            "producer_id",
+            "producer_epoch",
+            "control",
+        ),
+        "aborted": ended.where("control is null and outcome = 'abort'").selectExpr(
+            "topic",
+            "partition",
+            "offset",
+            "unix_millis(timestamp) as time_ms",
+            "producer_id",
+            "producer_epoch",
+            "sequence",
+        ),
+    }
+
+
+def transactions(states: DataFrame) -> DataFrame:
+    """A row for each transaction: its states with their times, its partitions, how it ended and how long it took.
+
+    A transaction is known by its producer and its start time; ``outcome`` is ``commit``, ``abort`` or ``open``.
+    """
+    from pyspark.sql import functions as f
+
+    steps = states.where("not tombstone and state != 'Empty' and start_ms > 0")
+    one = f.array_sort(f.collect_list(f.struct("log_offset", "state", "update_ms", "producer_epoch", "partitions")))
+    grouped = steps.groupBy("transactional_id", "producer_id", "start_ms").agg(one.alias("steps"))
+    last = "element_at(steps, -1)"
+    return grouped.selectExpr(
+        "transactional_id",
+        "producer_id",
+        "element_at(steps, 1).producer_epoch as producer_epoch",
+        "start_ms",
+        f"{last}.update_ms as end_ms",
+        f"{last}.update_ms - start_ms as duration_ms",
+        "transform(steps, each -> struct(each.state as state, each.update_ms as time_ms)) as states",
+        "array_sort(array_distinct(flatten(transform(steps, each -> each.partitions)))) as partitions",
+        f"{last}.state as last_state",
+        f"case {last}.state when 'CompleteCommit' then 'commit' when 'CompleteAbort' then 'abort' else 'open' end"
+        " as outcome",
+    )
+
+
+def with_outcome(rows: DataFrame) -> DataFrame:
+    """Transactional rows with how their transaction ended in the log: ``commit``, ``abort`` or null (still open)."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    later = Window.partitionBy("topic", "partition", "producer_id").orderBy("offset")
+    later = later.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    return rows.withColumn("outcome", f.first("control", ignorenulls=True).over(later))
+
+
+def _open_in_the_log(ended: DataFrame) -> DataFrame:
+    """Transactions that have records but no marker: they hold back the last stable offset."""
+    from pyspark.sql import functions as f
+
+    rows = (
+        ended.where("outcome is null")
+        .groupBy("topic", "partition", "producer_id", "producer_epoch")
+        .agg(
+            f.min("offset").alias("first_offset"),
+            f.unix_millis(f.min("timestamp")).alias("start_ms"),
+            f.count("*").alias("records"),
+        )
+    )
+    return rows.selectExpr("*", "array(concat(topic, '-', partition)) as partitions").drop("topic", "partition")

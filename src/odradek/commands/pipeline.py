@@ -1,0 +1,224 @@
+"""``odradek pipeline JOB``: the Spark jobs over Kafka's logs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from odradek.commands import CommandError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from odradek.pipeline.jobs.logs import LogPlace
+    from odradek.pipeline.jobs.retry import BatchReport, RetryJob
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the jobs and their options."""
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    _add(jobs, "jars", "fetch the connector's jars into the cache", _jars)
+    retry = _add(jobs, "retry", "process a topic, trying failed messages again after growing delays", _retry)
+    retry.add_argument("--handler", required=True, metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
+    retry.add_argument("--by-batch", action="store_true", help="the handler takes a list of messages")
+    retry.add_argument("--once", action="store_true", help="end when everything that is there and due is processed")
+    retry.add_argument("--poll-interval", default="1 second", help="how often to look for what came due")
+    _retry_arguments(retry)
+    _retry_arguments(_add(jobs, "replay-failed", "send the failed topic's messages to the main topic", _replay_failed))
+    groups = _add(jobs, "groups", "__consumer_offsets as tables", _groups)
+    _place_arguments(groups)
+    _table_arguments(groups)
+    transactions = _add(jobs, "transactions", "__transaction_state and markers as tables", _transactions)
+    _place_arguments(transactions)
+    _table_arguments(transactions)
+    transactions.add_argument("--topic", action="append", help="where to look for markers (default: all topics)")
+    audit = _add(jobs, "audit", "gaps, duplicates and losses of a topic or a pair; exit status 1 if any", _audit)
+    _place_arguments(audit)
+    audit.add_argument("topic")
+    audit.add_argument("output", nargs="?", help="the topic that holds what became of the first one's records")
+    audit.add_argument("--by", help="what identifies a record: key or header:NAME")
+    archive = _add(jobs, "archive", "topics to parquet", _archive)
+    _place_arguments(archive)
+    archive.add_argument("folder", help="a folder that does not exist yet")
+    archive.add_argument("--topic", action="append", help="repeat for several (default: all topics)")
+    archive.add_argument("--uncommitted", action="store_true", help="aborted and open transactions too")
+    replay = _add(jobs, "replay", "an archive back to a cluster", _replay)
+    replay.add_argument("folder")
+    replay.add_argument("--bootstrap-servers", required=True)
+    replay.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the job; what the machine lacks is one line."""
+    from odradek.pipeline.connector import PipelineUnavailable
+    from odradek.protocol.errors import KafkaError
+
+    job: Callable[[argparse.Namespace], int] = arguments.run_job
+    try:
+        return job(arguments)
+    except (PipelineUnavailable, ValueError, FileNotFoundError, ConnectionError, KafkaError) as error:
+        raise CommandError(f"{arguments.job}: {error}") from None
+
+
+def _add(
+    jobs: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    run_job: Callable[[argparse.Namespace], int],
+) -> argparse.ArgumentParser:
+    parser = jobs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    parser.set_defaults(run_job=run_job)
+    return parser
+
+
+def _place_arguments(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--log-dir", help="a log directory of Kafka or odradek")
+    where.add_argument("--bootstrap-servers", help="a running cluster")
+
+
+def _table_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", help="write the tables as parquet into this folder instead of the console")
+    parser.add_argument("--rows", type=int, default=50, help="rows of a table on the console (default: 50)")
+
+
+def _retry_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--bootstrap-servers", required=True)
+    parser.add_argument("--checkpoint", required=True, help="a folder of this pipeline's own")
+    parser.add_argument("--main-topic", default="main_topic")
+    parser.add_argument("--failed-topic", default="failed_topic")
+    parser.add_argument("--delays", default="5m,5m,30m,30m,30m,1h", help="the n-th failure waits the n-th")
+    parser.add_argument("--topic", action="append", default=[], metavar="DELAY=NAME", help="name a delay's topic")
+    parser.add_argument("--kafka", action="append", default=[], metavar="NAME=VALUE", help="the connector's options")
+
+
+def _spark(arguments: argparse.Namespace) -> SparkSession:
+    from odradek.pipeline.session import build_session
+
+    return build_session(f"odradek {arguments.job}")
+
+
+def _place(arguments: argparse.Namespace) -> LogPlace:
+    from odradek.pipeline.jobs.logs import LogPlace
+
+    return LogPlace(arguments.log_dir, arguments.bootstrap_servers)
+
+
+def _jars(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.connector import CONNECTOR, check_pyspark, fetch_jars, java_command
+
+    check_pyspark()
+    java_command()
+    jars = fetch_jars()
+    for jar in jars:
+        print(jar)
+    if not jars:  # no Maven: Spark's own resolver fetches and keeps them
+        _spark(arguments).stop()
+        print(f"{CONNECTOR} is in Spark's own cache")
+    return 0
+
+
+def _pairs(given: list[str], what: str) -> dict[str, str]:
+    if wrong := [each for each in given if "=" not in each]:
+        raise ValueError(f"{what}: {wrong[0]!r} is not NAME=VALUE")
+    return dict(each.split("=", 1) for each in given)
+
+
+def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
+    from odradek.pipeline.jobs.handlers import load_handler
+    from odradek.pipeline.jobs.retry import RetryJob
+    from odradek.pipeline.jobs.retry_policy import RetryPolicy
+
+    delays = tuple(each.strip() for each in arguments.delays.split(",") if each.strip())
+    policy = RetryPolicy(arguments.main_topic, arguments.failed_topic, delays, _pairs(arguments.topic, "--topic"))
+    return RetryJob(
+        arguments.bootstrap_servers,
+        arguments.checkpoint,
+        load_handler(handler) if handler else print,
+        policy=policy,
+        kafka=_pairs(arguments.kafka, "--kafka"),
+        on_batch=_show_batch,
+    )
+
+
+def _show_batch(report: BatchReport) -> None:
+    if report.arrived or report.failed:
+        failed = ", ".join(f"{count} to {topic}" for topic, count in sorted(report.failed.items())) or "none failed"
+        print(f"batch {report.batch}: {report.arrived} arrived, {failed}", flush=True)
+
+
+def _retry(arguments: argparse.Namespace) -> int:
+    job = _retry_job(arguments, arguments.handler)
+    job.by_batch, job.poll_interval = arguments.by_batch, arguments.poll_interval
+    spark = _spark(arguments)
+    query = job.start(spark, once=arguments.once)
+    print(f"retrying {job.policy.main_topic} through {', '.join(job.policy.output_topics)}", flush=True)
+    query.awaitTermination()
+    spark.stop()
+    return 0
+
+
+def _replay_failed(arguments: argparse.Namespace) -> int:
+    job = _retry_job(arguments, None)
+    spark = _spark(arguments)
+    job.replay_failed(spark)
+    spark.stop()
+    return 0
+
+
+def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) -> int:
+    for name, table in tables.items():
+        if arguments.output:
+            folder = f"{arguments.output.rstrip('/')}/{name}"
+            table.write.mode("errorifexists").parquet(folder)
+            print(f"{name}: {folder}", flush=True)
+        else:
+            print(f"== {name}", flush=True)
+            table.show(arguments.rows, truncate=60)
+    return 0
+
+
+def _groups(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.jobs import groups
+
+    return _show_tables(arguments, groups.run(_spark(arguments), _place(arguments)))
+
+
+def _transactions(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.jobs import transactions
+
+    return _show_tables(arguments, transactions.run(_spark(arguments), _place(arguments), arguments.topic))
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.jobs import audit
+
+    verdict = audit.run(_spark(arguments), _place(arguments), arguments.topic, arguments.output, by=arguments.by)
+    sys.stdout.write("\n".join(verdict.lines()) + "\n")
+    return verdict.exit_code
+
+
+def _archive(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.jobs.archive import archive
+
+    count = archive(
+        _spark(arguments),
+        _place(arguments),
+        arguments.folder,
+        arguments.topic,
+        read_committed=not arguments.uncommitted,
+    )
+    print(f"{count} records in {arguments.folder}")
+    return 0
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.jobs.archive import replay
+
+    rename = _pairs(arguments.rename, "--rename")
+    for row in replay(_spark(arguments), arguments.folder, arguments.bootstrap_servers, rename=rename).collect():
+        written = f"{row.records} records in {row.batches} batches from offset {row.first_offset}"
+        print(f"{row.topic}-{row.partition}: {written}")
+    return 0

@@ -1,0 +1,243 @@
+"""The retry pipeline through Spark's Kafka connector, with hours passing on the broker's clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+import odradek
+from odradek.pipeline.jobs.handlers import load_handler
+from odradek.pipeline.jobs.retry_policy import RetryPolicy, Step, parse_delay
+
+MINUTE = 60_000
+POLICY = RetryPolicy()
+DELAYS_MIN = [5, 5, 30, 30, 30, 60]
+TOPICS = {name: {"partitions": 2, "config": {"message.timestamp.type": "LogAppendTime"}} for name in POLICY.all_topics}
+FAST = {"kafka.fetch.max.wait.ms": "10"}
+
+
+def test_each_failure_picks_the_next_delay() -> None:
+    steps = [POLICY.after_failure(number) for number in range(7)]
+    assert [step and step.delay_ms for step in steps] == [each * MINUTE for each in DELAYS_MIN] + [None]
+    assert steps[0] == Step("retry_5m_topic", 5 * MINUTE)
+    assert POLICY.retry_topics == ["retry_5m_topic", "retry_30m_topic", "retry_1h_topic"]
+
+
+@pytest.mark.parametrize("text", ["", "5", "m", "0s", "5 weeks", "-5m"])
+def test_malformed_delays_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="a delay is"):
+        parse_delay(text)
+
+
+def test_topics_that_coincide_are_refused() -> None:
+    with pytest.raises(ValueError, match="differ from one another"):
+        RetryPolicy(main_topic="a", failed_topic="a")
+    with pytest.raises(ValueError, match="do not occur"):
+        RetryPolicy(delays=("1m",), topics={"2m": "x"})
+
+
+def test_handlers_by_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def work(message): raise ValueError(message)")
+    pytest.importorskip("pyspark")
+    with pytest.raises(ValueError, match="hello"):
+        load_handler(f"{tmp_path / 'mine.py'}:work")("hello")
+    for wrong in ("work", f"{tmp_path / 'mine.py'}:play", "no.such.module:work", "absent.py:work"):
+        with pytest.raises(ValueError, match="handler"):
+            load_handler(wrong)
+
+
+class Running:
+    """A retry job that runs, with what its batches reported."""
+
+    def __init__(self, spark: Any, broker: odradek.KafkaBroker, folder: Path, handler: Any, **options: Any) -> None:
+        from odradek.pipeline.jobs.retry import RetryJob
+
+        self.reports: list[Any] = []
+        self.clock = broker.clock
+        self.on_batch: Callable[[Any], None] = self.reports.append
+        options = {"policy": POLICY, "poll_interval": "100 milliseconds", "kafka": FAST, **options}
+        self.job = RetryJob(
+            broker.bootstrap_servers,
+            str(folder),
+            handler,
+            now_ms=broker.clock.now_ms,
+            on_batch=lambda report: self.on_batch(report),
+            **options,
+        )
+        self.query = self.job.start(spark)
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.query.stop()
+
+    def wait(self, done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 60
+        while not done():
+            if not self.query.isActive:
+                raise AssertionError(f"the query ended: {self.query.exception()}")
+            assert time.monotonic() < deadline, self.reports[-5:]
+            time.sleep(0.02)
+
+    def wait_batches(self, count: int) -> None:
+        """Wait until that many batches have begun after now and ended."""
+        until = (self.reports[-1].batch if self.reports else -1) + 1 + count
+        self.wait(lambda: bool(self.reports) and self.reports[-1].batch >= until)
+
+
+def send(broker: odradek.KafkaBroker, *values: str, topic: str = "main_topic") -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for value in values:
+        producer.produce(topic, key=f"key of {value}", value=value, headers=[("trace", b"\xff\x00"), ("null", None)])
+    assert producer.flush(30) == 0
+
+
+def stored(broker: odradek.KafkaBroker, *topics: str) -> list[Any]:
+    return [record for topic in topics for record in broker.records(topic)]
+
+
+def text_of(record: Any, header: str) -> str | None:
+    value = dict(record.headers).get(header)
+    return None if value is None else value.decode()
+
+
+def failing(message: Any) -> None:
+    if message.value.startswith(b"bad"):
+        raise ValueError(f"attempt {message.retry_number} of {message.value.decode()}")
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_the_whole_journey_of_two_hours_and_forty_minutes(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    send(kafka_broker, "bad", "good")
+    began = kafka_broker.clock.now_ms()
+    waited = 0
+    with Running(spark, kafka_broker, tmp_path, failing) as running:
+        for number, minutes in enumerate(DELAYS_MIN, 1):
+            topic = POLICY.after_failure(number - 1).topic  # type: ignore[union-attr]
+            running.wait(
+                lambda t=topic, n=number: any(text_of(r, "retry_number") == str(n) for r in stored(kafka_broker, t))
+            )  # type: ignore[misc]
+            waited += minutes
+            running.wait_batches(2)  # it is parked now, and not processed before its time
+            assert sum(sum(each.failed.values()) for each in running.reports) == number
+            kafka_broker.clock.advance(minutes=minutes)
+        running.wait(lambda: bool(stored(kafka_broker, "failed_topic")))
+        running.wait_batches(1)
+        reports = [each for each in running.reports if each.failed]
+    assert waited == 160
+    assert [list(each.failed) for each in reports] == [
+        ["retry_5m_topic"],
+        ["retry_5m_topic"],
+        ["retry_30m_topic"],
+        ["retry_30m_topic"],
+        ["retry_30m_topic"],
+        ["retry_1h_topic"],
+        ["failed_topic"],
+    ]
+    attempts = sorted(stored(kafka_broker, *POLICY.retry_topics), key=lambda each: text_of(each, "retry_number") or "")
+    assert [text_of(each, "retry_number") for each in attempts] == ["1", "2", "3", "4", "5", "6"]
+    due = [int(text_of(each, "retry_timestamp") or 0) for each in attempts]
+    assert due == [each.now_ms + n * MINUTE for each, n in zip(reports, DELAYS_MIN, strict=False)]
+    assert all(after.now_ms >= then for after, then in zip(reports[1:], due, strict=True))
+    slack_ms = 30_000  # the time that the batches took, on the same clock
+    assert 160 * MINUTE <= reports[-1].now_ms - began < 160 * MINUTE + len(reports) * slack_ms
+    (failed,) = stored(kafka_broker, "failed_topic")
+    assert (failed.key, failed.value) == (b"key of bad", b"bad")
+    assert failed.headers[:2] == (("trace", b"\xff\x00"), ("null", None))
+    assert text_of(failed, "retry_error") == "ValueError: attempt 6 of bad"
+    assert text_of(failed, "retry_origin") == text_of(attempts[0], "retry_origin")
+    assert failed.timestamp >= due[-1]
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_a_message_that_waits_holds_up_nobody(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    now = kafka_broker.clock.now_ms()
+    producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers})
+    for due, value in [(now + 50 * MINUTE, "bad late"), (now - 1, "bad due"), (now + 2 * MINUTE, "bad soon")]:
+        headers = [("retry_number", b"3"), ("retry_timestamp", str(due).encode())]
+        producer.produce("retry_30m_topic", value=value, headers=headers, partition=0)
+    assert producer.flush(30) == 0
+
+    def failed_values() -> list[bytes]:
+        return [each.value for each in stored(kafka_broker, "retry_30m_topic") if text_of(each, "retry_number") == "4"]
+
+    with Running(spark, kafka_broker, tmp_path, failing) as running:
+        running.wait(lambda: failed_values() == [b"bad due"])
+        send(kafka_broker, "bad fresh")
+        running.wait(lambda: [each.value for each in stored(kafka_broker, "retry_5m_topic")] == [b"bad fresh"])
+        assert failed_values() == [b"bad due"]
+        kafka_broker.clock.advance(minutes=2)
+        running.wait(lambda: len(failed_values()) == 2)
+        assert failed_values() == [b"bad due", b"bad soon"]
+
+
+class Crash(Exception):
+    """Stands for a process that ends between the writes of a batch and its commit."""
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_a_crash_between_write_and_commit_loses_and_doubles_nothing(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    values = [f"bad {n}" for n in range(40)]
+    send(kafka_broker, *values)
+
+    def crash(report: Any) -> None:
+        running.reports.append(report)
+        if report.failed:
+            raise Crash
+
+    for _ in range(8):
+        running = Running(spark, kafka_broker, tmp_path, failing)
+        running.on_batch = crash
+        with pytest.raises(Exception, match="FOREACH_BATCH"):
+            running.query.awaitTermination(60)
+        running.query.stop()
+        if running.reports[-1].repeated:
+            break
+    assert running.reports[-1].repeated
+    assert sorted(each.value.decode() for each in stored(kafka_broker, "retry_5m_topic")) == sorted(values)
+    with Running(spark, kafka_broker, tmp_path, failing) as running:
+        running.wait_batches(2)
+        kafka_broker.clock.advance(minutes=5)
+        running.wait(lambda: len(stored(kafka_broker, "retry_5m_topic")) >= 80)
+        running.wait_batches(1)
+    second = [each for each in stored(kafka_broker, "retry_5m_topic") if text_of(each, "retry_number") == "2"]
+    assert sorted(each.value.decode() for each in second) == sorted(values)
+    assert len(stored(kafka_broker, *POLICY.output_topics)) == 80
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_a_handler_of_batches(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    send(kafka_broker, "bad a", "good", "bad b")
+
+    def handle(messages: Any) -> list[Any]:
+        return [ValueError("no") if each.value.startswith(b"bad") else None for each in messages]
+
+    with Running(spark, kafka_broker, tmp_path, handle, by_batch=True) as running:
+        running.wait(lambda: len(stored(kafka_broker, "retry_5m_topic")) == 2)
+    assert {text_of(each, "retry_error") for each in stored(kafka_broker, "retry_5m_topic")} == {"ValueError: no"}
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_failed_messages_start_again(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    from odradek.pipeline.jobs.retry import RetryJob
+
+    policy = RetryPolicy(delays=())
+    job = RetryJob(kafka_broker.bootstrap_servers, str(tmp_path), failing, policy=policy, kafka=FAST)
+    send(kafka_broker, "bad")
+    job.start(spark, once=True).awaitTermination(60)
+    (failed,) = stored(kafka_broker, "failed_topic")
+    assert text_of(failed, "retry_error") == "ValueError: attempt 0 of bad"
+    for _ in range(2):  # the second time there is nothing new to replay
+        job.replay_failed(spark)
+    first, again = stored(kafka_broker, "main_topic")
+    assert (again.key, again.value, again.headers) == (first.key, first.value, first.headers)
