@@ -50,6 +50,7 @@ from odradek.protocol.messages.write_txn_markers import (
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.wire_client import WireClient
+from tests.scenarios.target import wait_until
 
 Steps = list[tuple[str, Any]]
 
@@ -464,6 +465,7 @@ def listing(teller: Teller) -> Steps:
         listed(f"v{version}.pid", version, producer_id_filters=[producer[0]])
         listed(f"v{version}.other-pid", version, producer_id_filters=[producer[0] + 999])
     teller.ask(teller.add(producer, 3, 0), 3)
+    wait_until("a transaction older than 0 ms", lambda: transactions_longer_than(teller, 0))
     for version in (1, 2):
         listed(f"v{version}.long", version, duration_filter=3_600_000)
         listed(f"v{version}.short", version, duration_filter=0)
@@ -477,6 +479,12 @@ def listing(teller: Teller) -> Steps:
     listed("v2.not ongoing", 2, state_filters=["Ongoing"])
     teller.tell("describe-empty-id", DescribeTransactionsRequest([""]), 0)
     return teller.steps
+
+
+def transactions_longer_than(teller: Teller, duration_ms: int) -> bool:
+    """Whether this story's transaction is listed among them."""
+    answer = teller.ask(ListTransactionsRequest(duration_filter=duration_ms), 1, settled=False)
+    return teller.transactional_id in [each.transactional_id for each in answer.transaction_states]
 
 
 def ending(teller: Teller, end_version: int) -> Steps:
