@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 METADATA_VERSION = "metadata.version"
@@ -44,6 +46,8 @@ class Features:
     def __init__(self) -> None:
         self.finalized: dict[str, int] = dict(_FINALIZED)
         self.epoch = 1
+        self.kept_answers: dict[int, Any] = {}
+        """Encoded ApiVersions answers by version; empty after a change."""
 
     def level(self, name: str) -> int:
         """The finalized level of a feature; 0 if it has none."""
@@ -68,3 +72,4 @@ class Features:
         else:
             self.finalized[name] = level
         self.epoch += 1
+        self.kept_answers.clear()

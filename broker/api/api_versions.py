@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 
 from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import API_VERSIONS_KEY, HANDLERS, handles
+from odradek.broker.dispatch import API_VERSIONS_KEY, HANDLERS, EncodedBody, handles
 from odradek.broker.features import (
     ELR_VERSION,
     GROUP_VERSION,
@@ -25,6 +25,7 @@ from odradek.broker.features import (
     STREAMS_VERSION,
     SUPPORTED,
     TRANSACTION_VERSION,
+    Features,
 )
 from odradek.broker.handlers import advertised_versions
 from odradek.protocol.errors import ErrorCode
@@ -35,6 +36,7 @@ from odradek.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from odradek.protocol.schema import codec
 
 _SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_VERSION_WITH_SOFTWARE = 3
@@ -54,7 +56,7 @@ _FEATURE_NEEDS: Mapping[str, int] = {
 
 
 @handles(ApiVersionsRequest)
-def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
     """Tell what is served and which features are on; remember the client's software."""
     if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE:
         name, version = request.client_software_name, request.client_software_version
@@ -62,9 +64,17 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
-    features = ctx.cluster.features
+    kept = ctx.cluster.features.kept_answers
+    answer = kept.get(ctx.api_version)
+    if answer is None:
+        body = codec(ApiVersionsResponse, ctx.api_version).encode(_response(ctx.cluster.features, ctx.api_version))
+        answer = kept[ctx.api_version] = EncodedBody(body)
+    return answer
+
+
+def _response(features: Features, version: int) -> ApiVersionsResponse:
     served = advertised_versions()
-    lowest_level = 0 if ctx.api_version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
+    lowest_level = 0 if version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
         api_keys=[_api_version(key, *versions) for key, versions in served.items()],
         supported_features=[
