@@ -1,0 +1,94 @@
+"""DescribeGroups, ListGroups and DeleteGroups beyond the recorded conversations: filters, nodes, loading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.shard import ShardState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
+from odradek.protocol.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.messages.list_groups import ListGroupsRequest
+from odradek.protocol.primitives import ZERO_UUID
+from tests.fakes.data_plane import DataPlane
+
+
+class Plane(DataPlane):
+    """A cluster whose coordinators have no tasks: their timers stand still."""
+
+    def __init__(self, nodes: int = 1) -> None:
+        super().__init__(nodes=nodes)
+        self.cluster.start = lambda *_: None  # type: ignore[method-assign]
+        self.cluster.groups.ensure_topic()
+
+    def commit(self, group_id: str) -> None:
+        offsets = [OffsetToCommit("t", ZERO_UUID, 0, 1, -1, "")]
+        self.cluster.groups.ask_now(group_id, CommitOffsets(group_id, offsets))
+
+    def listed(self, version: int = 5, node: int = 1, **filters: list[str]) -> list[str]:
+        response = self.call(ListGroupsRequest(**filters), version, node=node)  # type: ignore[arg-type]
+        assert response.error_code == ErrorCode.NONE
+        return [group.group_id for group in response.groups]
+
+
+@pytest.fixture
+def plane() -> Iterator[Plane]:
+    plane = Plane()
+    plane.commit("g")
+    yield plane
+    plane.cluster.groups.close()
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({}, True),
+        ({"states_filter": ["empty"]}, True),
+        ({"states_filter": ["Stable", "EMPTY"]}, True),
+        ({"states_filter": ["Stable"]}, False),
+        ({"states_filter": ["Nonsense"]}, False),
+        ({"types_filter": ["Classic"]}, True),
+        ({"types_filter": ["consumer"]}, False),
+        ({"types_filter": ["nonsense"]}, False),
+        ({"types_filter": ["nonsense", "classic"], "states_filter": ["Empty"]}, True),
+    ],
+)
+def test_filters(plane: Plane, filters: dict[str, list[str]], found: bool) -> None:
+    assert plane.listed(**filters) == (["g"] if found else [])
+
+
+def test_each_node_lists_what_it_coordinates() -> None:
+    plane = Plane(nodes=3)
+    groups = {f"g{i}" for i in range(30)}
+    for group in groups:
+        plane.commit(group)
+    lists = [set(plane.listed(node=node)) for node in (1, 2, 3)]
+    assert set.union(*lists) == groups
+    assert sum(map(len, lists)) == len(groups)
+    for node, own in zip((1, 2, 3), lists, strict=True):
+        described = plane.call(DescribeGroupsRequest(sorted(groups)), 6, node=node).groups
+        for group in described:
+            assert group.error_code == (ErrorCode.NONE if group.group_id in own else ErrorCode.NOT_COORDINATOR)
+        deleted = plane.call(DeleteGroupsRequest(sorted(groups - own)), 2, node=node).results
+        assert {result.error_code for result in deleted} == {ErrorCode.NOT_COORDINATOR}
+
+
+def test_a_coordinator_that_loads_says_so(plane: Plane) -> None:
+    shard = plane.cluster.groups.shard_for("g")
+    shard.state = ShardState.LOADING
+    with pytest.raises(KafkaError) as caught:
+        plane.call(ListGroupsRequest())
+    assert caught.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    described = plane.call(DescribeGroupsRequest(["g"])).groups[0]
+    assert described.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    shard.state = ShardState.FAILED
+    assert plane.listed() == []
+
+
+def test_nothing_is_asked_before_there_is_a_topic() -> None:
+    plane = DataPlane()
+    assert plane.call(ListGroupsRequest()).groups == []
+    assert plane.call(DescribeGroupsRequest(["g"])).groups[0].error_code == ErrorCode.NOT_COORDINATOR

@@ -1,0 +1,93 @@
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup: what the handlers add to the coordinator's rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+
+from odradek.broker.coordinator.shard import ShardState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.protocol.messages.sync_group import SyncGroupRequest
+from tests.fakes.data_plane import DataPlane
+
+
+@pytest.fixture
+def plane() -> DataPlane:
+    plane = DataPlane()
+    plane.cluster.start = lambda *_: None  # type: ignore[method-assign]
+    plane.cluster.groups.ensure_topic()
+    return plane
+
+
+def call(plane: DataPlane, request: Any, version: int) -> Any:
+    """The answer, also of a handler that could wait but need not."""
+
+    async def main() -> Any:
+        return await plane.call(request, version)
+
+    return trio.run(main)
+
+
+def joined(plane: DataPlane, version: int, **fields: Any) -> Any:
+    protocols = [JoinGroupRequestProtocol("range", b"\0\0\0\0\0\0")]
+    request = JoinGroupRequest("g", 10_000, 20_000, protocol_type="consumer", protocols=protocols)
+    return call(plane, request.replace(**fields), version)
+
+
+def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane) -> None:
+    from odradek.broker.coordinator.group.commands import JoinGroup
+
+    seen: list[JoinGroup] = []
+
+    async def ask(group_id: str, command: JoinGroup, node: object) -> Any:
+        seen.append(command)
+        raise KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    plane.cluster.groups.ask = ask
+    for version in (0, 1):
+        answer = joined(plane, version, rebalance_timeout_ms=-1 if version == 0 else 20_000)
+        assert (answer.error_code, answer.protocol_name) == (ErrorCode.NOT_COORDINATOR, "")
+    assert [command.rebalance_timeout_ms for command in seen] == [10_000, 20_000]
+    assert (seen[0].client_id, seen[0].host) == ("test", "/127.0.0.1")
+
+
+@pytest.mark.parametrize("version", [0, 6, 7, 9])
+def test_no_protocol_is_an_empty_name_before_version_7(plane: DataPlane, version: int) -> None:
+    answer = joined(plane, version, group_id="", rebalance_timeout_ms=-1 if version == 0 else 20_000)
+    assert answer.error_code == ErrorCode.INVALID_GROUP_ID
+    assert answer.protocol_name == ("" if version < 7 else None)
+
+
+def test_an_empty_group_id_is_refused(plane: DataPlane) -> None:
+    for request in (HeartbeatRequest("", 1, "m"), LeaveGroupRequest("", members=[MemberIdentity("m")])):
+        with pytest.raises(KafkaError) as caught:
+            plane.call(request, 4)
+        assert caught.value.code is ErrorCode.INVALID_GROUP_ID
+    with pytest.raises(KafkaError):
+        call(plane, SyncGroupRequest("", 1, "m"), 3)
+
+
+def test_version_5_of_sync_names_the_protocol(plane: DataPlane) -> None:
+    with pytest.raises(KafkaError) as caught:
+        call(plane, SyncGroupRequest("g", 1, "m", protocol_type="consumer"), 5)
+    assert caught.value.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert call(plane, SyncGroupRequest("g", 1, "m"), 4).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_heartbeat_is_answered_while_the_coordinator_loads(plane: DataPlane) -> None:
+    shard = plane.cluster.groups.shard_for("g")
+    shard.state = ShardState.LOADING
+    assert plane.call(HeartbeatRequest("g", 1, "m"), 4).error_code == ErrorCode.NONE
+    assert joined(plane, 9).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_older_versions_of_leave_have_the_members_error_at_the_top(plane: DataPlane) -> None:
+    assert plane.call(LeaveGroupRequest("g", "m"), 2).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    answer = plane.call(LeaveGroupRequest("g", members=[MemberIdentity("m"), MemberIdentity("n")]), 3)
+    assert answer.error_code == ErrorCode.NONE
+    assert [member.error_code for member in answer.members] == [ErrorCode.UNKNOWN_MEMBER_ID] * 2
