@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import ElectionType, KafkaException, TopicCollection
+from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -66,7 +66,14 @@ def entry(name: str, operation: AlterConfigOpType, value: str | None = None) -> 
 
 
 def described(admin: AdminClient, name: str) -> Any:
-    return admin.describe_topics(TopicCollection([name]))[name].result(20)
+    """The topic's description, or None while the broker does not know it (real Kafka: for a moment)."""
+    try:
+        found = admin.describe_topics(TopicCollection([name]))[name].result(20)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise
+        return None
+    return found if all(partition.leader is not None for partition in found.partitions) else None
 
 
 def test_topics_come_grow_and_go(admin: AdminClient) -> None:
@@ -75,7 +82,7 @@ def test_topics_come_grow_and_go(admin: AdminClient) -> None:
     topic = wait_until("the topic", lambda: described(admin, name))
     assert [(p.id, len(p.replicas), p.leader is not None) for p in topic.partitions] == [(0, 1, True), (1, 1, True)]
     assert outcome(admin.create_partitions([NewPartitions(name, 4)])) == {name: None}
-    wait_until("more partitions", lambda: len(described(admin, name).partitions) == 4)
+    wait_until("more partitions", lambda: (found := described(admin, name)) and len(found.partitions) == 4)
     assert outcome(admin.delete_topics([name])) == {name: None}
     wait_until("the end", lambda: name not in admin.list_topics(timeout=5).topics)
     assert outcome(admin.create_topics([NewTopic(name, 1, 1)])) == {name: None}

@@ -523,7 +523,7 @@ def pending_members(c: Conversation) -> None:
 def refused(c: Conversation) -> None:
     """Requests that do not fit."""
     c.join("nobody")
-    c.join("", session=5_999)
+    c.join("", session=99)
     c.join("", session=1_800_001)
     c.join("", group_id="")
     c.join("", protocols=())

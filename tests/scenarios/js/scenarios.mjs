@@ -55,8 +55,9 @@ async function administration() {
   await until("three partitions", async () => (await admin.fetchTopicMetadata({ topics: [name] })).topics[0].partitions.length === 3);
   const resource = { type: 2, name };
   await admin.alterConfigs({ resources: [{ ...resource, configEntries: [{ name: "retention.ms", value: "5000" }] }] });
-  const described = await admin.describeConfigs({ resources: [{ ...resource, configNames: ["retention.ms"] }], includeSynonyms: false });
-  assert.equal(described.resources[0].configEntries[0].configValue, "5000");
+  const asked = { resources: [{ ...resource, configNames: ["retention.ms"] }], includeSynonyms: false };
+  const retention = async () => (await admin.describeConfigs(asked)).resources[0].configEntries[0].configValue;
+  await until("the changed config", async () => (await retention()) === "5000");
   assert.deepEqual((await admin.fetchTopicOffsets(name)).map((each) => each.offset), ["0", "0", "0"]);
   assert.equal((await admin.describeCluster()).brokers.length, 1);
   await admin.deleteTopics({ topics: [name] });
