@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: int = 1) -> Any:
-    """The response of the registered (sync) handler to ``request``, through the codecs of ``version`` (None: newest)."""
+    """The response of the registered sync handler to ``request``, through the codecs of ``version`` (None: newest)."""
     spec = API_BY_KEY[request.API_KEY]
     chosen = spec.max_version if version is None else version
     decoded, _ = codec(spec.request, chosen).decode(codec(spec.request, chosen).encode(request))

@@ -43,7 +43,11 @@ def test_a_copy_serves_what_the_original_had(tmp_path: Path, capsys: pytest.Capt
             transactional.commit_transaction(20) if commits else transactional.abort_transaction(20)
         commit(broker.bootstrap_servers, 42)
         expected = {name: list(broker.records(name)) for name in topics}
-        ids = {topic.name: (topic.topic_id, dict(topic.config)) for topic in broker.topics().values() if topic.name in topics}
+        ids = {
+            topic.name: (topic.topic_id, dict(topic.config))
+            for topic in broker.topics().values()
+            if topic.name in topics
+        }
         assert main(["export", str(tmp_path / "copy"), "--from", broker.bootstrap_servers]) == 0
     assert "orders: 2 partitions" in capsys.readouterr().out
     with odradek.KafkaBroker(data_dir=tmp_path / "copy") as copy:
