@@ -17,7 +17,7 @@ from odradek.pipeline.jobs.retry_policy import RetryPolicy, Step, parse_delay
 MINUTE = 60_000
 POLICY = RetryPolicy()
 DELAYS_MIN = [5, 5, 30, 30, 30, 60]
-TOPICS = {name: {"partitions": 2, "config": {"message.timestamp.type": "LogAppendTime"}} for name in POLICY.all_topics}
+TOPICS = {name: {"partitions": 1, "config": {"message.timestamp.type": "LogAppendTime"}} for name in POLICY.all_topics}
 FAST = {"kafka.fetch.max.wait.ms": "10"}
 
 
@@ -126,7 +126,7 @@ def test_the_whole_journey_of_two_hours_and_forty_minutes(
                 lambda t=topic, n=number: any(text_of(r, "retry_number") == str(n) for r in stored(kafka_broker, t))
             )  # type: ignore[misc]
             waited += minutes
-            running.wait_batches(2)  # it is parked now, and not processed before its time
+            running.wait_batches(1)  # it is parked now, and not processed before its time
             assert sum(sum(each.failed.values()) for each in running.reports) == number
             kafka_broker.clock.advance(minutes=minutes)
         running.wait(lambda: bool(stored(kafka_broker, "failed_topic")))
@@ -206,7 +206,7 @@ def test_a_crash_between_write_and_commit_loses_and_doubles_nothing(
     assert running.reports[-1].repeated
     assert sorted(each.value.decode() for each in stored(kafka_broker, "retry_5m_topic")) == sorted(values)
     with Running(spark, kafka_broker, tmp_path, failing) as running:
-        running.wait_batches(2)
+        running.wait_batches(1)
         kafka_broker.clock.advance(minutes=5)
         running.wait(lambda: len(stored(kafka_broker, "retry_5m_topic")) >= 80)
         running.wait_batches(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -60,6 +61,17 @@ def run(arguments: argparse.Namespace) -> int:
         return job(arguments)
     except (PipelineUnavailable, ValueError, FileNotFoundError, ConnectionError, KafkaError) as error:
         raise CommandError(f"{arguments.job}: {error}") from None
+    except Exception as error:
+        reason = _reason(error)
+        if reason is None:
+            raise
+        raise CommandError(f"{arguments.job}: {reason}") from None
+
+
+def _reason(error: Exception) -> str | None:
+    """What the data source said, out of the traceback that Spark wraps around it; None for any other error."""
+    found = re.findall(r"^\s*(?:odradek\.[\w.]+|FileNotFoundError|ConnectionError): (.+)$", str(error), re.MULTILINE)
+    return found[-1] if found else None
 
 
 def _add(

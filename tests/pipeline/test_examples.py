@@ -1,0 +1,52 @@
+"""The examples around Spark and polling run, and print what their READMEs promise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def output_of(*path: str) -> str:
+    program = EXAMPLES.joinpath(*path)
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_poll_pipeline() -> None:
+    pytest.importorskip("kafka")
+    lines = output_of("poll_pipeline", "run.py").splitlines()
+    polls = [number for number, line in enumerate(lines) if line.startswith("poll ")]
+    assert polls[1] - polls[0] == 3  # the first poll asks each of the two nodes once
+    assert polls[2] == polls[1] + 1  # the second poll is served from the buffer
+    assert lines[-1] == "40 records in 10 polls"
+
+
+def test_retry_in_a_plain_consumer() -> None:
+    text = output_of("retry_topics", "plain_consumer.py")
+    assert "pears: attempt 2 failed, to retry_30m_topic\n" in text
+    assert "plums: attempt 5 failed, to retry_1h_topic\n" in text
+    assert "failed for good after 160 min: b'plums'" in text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_retry_on_spark() -> None:
+    text = output_of("retry_topics", "spark_pipeline.py")
+    assert "2 failed, to retry_5m_topic" in text
+    assert "after 160 min: 1 failed, to failed_topic" in text
+    assert "failed for good: b'plums'" in text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_spark_stream() -> None:
+    lines = output_of("spark_stream", "run.py").splitlines()
+    assert lines[0] == "'to be or not to be': be 2, not 1, or 1, to 2"
+    assert lines[1] == "'that is the question whether to be': be 3, is 1, question 1, that 1, the 1, to 3, whether 1"
+    assert any("lz4" in line for line in lines)
