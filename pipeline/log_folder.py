@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import mmap
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from odradek.pipeline.rows import Wanted
 from odradek.protocol.control import ControlRecordType, control_record_type
 from odradek.protocol.record_batch import RecordBatch, batch_size_at, parse_batch
+from odradek.storage.backend import IndexEntry, TimeEntry
 from odradek.storage.index_files import parse_offset_index, parse_time_index
 from odradek.storage.segment_files import LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
 
@@ -77,9 +80,8 @@ def segments_in(folder: Path) -> list[Segment]:
 def end_offset(segments: list[Segment]) -> int:
     """The offset behind the partition's last whole batch."""
     for segment in reversed(segments):
-        index = parse_offset_index(_bytes_of(segment, OFFSET_INDEX), segment.base)
         end = segment.base
-        for batch in scan(segment.path, index[-1].position if index else 0):
+        for batch in scan(segment.path, _Indexes(segment).last_position):
             end = batch.next_offset
         if end > segment.base or segment is segments[0]:
             return end
@@ -89,9 +91,10 @@ def end_offset(segments: list[Segment]) -> int:
 def offset_at(segments: list[Segment], timestamp: int) -> int:
     """The first offset whose record is that young; the end offset if none is."""
     for segment in segments:
-        if _last_timestamp(segment) < timestamp:
+        indexes = _Indexes(segment)
+        if indexes.last_timestamp < timestamp:
             continue
-        for batch in scan(segment.path, _position_of_time(segment, timestamp)):
+        for batch in scan(segment.path, indexes.position_of_time(timestamp)):
             if batch.max_timestamp >= timestamp:
                 young = [record.offset for record in batch.records() if record.timestamp >= timestamp]
                 if young:
@@ -99,36 +102,46 @@ def offset_at(segments: list[Segment], timestamp: int) -> int:
     return end_offset(segments)
 
 
-def plan(segments: list[Segment], wanted: Wanted, aborted: tuple[AbortedRange, ...] = ()) -> Iterator[SegmentTask]:
-    """A task for each segment that may hold wanted records."""
+def plan(
+    segments: list[Segment], wanted: Wanted, aborted: tuple[AbortedRange, ...] = (), step: int | None = None
+) -> Iterator[SegmentTask]:
+    """A task for each segment that may hold wanted records, or for each ``step`` offsets of one."""
     for segment in segments:
-        if segment.end <= wanted.start or segment.base >= wanted.end:
+        first, last = max(segment.base, wanted.start), min(segment.end, wanted.end)
+        indexes = _Indexes(segment)
+        if first >= last or (wanted.from_ms is not None and indexes.last_timestamp < wanted.from_ms):
             continue
-        position = 0
-        if wanted.start > segment.base:
-            position = _position_of_offset(segment, wanted.start)
-        if wanted.from_ms is not None:
-            if _last_timestamp(segment) < wanted.from_ms:
-                continue
-            position = max(position, _position_of_time(segment, wanted.from_ms))
         inside = tuple(each for each in aborted if each.first_offset < segment.end and each.last_offset >= segment.base)
-        yield SegmentTask(str(segment.path), position, wanted, inside)
+        for begin in range(first, last, step or last - first):
+            position = indexes.position_of_offset(begin)
+            if wanted.from_ms is not None:
+                position = max(position, indexes.position_of_time(wanted.from_ms))
+            end = min(begin + step, last) if step else last
+            yield SegmentTask(str(segment.path), position, wanted._replace(start=begin, end=end), inside)
 
 
 def read(task: SegmentTask) -> Iterator[RecordBatch]:
     """The batches of a task."""
+    aborted = _by_producer(task.aborted)
     for batch in scan(Path(task.path), task.position):
         if batch.base_offset >= task.wanted.end:
             return
-        if not (task.aborted and batch.is_transactional and not batch.is_control and _is_aborted(batch, task.aborted)):
+        if not (aborted and batch.is_transactional and not batch.is_control and _is_aborted(batch, aborted)):
             yield batch
 
 
-def _is_aborted(batch: RecordBatch, aborted: tuple[AbortedRange, ...]) -> bool:
-    return any(
-        each.producer_id == batch.producer_id and each.first_offset <= batch.base_offset <= each.last_offset
-        for each in aborted
-    )
+def _by_producer(aborted: tuple[AbortedRange, ...]) -> dict[int, list[tuple[int, int]]]:
+    """First and last offsets of each producer's aborted transactions, in order: they do not overlap."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for each in sorted(aborted, key=lambda one: one.first_offset):
+        found.setdefault(each.producer_id, []).append((each.first_offset, each.last_offset))
+    return found
+
+
+def _is_aborted(batch: RecordBatch, aborted: dict[int, list[tuple[int, int]]]) -> bool:
+    ranges = aborted.get(batch.producer_id, [])
+    before = bisect_right(ranges, (batch.base_offset, _NO_END)) - 1
+    return before >= 0 and batch.base_offset <= ranges[before][1]
 
 
 def scan(path: Path, position: int = 0) -> Iterator[RecordBatch]:
@@ -172,21 +185,42 @@ def _bytes_of(segment: Segment, kind: str) -> bytes:
     return path.read_bytes() if path.exists() else b""
 
 
-def _position_of_offset(segment: Segment, offset: int) -> int:
-    entries = parse_offset_index(_bytes_of(segment, OFFSET_INDEX), segment.base)
-    return max((entry.position for entry in entries if entry.offset <= offset), default=0)
+class _Indexes:
+    """A segment's `.index` and `.timeindex`, each read once when it is needed."""
 
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
 
-def _last_timestamp(segment: Segment) -> int:
-    """The largest timestamp that a finished segment's time index ends with; no bound for one still written to."""
-    if segment.end == _NO_END:
-        return _NO_END
-    entries = parse_time_index(_bytes_of(segment, TIME_INDEX), segment.base)
-    return entries[-1].timestamp if entries else _NO_END
+    @cached_property
+    def _offsets(self) -> list[IndexEntry]:
+        return parse_offset_index(_bytes_of(self._segment, OFFSET_INDEX), self._segment.base)
 
+    @cached_property
+    def _times(self) -> list[TimeEntry]:
+        return parse_time_index(_bytes_of(self._segment, TIME_INDEX), self._segment.base)
 
-def _position_of_time(segment: Segment, timestamp: int) -> int:
-    entries = parse_time_index(_bytes_of(segment, TIME_INDEX), segment.base)
-    # An entry (t, o) says that every record up to offset o is at most t old: what is younger lies behind it.
-    older = [entry.offset for entry in entries if entry.timestamp < timestamp]
-    return _position_of_offset(segment, older[-1]) if older else 0
+    @property
+    def last_timestamp(self) -> int:
+        """The largest timestamp that a finished segment's time index ends with; no bound for one still written to."""
+        if self._segment.end == _NO_END or not self._times:
+            return _NO_END
+        return self._times[-1].timestamp
+
+    @property
+    def last_position(self) -> int:
+        return self._offsets[-1].position if self._offsets else 0
+
+    def position_of_offset(self, offset: int) -> int:
+        """Where to begin to read for an offset."""
+        if offset <= self._segment.base:
+            return 0
+        before = bisect_right(self._offsets, offset, key=lambda entry: entry.offset) - 1
+        return self._offsets[before].position if before >= 0 else 0
+
+    def position_of_time(self, timestamp: int) -> int:
+        """Where to begin to read for a timestamp.
+
+        An entry (t, o) says that every record up to offset o is at most t old: what is younger lies behind it.
+        """
+        before = bisect_left(self._times, timestamp, key=lambda entry: entry.timestamp) - 1
+        return self.position_of_offset(self._times[before].offset) if before >= 0 else 0

@@ -1,35 +1,55 @@
 """Rows of the `odradek` data source: the columns, and record batches turned into Arrow.
 
-A row is a record as it lies in the log, with what its batch says; Spark's own connector shows a part of it only.
+A row is a record as it lies in the log, with what its batch says; Spark's own connector shows a part of it only. Only
+the columns that are asked for are built, and bodies are not even inflated where the batch headers say everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.protocol.control import ControlRecordType, control_record_type
 from odradek.protocol.record_batch import RecordBatch, TimestampType, check_crc
-from odradek.protocol.records import Record
+from odradek.protocol.records import Buffer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA = (
-    "topic string, partition int, offset bigint, timestamp timestamp, timestamp_type string, key binary, value binary,"
-    " headers array<struct<key: string, value: binary>>, base_offset bigint, producer_id bigint, producer_epoch int,"
-    " sequence int, transactional boolean, control string, leader_epoch int, codec string, batch_size int"
-)
-"""``sequence``, ``producer_id``, ``producer_epoch``: -1 without idempotence. ``control``: null for a record, else
-``commit``, ``abort`` or the name of another control type. ``batch_size``: bytes of the batch as it is stored."""
+    from odradek.pipeline.record_columns import RecordColumns
+
+COLUMNS: Mapping[str, str] = {
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "timestamp_type": "string",
+    "key": "binary",
+    "value": "binary",
+    "headers": "array<struct<key:string,value:binary>>",
+    "base_offset": "bigint",
+    "producer_id": "bigint",
+    "producer_epoch": "int",
+    "sequence": "int",
+    "transactional": "boolean",
+    "control": "string",
+    "leader_epoch": "int",
+    "codec": "string",
+    "batch_size": "int",
+}
+"""Names and Spark types. ``sequence``, ``producer_id``, ``producer_epoch``: -1 without idempotence. ``control``: null
+for a record, else ``commit``, ``abort`` or the name of another type. ``batch_size``: bytes of the stored batch."""
+
+SCHEMA = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 
 _CHUNK_ROWS = 20_000
-_CHUNK_BYTES = 8 * 1024 * 1024
+_CHUNK_BYTES = 16 * 1024 * 1024
+_IN_BODIES = frozenset({"timestamp", "key", "value", "headers"})
 _CONTROL_NAMES = {each.value: each.name.lower() for each in ControlRecordType}
 
 
 class Wanted(NamedTuple):
-    """Which records of a partition's batches become rows."""
+    """Which records of a partition's batches become rows, and which columns those have."""
 
     topic: str
     partition: int
@@ -43,153 +63,192 @@ class Wanted(NamedTuple):
     """Timestamp behind the last."""
     control: bool = True
     """Whether control records are rows too."""
+    columns: tuple[str, ...] = tuple(COLUMNS)
 
 
 def arrow_chunks(batches: Iterable[RecordBatch], wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """The wanted records of the batches, a chunk of some thousand rows at a time; corrupt batches raise."""
-    columns = _Columns(wanted.topic, wanted.partition)
+    by_time = wanted.from_ms is not None or wanted.until_ms is not None
+    needs_bodies = by_time or not _IN_BODIES.isdisjoint(wanted.columns)
+    chunk: list[RecordBatch] = []
+    bodies: list[Buffer] = []
+    rows = size = 0
     for batch in batches:
-        if batch.next_offset <= wanted.start or (batch.is_control and not wanted.control):
+        if not _may_hold(batch, wanted):
             continue
         check_crc(batch)
-        records = _selected(batch, wanted)
-        if records:
-            columns.add(batch, records)
-        if columns.count >= _CHUNK_ROWS or columns.size >= _CHUNK_BYTES:
-            yield columns.take()
-    if columns.count:
-        yield columns.take()
+        with_body = needs_bodies or batch.record_count != batch.last_offset_delta + 1
+        if chunk and bool(bodies) is not with_body:  # headers alone and bodies do not go into one chunk
+            yield from _rows_of(chunk, bodies, wanted)
+            chunk, bodies, rows, size = [], [], 0, 0
+        chunk.append(batch)
+        if with_body:
+            bodies.append(batch.body())
+            size += len(bodies[-1])
+        rows += batch.record_count
+        if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
+            yield from _rows_of(chunk, bodies, wanted)
+            chunk, bodies, rows, size = [], [], 0, 0
+    if chunk:
+        yield from _rows_of(chunk, bodies, wanted)
 
 
-def _selected(batch: RecordBatch, wanted: Wanted) -> list[Record]:
-    records = list(batch.records())
-    if batch.base_offset < wanted.start or batch.last_offset >= wanted.end:
-        records = [each for each in records if wanted.start <= each.offset < wanted.end]
-    if wanted.from_ms is not None:
-        records = [each for each in records if each.timestamp >= wanted.from_ms]
-    if wanted.until_ms is not None:
-        records = [each for each in records if each.timestamp < wanted.until_ms]
-    return records
+def _may_hold(batch: RecordBatch, wanted: Wanted) -> bool:
+    if batch.next_offset <= wanted.start or not batch.record_count or (batch.is_control and not wanted.control):
+        return False
+    return wanted.from_ms is None or batch.max_timestamp >= wanted.from_ms
 
 
-class _Columns:
-    """Columns under construction: what differs by record as lists, what a batch shares as runs."""
-
-    def __init__(self, topic: str, partition: int) -> None:
-        self._topic, self._partition = topic, partition
-        self._clear()
-
-    def _clear(self) -> None:
-        self.count = self.size = 0
-        self._records: list[Record] = []
-        self._runs: list[tuple[int, RecordBatch]] = []
-
-    def add(self, batch: RecordBatch, records: list[Record]) -> None:
-        self._records += records
-        self._runs.append((len(records), batch))
-        self.count += len(records)
-        self.size += batch.size_bytes
-
-    def take(self) -> pa.RecordBatch:
-        import pyarrow as pa
-
-        offsets, timestamps, keys, values, headers = zip(*self._records, strict=True)
-        shared = self._shared()
-        microseconds = pa.array(timestamps, pa.int64())
-        arrays = {
-            "topic": pa.array([self._topic] * self.count, pa.string()),
-            "partition": pa.array([self._partition] * self.count, pa.int32()),
-            "offset": pa.array(offsets, pa.int64()),
-            "timestamp": microseconds.cast(pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC")),
-            "timestamp_type": pa.array(shared["timestamp_type"], pa.string()),
-            "key": pa.array(keys, pa.binary()),
-            "value": pa.array(values, pa.binary()),
-            "headers": _header_array(headers),
-            "base_offset": pa.array(shared["base_offset"], pa.int64()),
-            "producer_id": pa.array(shared["producer_id"], pa.int64()),
-            "producer_epoch": pa.array(shared["producer_epoch"], pa.int32()),
-            "sequence": pa.array(self._sequences(), pa.int32()),
-            "transactional": pa.array(shared["transactional"], pa.bool_()),
-            "control": pa.array(self._controls(), pa.string()),
-            "leader_epoch": pa.array(shared["leader_epoch"], pa.int32()),
-            "codec": pa.array(shared["codec"], pa.string()),
-            "batch_size": pa.array(shared["batch_size"], pa.int32()),
-        }
-        self._clear()
-        return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
-
-    def _shared(self) -> Mapping[str, list[Any]]:
-        columns: dict[str, list[Any]] = {name: [] for name in _BATCH_FIELDS}
-        for count, batch in self._runs:
-            for name, value in zip(_BATCH_FIELDS, _batch_values(batch), strict=True):
-                columns[name] += [value] * count
-        return columns
-
-    def _sequences(self) -> list[int]:
-        """Sequences run with the offsets of a batch and wrap behind 2^31-1."""
-        found: list[int] = []
-        position = 0
-        for count, batch in self._runs:
-            first, base = batch.base_sequence, batch.base_offset
-            if first < 0:
-                found += [-1] * count
-            else:
-                rows = self._records[position : position + count]
-                found += [(first + each.offset - base) & 0x7FFFFFFF for each in rows]
-            position += count
-        return found
-
-    def _controls(self) -> list[str | None]:
-        found: list[str | None] = []
-        for count, batch in self._runs:
-            if batch.is_control:
-                rows = self._records[len(found) : len(found) + count]
-                found += [_CONTROL_NAMES.get(kind := control_record_type(each), str(kind)) for each in rows]
-            else:
-                found += [None] * count
-        return found
-
-
-_BATCH_FIELDS = (
-    "timestamp_type",
-    "base_offset",
-    "producer_id",
-    "producer_epoch",
-    "transactional",
-    "leader_epoch",
-    "codec",
-    "batch_size",
-)
-
-
-def _batch_values(batch: RecordBatch) -> tuple[Any, ...]:
-    appended = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
-    return (
-        "LogAppendTime" if appended else "CreateTime",
-        batch.base_offset,
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.is_transactional,
-        batch.partition_leader_epoch,
-        batch.codec.name.lower(),
-        batch.size_bytes,
-    )
-
-
-def _header_array(headers: tuple[tuple[tuple[str, bytes | None], ...], ...]) -> pa.Array:
-    """Headers as list<struct<key, value>>: an empty list for a record without any."""
+def _rows_of(batches: Sequence[RecordBatch], bodies: Sequence[Buffer], wanted: Wanted) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-    ends = [0]
-    flat: list[tuple[str, bytes | None]] = []
-    for each in headers:
-        flat += each
-        ends.append(len(flat))
-    keys = pa.array([key for key, _ in flat], pa.string())
-    values = pa.array([value for _, value in flat], pa.binary())
-    structs = pa.StructArray.from_arrays([keys, values], fields=list(kind.value_type))
-    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), structs)
+    chunk = _Chunk(batches, bodies)
+    chunk.keep(wanted)
+    if chunk.rows:
+        arrays = [_BUILDERS[name](chunk, wanted) for name in wanted.columns]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(wanted.columns))
+
+
+class _Chunk:
+    """Some batches as arrays: what a batch says by batch, what a record says by row, and which batch a row is of."""
+
+    def __init__(self, batches: Sequence[RecordBatch], bodies: Sequence[Buffer]) -> None:
+        import numpy as np
+
+        self.np = np
+        self.batches = batches
+        counts = np.array([batch.record_count for batch in batches])
+        self.batch_of = np.repeat(np.arange(len(batches)), counts)
+        self.records: RecordColumns | None = None
+        if bodies:
+            from odradek.pipeline.record_columns import read_columns
+
+            self.records = read_columns(batches, bodies)
+            self.offset_delta = self.records.offset_delta
+        else:
+            self.offset_delta = np.arange(len(self.batch_of)) - np.repeat(np.cumsum(counts) - counts, counts)
+        self.offset = self.each([batch.base_offset for batch in batches]) + self.offset_delta
+
+    @property
+    def rows(self) -> int:
+        return len(self.offset)
+
+    def each(self, values: Sequence[Any]) -> Any:
+        """What the batches say, for every row."""
+        return self.np.array(values)[self.batch_of]
+
+    def timestamp(self) -> Any:
+        """Milliseconds: the record's own, or the append time of its batch."""
+        assert self.records is not None
+        appended = [batch.timestamp_type is TimestampType.LOG_APPEND_TIME for batch in self.batches]
+        base = self.each([batch.base_timestamp for batch in self.batches])
+        created = base + self.records.timestamp_delta
+        if not any(appended):
+            return created
+        return self.np.where(self.each(appended), self.each([batch.max_timestamp for batch in self.batches]), created)
+
+    def keep(self, wanted: Wanted) -> None:
+        """Leave out the rows outside of the wanted offsets and times."""
+        mask = None
+        if self.batches[0].base_offset < wanted.start or self.batches[-1].last_offset >= wanted.end:
+            mask = (self.offset >= wanted.start) & (self.offset < wanted.end)
+        for bound, younger in ((wanted.from_ms, True), (wanted.until_ms, False)):
+            if bound is not None:
+                time = self.timestamp()
+                inside = time >= bound if younger else time < bound
+                mask = inside if mask is None else mask & inside
+        if mask is None or mask.all():
+            return
+        self.batch_of, self.offset = self.batch_of[mask], self.offset[mask]
+        self.offset_delta = self.offset_delta[mask]
+        if self.records is not None:
+            self.records = self.records.where(mask)
+
+    def sequence(self) -> Any:
+        """Sequences run with the offsets of a batch and wrap behind 2^31-1."""
+        first = self.each([batch.base_sequence for batch in self.batches])
+        return self.np.where(first < 0, -1, (first + self.offset_delta) & 0x7FFFFFFF)
+
+    def control(self) -> pa.Array:
+        import pyarrow as pa
+
+        if not any(batch.is_control for batch in self.batches):
+            return pa.nulls(self.rows, pa.string())
+        names = {
+            record.offset: _CONTROL_NAMES.get(kind := control_record_type(record), str(kind))
+            for batch in self.batches
+            if batch.is_control
+            for record in batch.records()
+        }
+        return pa.array([names.get(offset) for offset in self.offset.tolist()], pa.string())
+
+    def labels(self, values: Sequence[str]) -> pa.Array:
+        """Texts that batches have, for every row: few different ones."""
+        import pyarrow as pa
+
+        different = sorted(set(values))
+        number = {text: index for index, text in enumerate(different)}
+        return pa.array(different, pa.string()).take(pa.array(self.each([number[text] for text in values])))
+
+
+def _numbers(kind: str, read: Callable[[RecordBatch], int | bool]) -> Callable[[_Chunk, Wanted], pa.Array]:
+    """A column of what batches say."""
+
+    def build(chunk: _Chunk, wanted: Wanted) -> pa.Array:
+        return _array(chunk.each([read(batch) for batch in chunk.batches]), kind)
+
+    return build
+
+
+def _array(values: Any, kind: str) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(values).cast(kind)
+
+
+def _repeated(value: Any, kind: str, count: int) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.repeat(pa.scalar(value, pa.type_for_alias(kind)), count)
+
+
+def _timestamps(chunk: _Chunk, wanted: Wanted) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(chunk.timestamp()).cast(pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
+
+
+def _from_records(build: Callable[[RecordColumns], pa.Array]) -> Callable[[_Chunk, Wanted], pa.Array]:
+    def column(chunk: _Chunk, wanted: Wanted) -> pa.Array:
+        assert chunk.records is not None
+        return build(chunk.records)
+
+    return column
+
+
+def _timestamp_type(batch: RecordBatch) -> str:
+    return "LogAppendTime" if batch.timestamp_type is TimestampType.LOG_APPEND_TIME else "CreateTime"
+
+
+_BUILDERS: Mapping[str, Callable[[_Chunk, Wanted], pa.Array]] = {
+    "topic": lambda chunk, wanted: _repeated(wanted.topic, "string", chunk.rows),
+    "partition": lambda chunk, wanted: _repeated(wanted.partition, "int32", chunk.rows),
+    "offset": lambda chunk, wanted: _array(chunk.offset, "int64"),
+    "timestamp": _timestamps,
+    "timestamp_type": lambda chunk, wanted: chunk.labels([_timestamp_type(batch) for batch in chunk.batches]),
+    "key": _from_records(lambda records: records.binary(records.key)),
+    "value": _from_records(lambda records: records.binary(records.value)),
+    "headers": _from_records(lambda records: records.headers()),
+    "base_offset": _numbers("int64", lambda batch: batch.base_offset),
+    "producer_id": _numbers("int64", lambda batch: batch.producer_id),
+    "producer_epoch": _numbers("int32", lambda batch: batch.producer_epoch),
+    "sequence": lambda chunk, wanted: _array(chunk.sequence(), "int32"),
+    "transactional": _numbers("bool", lambda batch: batch.is_transactional),
+    "control": lambda chunk, wanted: chunk.control(),
+    "leader_epoch": _numbers("int32", lambda batch: batch.partition_leader_epoch),
+    "codec": lambda chunk, wanted: chunk.labels([batch.codec.name.lower() for batch in chunk.batches]),
+    "batch_size": _numbers("int32", lambda batch: batch.size_bytes),
+}
 
 
 def committed_only(batches: Iterable[RecordBatch], aborted: Iterable[tuple[int, int]]) -> Iterator[RecordBatch]:

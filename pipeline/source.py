@@ -8,14 +8,15 @@ through a restart. The columns are `odradek.pipeline.rows.SCHEMA`; docs/pipeline
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from odradek.pipeline import log_folder
-from odradek.pipeline.rows import SCHEMA, Wanted, arrow_chunks, committed_only
+from odradek.pipeline.pushdown import Narrowing, narrowed
+from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks, committed_only
 from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
 from odradek.pipeline.wire import EARLIEST, LATEST, TopicPartition, WireClient, batches_between
 from odradek.protocol.record_batch import RecordBatch, iter_batches
@@ -57,24 +58,39 @@ class OdradekDataSource(DataSource):
         return SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return BatchReader(SourceOptions.parse(dict(self.options)))
+        return BatchReader(SourceOptions.parse(dict(self.options)), chosen_columns(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
         options = SourceOptions.parse(dict(self.options))
         if options.ending != "latest":
             raise OptionError("endingOffsets is for batches: a stream has no end")
-        return StreamReader(options)
+        return StreamReader(options, chosen_columns(schema))
+
+
+def chosen_columns(schema: Any) -> tuple[str, ...]:
+    """The columns of a reader's schema: all of them, or those of ``spark.read.schema(...)``; OptionError for others."""
+    for field in schema.fields:
+        kind = field.dataType.simpleString()
+        if COLUMNS.get(field.name) != kind:
+            raise OptionError(f"no column {field.name} {kind}; there are: {SCHEMA}")
+    return tuple(field.name for field in schema.fields)
 
 
 class BatchReader(DataSourceReader):
     """Plans one task for each segment or range of a live partition."""
 
-    def __init__(self, options: SourceOptions) -> None:
-        self._options = options
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options, self._columns = options, columns
+        self._narrowing = Narrowing()
+
+    def pushFilters(self, filters: Sequence[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name, from 4.1 on)
+        """Narrow what is read by the query's filters; Spark applies them all to the rows."""
+        self._narrowing = narrowed(filters)
+        return filters
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        with _open(options) as place:
+        with _open(options, self._columns, self._narrowing) as place:
             bounds = place.bounds()
             start = place.resolve(options.starting, bounds)
             end = place.resolve(options.ending, bounds)
@@ -87,11 +103,11 @@ class BatchReader(DataSourceReader):
 class StreamReader(DataSourceStreamReader):
     """Offsets are ``{topic: {partition: offset}}``; partitions that appear later are read from their beginning."""
 
-    def __init__(self, options: SourceOptions) -> None:
-        self._options = options
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options, self._columns = options, columns
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        with _open(self._options) as place:
+        with _open(self._options, self._columns) as place:
             bounds = place.bounds()
             start = place.resolve(self._options.starting, bounds)
             if self._options.from_ms is not None:
@@ -100,11 +116,11 @@ class StreamReader(DataSourceStreamReader):
             return _as_json(start)
 
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        with _open(self._options) as place:
+        with _open(self._options, self._columns) as place:
             return _as_json({key: end for key, (_, end) in place.bounds().items()})
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        with _open(self._options) as place:
+        with _open(self._options, self._columns) as place:
             bounds = place.bounds()
             first, last = _from_json(start), _from_json(end)
             for key in last:
@@ -166,8 +182,8 @@ def _without_lost(
 class _Place(ABC):
     """A log directory or a cluster, seen as partitions with bounds."""
 
-    def __init__(self, options: SourceOptions) -> None:
-        self.options = options
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing) -> None:
+        self.options, self.columns, self.narrowing = options, columns, narrowing
 
     def __enter__(self) -> _Place:
         return self
@@ -200,12 +216,32 @@ class _Place(ABC):
 
     def wanted(self, key: TopicPartition, start: int, end: int) -> Wanted:
         options = self.options
-        return Wanted(*key, start, end, options.from_ms, options.until_ms, options.control)
+        return Wanted(*key, start, end, self.from_ms, self.until_ms, options.control, self.columns)
+
+    @property
+    def from_ms(self) -> int | None:
+        """The first timestamp that the options and the query's filters leave."""
+        return max((each for each in (self.options.from_ms, self.narrowing.from_ms) if each is not None), default=None)
+
+    @property
+    def until_ms(self) -> int | None:
+        """The timestamp behind the last one."""
+        bounds = (self.options.until_ms, self.narrowing.until_ms)
+        return min((each for each in bounds if each is not None), default=None)
+
+    def ranges(self, start: Offsets, end: Offsets) -> Iterator[tuple[TopicPartition, int, int]]:
+        """What is to be read of each partition: first offset, and the one behind the last."""
+        for key, last in end.items():
+            if key in start and self.narrowing.allows(*key):
+                first, until = self.narrowing.offsets(start[key], last)
+                if first < until:
+                    yield key, first, until
 
 
 class _Folder(_Place):
-    def __init__(self, options: SourceOptions, path: str) -> None:
-        super().__init__(options)
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing) -> None:
+        super().__init__(options, columns, narrowing)
+        path = options.path or ""
         found = log_folder.partitions_in(Path(path.removeprefix("file:")))
         topics = set(options.choose(topic for topic, _ in found))
         self._segments = {key: segments for key, segments in found.items() if key[0] in topics}
@@ -224,17 +260,17 @@ class _Folder(_Place):
         return {key: log_folder.offset_at(segments, timestamp) for key, segments in self._segments.items()}
 
     def plan(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask]:
-        for key, segments in self._segments.items():
-            if key in end and start[key] < end[key]:
-                wanted = self.wanted(key, start[key], end[key])
-                yield from log_folder.plan(segments, wanted, self._aborted.get(key, ()))
+        for key, first, last in self.ranges(start, end):
+            wanted = self.wanted(key, first, last)
+            step = self.options.records_per_task
+            yield from log_folder.plan(self._segments[key], wanted, self._aborted.get(key, ()), step)
 
 
 class _Cluster(_Place):
-    def __init__(self, options: SourceOptions, servers: str) -> None:
-        super().__init__(options)
-        self._servers = servers
-        self._client = WireClient(servers)
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing) -> None:
+        super().__init__(options, columns, narrowing)
+        self._servers = options.bootstrap_servers or ""
+        self._client = WireClient(self._servers)
 
     def close(self) -> None:
         self._client.close()
@@ -255,19 +291,17 @@ class _Cluster(_Place):
         return {key: found[key] if found[key] >= 0 else bounds[key][1] for key in bounds}
 
     def plan(self, start: Offsets, end: Offsets) -> Iterator[FetchTask]:
-        young = None
-        if self.options.from_ms is not None:
-            young = self.offsets_at(self.options.from_ms, {key: (0, last) for key, last in end.items()})
-        for key, last in end.items():
-            first = max(start[key], young[key]) if young else start[key]
+        ranges = list(self.ranges(start, end))
+        young: Offsets = {}
+        if self.from_ms is not None:
+            young = self.offsets_at(self.from_ms, {key: (0, last) for key, _, last in ranges})
+        for key, begin, last in ranges:
+            first = max(begin, young.get(key, begin))
             step = self.options.records_per_task or max(last - first, 1)
             for begin in range(first, last, step):
                 wanted = self.wanted(key, begin, min(begin + step, last))
                 yield FetchTask(self._servers, wanted, self.options.read_committed)
 
 
-def _open(options: SourceOptions) -> _Place:
-    if options.path is not None:
-        return _Folder(options, options.path)
-    assert options.bootstrap_servers is not None
-    return _Cluster(options, options.bootstrap_servers)
+def _open(options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing = Narrowing()) -> _Place:  # noqa: B008
+    return (_Cluster if options.path is None else _Folder)(options, columns, narrowing)
