@@ -67,6 +67,12 @@ class Schedule(Effect):
         self.command = command
 
 
+class Pause(Schedule):
+    """A `Schedule` that only leaves others the time to catch up: while the broker's clock stands still, it is over."""
+
+    __slots__ = ()
+
+
 class Cancel(Effect):
     """Forget the timer of that ``key``, if there is one."""
 

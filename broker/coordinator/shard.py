@@ -21,6 +21,7 @@ from odradek.broker.coordinator.machine import (
     Machine,
     NewRecord,
     Outcome,
+    Pause,
     Producer,
     R,
     Schedule,
@@ -283,9 +284,9 @@ class Shard:
     def _apply(self, effects: Sequence[Effect], now_ms: int) -> None:
         for effect in effects:
             kind = effect.__class__
-            if kind is Schedule:
+            if kind is Schedule or kind is Pause:
                 assert isinstance(effect, Schedule)
-                deadline_ms = now_ms + effect.after_ms
+                deadline_ms = now_ms if kind is Pause and self._clock.frozen else now_ms + effect.after_ms
                 self.timers.schedule(effect.key, deadline_ms, effect.command)
                 if deadline_ms < self._sleeps_until_ms:
                     self._wakeup.set()

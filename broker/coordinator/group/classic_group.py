@@ -92,6 +92,7 @@ class ClassicGroup:
 
     __slots__ = (
         "awaiting_join",
+        "delay_over",
         "generation",
         "group_id",
         "leader",
@@ -123,6 +124,7 @@ class ClassicGroup:
         self.pending_join: dict[str, None] = {}
         self.pending_sync: set[str] = set()
         self.awaiting_join = 0
+        self.delay_over = False
         self.new_member_added = False
         self.supported: dict[str, int] = {}
         self.subscribed_topics: frozenset[str] | None = None

@@ -13,10 +13,15 @@ from odradek.broker.coordinator.group.states import (
     PREPARING_REBALANCE,
     STABLE,
 )
-from odradek.broker.coordinator.machine import Answer, Cancel, Effect, NewRecord, Schedule
+from odradek.broker.coordinator.machine import Answer, Cancel, Effect, NewRecord, Pause, Schedule
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.join_group import JoinGroupResponse
 from odradek.protocol.messages.sync_group import SyncGroupResponse
+
+PENDING_JOIN_MS = 50
+"""How long the first rebalance of a group waits, after its delay, for members that were told their ids (KIP-394)."""
+_MEMBERS_PER_PAUSE_MS = 20
+_LONGEST_PAUSE_MS = 20
 
 
 class GroupChanged(Effect):
@@ -78,6 +83,7 @@ class Rebalance:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, step)
         step.effects.append(Cancel(("sync", group.group_id)))
         group.transition_to(PREPARING_REBALANCE, step.now_ms)
+        group.delay_over = False
         step.effects.append(GroupChanged(group.group_id))
         if initial:
             delay_ms = self.settings.initial_rebalance_delay_ms
@@ -91,11 +97,18 @@ class Rebalance:
         step.effects.append(Schedule(("join", group.group_id), delay_ms, command))
 
     def extend_join(self, group: ClassicGroup, delay_ms: int, remaining_ms: int, step: Step) -> None:
-        """The initial delay is over; another one follows if somebody has come and the rebalance timeout allows it."""
+        """The initial delay is over; another one follows if somebody has come and the rebalance timeout allows it.
+
+        Members that have just been told their ids get a moment to come back with them.
+        """
         if group.new_member_added and remaining_ms:
             group.new_member_added = False
             delay = min(self.settings.initial_rebalance_delay_ms, remaining_ms)
             self._wait_for_more(group, delay, max(remaining_ms - delay_ms, 0), step)
+        elif group.pending_join or _pause_ms(group):
+            group.delay_over = True
+            step.effects.append(Pause(("join", group.group_id), PENDING_JOIN_MS, CompleteJoin(group.group_id)))
+            self.maybe_complete_join(group, step)
         else:
             self.complete_join(group, step)
 
@@ -106,14 +119,17 @@ class Rebalance:
     def maybe_complete_join(self, group: ClassicGroup, step: Step) -> None:
         """End the join phase if nobody is missing. An initial rebalance always waits its delay.
 
-        It ends when the broker has seen to the requests that have arrived by now: of members that start together the
-        first one would otherwise always cause one rebalance more.
+        It ends when the broker has seen to the requests that have arrived by now, in large groups when no more members
+        came for a few milliseconds: of members that start together the first ones would otherwise always cause one
+        rebalance more, which costs the more, the more members there are.
         """
-        if group.state is PREPARING_REBALANCE and group.previous_state is not EMPTY and group.all_joined:
+        waits = group.previous_state is EMPTY and not group.delay_over
+        if group.state is PREPARING_REBALANCE and not waits and group.all_joined:
             if not group.members:
                 self.complete_join(group, step)
             else:
-                step.effects.append(Schedule(("joined", group.group_id), 0, CompleteJoinIfAll(group.group_id)))
+                command = CompleteJoinIfAll(group.group_id)
+                step.effects.append(Pause(("joined", group.group_id), _pause_ms(group), command))
 
     def complete_join(self, group: ClassicGroup, step: Step) -> None:
         """End the join phase: members that have not joined are out, except static ones while their session lasts."""
@@ -196,3 +212,8 @@ class Rebalance:
         """Forget a member id that was given out."""
         step.effects.append(Cancel(session_key(group.group_id, member_id)))
         group.remove(member_id)
+
+
+def _pause_ms(group: ClassicGroup) -> int:
+    """How long a join phase goes on after the last member that has come; 0 in a small group."""
+    return min(len(group.members) // _MEMBERS_PER_PAUSE_MS, _LONGEST_PAUSE_MS)

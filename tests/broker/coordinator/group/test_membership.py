@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from odradek.broker.coordinator.group import rebalance
 from odradek.broker.coordinator.group.commands import LeaveGroup
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -128,6 +129,52 @@ def test_a_first_rebalance_waits_for_more_members() -> None:
     driver.wait(seconds=2)
     assert first.result().generation_id == second.result().generation_id == 1
     assert len(first.result().members) == 2
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> GroupDriver:
+    """A driver whose clock runs; pauses take minutes, so that a slow machine does not end them."""
+    monkeypatch.setattr(rebalance, "PENDING_JOIN_MS", 120_000)
+    driver = GroupDriver()
+    driver.clock.resume()
+    return driver
+
+
+def test_a_first_rebalance_waits_for_who_has_just_been_told_an_id(running: GroupDriver) -> None:
+    told = running.join(version=4).result().member_id
+    first = running.join()
+    assert not first.done
+    second = running.join(told, version=4)
+    assert first.result().generation_id == second.result().generation_id == 1
+    assert len(first.result().members) == 2
+
+
+def test_but_not_for_long(running: GroupDriver) -> None:
+    told = running.join(version=4, session_timeout_ms=600_000).result().member_id
+    first = running.join()
+    running.wait(seconds=119)
+    assert not first.done
+    running.wait(seconds=2)
+    assert len(first.result().members) == 1
+    assert not running.join(told, version=4).done, "who comes later causes a rebalance"
+
+
+def test_a_large_group_pauses_for_more_members(running: GroupDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebalance, "_pause_ms", lambda group: 30_000)
+    told = [running.join(version=4).result().member_id for _ in range(3)]
+    slots = [running.join(member_id, version=4) for member_id in told]
+    running.wait(seconds=25)
+    assert not any(slot.done for slot in slots)
+    slots.append(running.join())
+    running.wait(seconds=25)
+    assert not any(slot.done for slot in slots), "somebody came, so the pause begins anew"
+    running.wait(seconds=16)
+    assert {slot.result().generation_id for slot in slots} == {1}
+
+
+def test_there_is_no_pause_while_the_clock_stands_still(driver: GroupDriver) -> None:
+    driver.join(version=4)
+    assert len(driver.join().result().members) == 1
 
 
 def test_the_initial_wait_ends_with_the_rebalance_timeout() -> None:
