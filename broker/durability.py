@@ -147,7 +147,7 @@ class Durability:
                 log = partition.log
             except StorageError as error:
                 assert self.backend is not None
-                self.backend.recovered.append(f"{name}-{partition.index} is offline: {error.message}")
+                self.backend.mended(f"{name}-{partition.index} is offline: {error.message}")
                 continue
             # As after a restart of Kafka: a new leader epoch, so that clients notice.
             if log.leader_epochs.latest >= 0:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.broker.waiters import WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.backend import StorageError
 from odradek.storage.partition_log import AppendInfo, AppendOrigin, PartitionLog
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from odradek.protocol.message import Buffer
 
 _CLIENT = AppendOrigin.CLIENT
+_log = logging.getLogger(__name__)
 
 
 class Partition:
@@ -46,6 +49,7 @@ class Partition:
         "open_log",
         "partition_epoch",
         "replicas",
+        "reported",
         "topic",
         "waiters",
     )
@@ -77,7 +81,8 @@ class Partition:
         self.on_activity = on_activity
         self.on_leadership = on_leadership
         self.durability: Durability | None = None
-        self.failure: KafkaError | None = None
+        self.failure: StorageError | None = None
+        self.reported = ""
         self.open_log: Callable[[], PartitionLog] | None = None
         if isinstance(log, PartitionLog):
             self._take(log)
@@ -122,13 +127,17 @@ class Partition:
         if self.failure is not None:
             raise self.failure
         log = self.log
-        if self.waiters.all:
-            stable = log.last_stable_offset
-            info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
-            if not info.duplicate:
-                self.waiters.appended(len(records), stable_moved=log.last_stable_offset != stable)
-        else:
-            info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
+        try:
+            if self.waiters.all:
+                stable = log.last_stable_offset
+                info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
+                if not info.duplicate:
+                    self.waiters.appended(len(records), stable_moved=log.last_stable_offset != stable)
+            else:
+                info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
+        except StorageError as error:
+            self._report(error)
+            raise
         if origin is not _CLIENT:
             self.coordinator_appends += 1
         if not self.active:
@@ -137,9 +146,16 @@ class Partition:
             self.durability.note_append(self)
         return info
 
-    def fail(self, error: KafkaError) -> None:
+    def fail(self, error: StorageError) -> None:
         """The medium lost appended bytes: refuse every append from now on with this error."""
         self.failure = error
+        self._report(error)
+
+    def _report(self, error: StorageError) -> None:
+        """Log what is wrong with the medium, once and not for each request that meets it."""
+        if self.reported != error.message:
+            self.reported = error.message or ""
+            _log.error("%s-%d cannot be written: %s", self.topic.name, self.index, error.message)
 
     def delete_records(self, before_offset: int, *, now_ms: int) -> int:
         """Move the log start up to ``before_offset`` (-1 = high watermark); return the new log start offset.

@@ -10,6 +10,7 @@ mark scans everything behind it.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import uuid
@@ -57,6 +58,7 @@ from odradek.storage.snapshot_file import format_snapshot
 
 _LOCK = ".lock"
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERMARKS)
+_log = logging.getLogger(__name__)
 _locked_here: set[Path] = set()
 """Directories that this process holds: the operating system's lock does not keep out the process that has it."""
 
@@ -82,7 +84,7 @@ class DiskBackend:
         self.sync_rolls = False
         """Whether a new or finished segment is made durable at once, before anything in it is acknowledged."""
         self.recovered: list[str] = []
-        """What recovery had to mend, a line each, for the log at the start."""
+        """What recovery had to mend, a line each."""
         self.fs.make_directory(self.directory)
         self._lock = _lock_directory(self.directory)
         try:
@@ -96,6 +98,11 @@ class DiskBackend:
         self._doomed: list[tuple[int, Path]] = []
 
     # --- the directory ------------------------------------------------------------------------------------------------
+
+    def mended(self, line: str) -> None:
+        """Keep and log what was lost or can't be served."""
+        self.recovered.append(line)
+        _log.warning("%s", line)
 
     def _load_meta(self, cluster_id: str | None, node_id: int) -> MetaProperties:
         path = self.directory / META_PROPERTIES
@@ -313,7 +320,10 @@ class DiskLogStore:
             trusted_to = min(trusted_to, files.base_offset)
             cut = recover_segment(files, self._config.index_interval_bytes)
             if cut:
-                self._backend.recovered.append(f"{files.batches.path}: {cut} bytes behind the last whole batch removed")
+                end = files.batches.size
+                self._backend.mended(
+                    f"{files.batches.path}: torn or corrupt batch at position {end}, {cut} bytes removed"
+                )
                 if not last:
                     self._drop_behind(segments[index + 1 :])
                     return segments[: index + 1], trusted_to
@@ -321,7 +331,7 @@ class DiskLogStore:
 
     def _drop_behind(self, segments: Sequence[DiskSegmentFiles]) -> None:
         for files in segments:
-            self._backend.recovered.append(f"{files.batches.path}: removed, the log before it was cut")
+            self._backend.mended(f"{files.batches.path}: removed, the log before it was cut")
             files.release()
             files.remove()
 

@@ -9,6 +9,7 @@ import pytest
 from odradek.broker.partition import Partition
 from odradek.broker.waiters import Waiter
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.backend import StorageError
 from odradek.storage.partition_log import AppendOrigin
 from tests.fakes.data_plane import START_MS, DataPlane
 
@@ -130,3 +131,24 @@ def test_deleting_records_lets_readers_look_again(plane: DataPlane, partition: P
     assert partition.delete_records(2, now_ms=START_MS) == 2
     assert waiter.woken
     assert refusal(lambda: partition.delete_records(4, now_ms=START_MS)) is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_a_failing_medium_is_logged_once_and_named(
+    plane: DataPlane, partition: Partition, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each refused request is answered; the log says it once, until something else is wrong."""
+
+    def full(*args: object, **keywords: object) -> None:
+        raise StorageError("/data/a-0/0.log: No space left on device", "/data/a-0/0.log")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(partition.log), "append", full)
+        for _ in range(3):
+            assert refusal(lambda: partition.append(plane.batch(), now_ms=START_MS)) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert [each.getMessage() for each in caplog.records] == [
+        "a-0 cannot be written: /data/a-0/0.log: No space left on device"
+    ]
+    assert partition.append(plane.batch(), now_ms=START_MS).base_offset == 0
+    partition.fail(StorageError("/data/a-0/0.log: Input/output error", "/data/a-0/0.log"))
+    assert refusal(lambda: partition.append(plane.batch(), now_ms=START_MS)) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert len(caplog.records) == 2

@@ -112,7 +112,7 @@ def test_what_was_appended_survives_the_death_of_the_process(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("cut", [1, 30, 61, 62, 89])
-def test_a_torn_tail_is_cut_off(tmp_path: Path, cut: int) -> None:
+def test_a_torn_tail_is_cut_off(tmp_path: Path, cut: int, caplog: pytest.LogCaptureFixture) -> None:
     backend = open_backend(tmp_path)
     log = open_log(backend, LogConfig())
     for i in range(10):
@@ -124,7 +124,8 @@ def test_a_torn_tail_is_cut_off(tmp_path: Path, cut: int) -> None:
     log = open_log(backend, LogConfig())
     assert log.log_end_offset == 9
     assert len(backend.recovered) == 1
-    assert str(path) in backend.recovered[0]
+    assert f"{path}: torn or corrupt batch at position {path.stat().st_size}" in backend.recovered[0]
+    assert backend.recovered[0] in caplog.text
     assert put(log).base_offset == 9
 
 
