@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 1000
 _SEQUENCES = 2**31
+_SEQUENCED = ["topic", "partition", "offset", "producer_id", "producer_epoch", "sequence", "control"]
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ def run(
     """
     verdict = Verdict()
     for name in [topic] if output is None else [topic, output]:
-        raw = place.read(spark, [name])
-        committed = place.read(spark, [name], isolation="read_committed", includeControl="false")
+        raw = place.read(spark, [name], columns=_SEQUENCED)
+        committed = place.read(spark, [name], columns=["offset"], isolation="read_committed", includeControl="false")
         verdict.counts[f"{name} records"] = raw.where("control is null").count()
         verdict.counts[f"{name} committed"] = committed.count()
         verdict.add(sequence_findings(raw))
@@ -113,7 +114,8 @@ def sequence_findings(rows: DataFrame) -> DataFrame:
 
 
 def _identified(place: LogPlace, spark: SparkSession, topic: str, by: str) -> DataFrame:
-    rows = place.read(spark, [topic], isolation="read_committed", includeControl="false")
+    columns = ["topic", "partition", "offset", "key" if by == "key" else "headers"]
+    rows = place.read(spark, [topic], columns=columns, isolation="read_committed", includeControl="false")
     return rows.select("topic", "partition", "offset", _identity(by).alias("id"))
 
 

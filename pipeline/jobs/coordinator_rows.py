@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+DECODED = ("partition", "offset", "timestamp", "key", "value", "control")
+"""What decoding needs of the data source's columns."""
+
 _MEMBER = (
     "struct<member_id: string, instance_id: string, client_id: string, client_host: string, session_timeout_ms: int,"
     " rebalance_timeout_ms: int, subscription: array<string>, assignment: array<string>>"

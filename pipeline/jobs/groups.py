@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.jobs.coordinator_rows import decode_groups
+from odradek.pipeline.jobs.coordinator_rows import DECODED, decode_groups
 from odradek.pipeline.jobs.group_timeline import TIMELINE_SCHEMA, timeline
 from odradek.pipeline.jobs.logs import LogPlace
 
@@ -21,7 +21,7 @@ def run(spark: SparkSession, place: LogPlace, *, with_lag: bool = True) -> dict[
 
     ``lag`` reads the topics that were committed to as well; ``with_lag=False`` leaves it out.
     """
-    records = decode_groups(place.read(spark, [OFFSETS_TOPIC])).persist()
+    records = decode_groups(place.read(spark, [OFFSETS_TOPIC], columns=DECODED)).persist()
     commits = records.where("kind = 'OffsetCommit' and not tombstone")
     tables = {
         "commits": commits.select(
@@ -106,7 +106,7 @@ def lag(spark: SparkSession, place: LogPlace, commits: DataFrame) -> DataFrame:
         return commits.limit(0).selectExpr(
             "group_id", "topic", "partition", "commit_time_ms", "committed_offset", "0L as end_offset", "0L as lag"
         )
-    written = place.read(spark, there).selectExpr(
+    written = place.read(spark, there, columns=["topic", "partition", "offset", "timestamp"]).selectExpr(
         "topic", "partition", "unix_millis(timestamp) as commit_time_ms", "offset + 1 as written"
     )
     both = written.unionByName(commits.drop("leader_epoch", "metadata"), allowMissingColumns=True)

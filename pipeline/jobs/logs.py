@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odradek.pipeline.rows import COLUMNS
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -17,9 +19,18 @@ class LogPlace:
     path: str | None = None
     bootstrap_servers: str | None = None
 
-    def read(self, spark: SparkSession, topics: Sequence[str] | None = None, **options: str) -> DataFrame:
-        """The records of the topics, or of all; the columns are `odradek.pipeline.rows.SCHEMA`."""
+    def read(
+        self,
+        spark: SparkSession,
+        topics: Sequence[str] | None = None,
+        *,
+        columns: Sequence[str] = tuple(COLUMNS),
+        **options: str,
+    ) -> DataFrame:
+        """The records of the topics, or of all, with all columns of `odradek.pipeline.rows` or some of them."""
         reader = spark.read.format("odradek").options(**options)
+        if len(columns) < len(COLUMNS):
+            reader = reader.schema(", ".join(f"{name} {COLUMNS[name]}" for name in columns))
         if topics is not None:
             reader = reader.option("subscribe", ",".join(topics))
         if self.path is not None:

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.jobs.coordinator_rows import decode_transactions
+from odradek.pipeline.jobs.coordinator_rows import DECODED, decode_transactions
 from odradek.pipeline.jobs.logs import LogPlace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STATE_TOPIC = "__transaction_state"
+_MARKED = (
+    "topic",
+    "partition",
+    "offset",
+    "timestamp",
+    "producer_id",
+    "producer_epoch",
+    "sequence",
+    "transactional",
+    "control",
+)
 
 
 def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
@@ -19,10 +30,11 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
 
     ``topics``: where to look for markers and aborted records; all topics by default.
     """
-    states = decode_transactions(place.read(spark, [STATE_TOPIC])).persist()
+    states = decode_transactions(place.read(spark, [STATE_TOPIC], columns=DECODED)).persist()
     found = transactions(states)
-    data = place.read(spark, topics).where("topic not like '\\\\_\\\\_transaction\\\\_state'")
-    ended = with_outcome(data.where("transactional").drop("key", "value", "headers"))
+    ended = with_outcome(
+        place.read(spark, topics, columns=_MARKED).where(f"transactional and topic != '{STATE_TOPIC}'")
+    )
     unfinished = found.where("outcome = 'open'").selectExpr(
         "transactional_id", "producer_id", "producer_epoch", "last_state as state", "start_ms", "partitions"
     )
