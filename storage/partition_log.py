@@ -229,7 +229,7 @@ class PartitionLog:
         base_offset = self.log_end_offset
         last_offset = base_offset + header[6]
         marker = None
-        if header[5] & 0x20:
+        if header[5] & 0x20 and header[9] >= 0:
             marker = parse_control_record(next(RecordBatch(batch).records()))
             if marker is not None:
                 self.producers.check_marker(header[9], header[10], marker.coordinator_epoch, base_offset)

@@ -190,10 +190,8 @@ class ProducerStates:
             self._check_epoch(state, epoch, offset)
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, offset: int) -> None:
-        """Raise unless a transaction marker may be appended at `offset`."""
-        state = self._by_id.get(producer_id)
-        if state is None:
-            return
+        """Raise unless a transaction marker may be appended at `offset`; an unknown producer has the epochs -1."""
+        state = self._by_id.get(producer_id) or ProducerState(producer_id)
         self._check_epoch(state, epoch, offset)
         if state.coordinator_epoch > coordinator_epoch:
             raise KafkaError(

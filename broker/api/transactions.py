@@ -295,6 +295,7 @@ async def _commit_offsets(
 ) -> list[ErrorCode]:
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    _check_id(request.transactional_id)
     groups = ctx.cluster.groups
     shard = groups.shard_for(request.group_id, ctx.node)
     await _check_transaction(ctx, request)
@@ -346,8 +347,7 @@ async def _check_transaction(ctx: RequestContext, request: TxnOffsetCommitReques
 @handles(DescribeTransactionsRequest)
 def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     """The state of transactional ids that this node coordinates."""
-    ids = dict.fromkeys(request.transactional_ids)
-    return DescribeTransactionsResponse(transaction_states=[_describe(ctx, each) for each in ids])
+    return DescribeTransactionsResponse(transaction_states=[_describe(ctx, each) for each in request.transactional_ids])
 
 
 def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:

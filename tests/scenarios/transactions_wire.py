@@ -444,6 +444,44 @@ def markers(teller: Teller, version: int) -> Steps:
     return teller.steps
 
 
+def stray_markers(teller: Teller) -> Steps:
+    """Markers that belong to no transaction, with ids and epochs that no coordinator would write."""
+    teller.prepare()
+    pid = teller.new_producer()[0] + 10_000
+    for step, producer_id, epoch, coordinator_epoch in (
+        ("no producer", -1, 0, 0),
+        ("no epoch", pid, -1, 0),
+        ("negative producer", -7, 3, 0),
+        ("negative producer and epoch", -7, -2, -9),
+        ("negative epoch", pid, -2, 0),
+        ("negative epoch and coordinator", pid, -2, -9),
+        ("first coordinator epoch -1", pid + 1, 0, -1),
+        ("first coordinator epoch -2", pid + 2, 0, -2),
+        ("coordinator epoch 5", pid + 3, 0, 5),
+        ("then 4", pid + 3, 0, 4),
+    ):
+        topics = [WritableTxnMarkerTopic(teller.topic, [0])]
+        request = WriteTxnMarkersRequest([WritableTxnMarker(producer_id, epoch, True, topics, coordinator_epoch)])
+        form = to_json(teller.ask(request, 1, settled=False), 1)
+        teller.steps.append((step, list(error_codes(form))))
+    return teller.steps
+
+
+def no_transactional_id(teller: Teller) -> Steps:
+    """Offsets and descriptions for an empty id, and for the same id twice."""
+    teller.prepare()
+    producer = teller.new_producer()
+    for version in (0, 3, 5):
+        for name, group in (("a group", teller.group), ("no group", "")):
+            for shown in (producer, (-1, -1)):
+                request = teller.commit_offset(shown)
+                request.transactional_id, request.group_id = "", group
+                teller.tell(f"TxnOffsetCommit v{version}: {name}, producer epoch {shown[1]}", request, version)
+    ids = [teller.transactional_id, teller.unknown_id, "", teller.transactional_id, teller.unknown_id]
+    teller.tell("describe", DescribeTransactionsRequest(ids), 0)
+    return teller.steps
+
+
 def listing(teller: Teller) -> Steps:
     """ListTransactions with each filter; only this story's id is looked at."""
     teller.prepare()
@@ -532,6 +570,8 @@ STORIES: dict[str, Callable[[Teller], Steps]] = {
     },
     **{f"markers v{version}": (lambda teller, version=version: markers(teller, version)) for version in (1, 2)},
     **{f"ending v{version}": (lambda teller, version=version: ending(teller, version)) for version in (4, 5)},
+    "stray markers": stray_markers,
+    "no transactional id": no_transactional_id,
     "listing": listing,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.machine import Producer
-from odradek.broker.coordinator.transaction.transaction import MAX_EPOCH
+from odradek.broker.coordinator.transaction.transaction import MAX_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.partition_log import AppendOrigin
@@ -39,6 +39,8 @@ def write_marker(
     partition knows (KIP-890), except where the same marker is there already. Raises `KafkaError`, then nothing is
     written.
     """
+    if producer.id == NO_PRODUCER_ID or producer.epoch == NO_PRODUCER_EPOCH:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a marker needs a producer: {producer}")
     topic = cluster.topics.get(topic_name)
     if topic is None or not 0 <= index < len(topic.partitions):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
