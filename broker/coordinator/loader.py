@@ -29,9 +29,8 @@ SLICE_BYTES = 128 * 1024
 
 
 _NO_PRODUCER = Producer(-1, -1)
-_TRANSACTIONAL = RecordBatchFlags.TRANSACTIONAL.value
-_NOT_PLAIN = RecordBatchFlags.CONTROL.value | 0x07  # the codec bits
-_USED = itemgetter(0, 5, 6, 9, 10, 12)  # base offset, attributes, last offset delta, producer id and epoch, count
+_NOT_PLAIN = RecordBatchFlags.CONTROL.value | RecordBatchFlags.TRANSACTIONAL.value | 0x07  # the codec bits
+_USED = itemgetter(0, 5, 6, 12)  # base offset, attributes, last offset delta, count
 
 
 class Journal(Protocol):
@@ -133,39 +132,56 @@ def load(journal: Journal, machine: Machine) -> Iterator[int]:
     The end is looked at before each slice, so what is appended while it is under way is read too.
     """
     position = journal.start_offset
+    reader = _Reader(machine)
     while position < journal.end_offset:
         parts = journal.read(position)
         if not parts:
             return
         for part in parts:
-            position = _replay_part(bytes(part), machine)
+            position = reader.replay(bytes(part))
         yield position
 
 
-def _replay_part(data: bytes, machine: Machine) -> int:
-    """Replay the batches in ``data``; returns the offset after the last one."""
-    replay = machine.replay
-    position, end, next_offset = 0, len(data), 0
-    while position < end:
-        fields = HEADER.unpack_from(data, position)
-        stop = position + LOG_OVERHEAD + fields[1]
-        base_offset, attributes, last_delta, producer_id, producer_epoch, count = _USED(fields)
-        if attributes & _NOT_PLAIN:
-            _replay_batch(parse_batch(data, position), machine)
-        else:
-            if not attributes & _TRANSACTIONAL:
-                producer_id = producer_epoch = -1
-            body = position + HEADER_SIZE
-            for delta, key, value in _key_values(data, body, count):
-                if key is not None:
-                    replay(LogRecord(key, value, base_offset + delta, producer_id, producer_epoch))
-        next_offset = base_offset + last_delta + 1
-        position = stop
-    return next_offset
+class _Reader:
+    """Replays runs of batches.
+
+    Of the records of one key in a run only the last one is replayed, as if the log cleaner had been there: machines get
+    the same state from a compacted log. Like the cleaner this stops at transactions, here at the first one of the log.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._compact = True
+
+    def replay(self, data: bytes) -> int:
+        """Replay the batches in ``data``; returns the offset after the last one."""
+        latest: dict[bytes, LogRecord] = {}
+        position, end, next_offset = 0, len(data), 0
+        while position < end:
+            fields = HEADER.unpack_from(data, position)
+            base_offset, attributes, last_delta, count = _USED(fields)
+            if not attributes & _NOT_PLAIN:
+                _last_of_each_key(data, position + HEADER_SIZE, count, base_offset, latest)
+                if not self._compact:
+                    self._flush(latest)
+            else:
+                self._compact = False
+                self._flush(latest)
+                _replay_batch(parse_batch(data, position), self._machine)
+            next_offset = base_offset + last_delta + 1
+            position += LOG_OVERHEAD + fields[1]
+        self._flush(latest)
+        return next_offset
+
+    def _flush(self, latest: dict[bytes, LogRecord]) -> None:
+        replay = self._machine.replay
+        for record in latest.values():
+            replay(record)
+        latest.clear()
 
 
 def _replay_batch(batch: RecordBatch, machine: Machine) -> None:
-    """A batch that is compressed, or a control batch."""
+    """A batch that is compressed or part of a transaction, or a control batch."""
     if batch.is_control:
         for record in batch.records():
             marker = parse_control_record(record)
@@ -178,23 +194,26 @@ def _replay_batch(batch: RecordBatch, machine: Machine) -> None:
             machine.replay(LogRecord(key, value, offset, *producer))
 
 
-def _key_values(data: bytes, position: int, count: int) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Offset delta, key and value of each record of an uncompressed batch, without a `Record` for each."""
+def _last_of_each_key(data: bytes, position: int, count: int, base_offset: int, latest: dict[bytes, LogRecord]) -> None:
+    """Put the records of an uncompressed batch into ``latest``, in the order of the log, without decoding more."""
     for _ in range(count):
         size, position = _varint(data, position)
         stop = position + size
-        _, position = _varint(data, position + 1)
-        delta, position = _varint(data, position)
+        if data[position + 1] or data[position + 2] > 0x7F:  # another timestamp than the first, or a far offset delta
+            _, position = _varint(data, position + 1)
+            delta, position = _varint(data, position)
+        else:
+            delta = data[position + 2] >> 1
+            position += 3
         size, position = _varint(data, position)
-        key = value = None
         if size >= 0:
             key = data[position : position + size]
             position += size
-        size, position = _varint(data, position)
-        if size >= 0:
-            value = data[position : position + size]
+            size, position = _varint(data, position)
+            value = None if size < 0 else data[position : position + size]
+            latest.pop(key, None)
+            latest[key] = LogRecord(key, value, base_offset + delta, -1, -1)
         position = stop
-        yield delta, key, value
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:

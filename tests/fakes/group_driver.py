@@ -31,13 +31,23 @@ SUBSCRIPTION = b"\0\0" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
 """A consumer's subscription to topic "t"."""
 
 
-class GroupDriver:
-    """One shard; `member ids` are the client's name and a running number."""
+class SteppedClock(BrokerClock):
+    """Moved by hand, but not frozen in the eyes of the shard: pauses take their time."""
 
-    def __init__(self, settings: GroupSettings | None = None, journal: FakeJournal | None = None) -> None:
+    @property
+    def frozen(self) -> bool:
+        return False
+
+
+class GroupDriver:
+    """One shard; `member ids` are the client's name and a running number. ``pauses``: see `machine.Pause`."""
+
+    def __init__(
+        self, settings: GroupSettings | None = None, journal: FakeJournal | None = None, *, pauses: bool = False
+    ) -> None:
         self.settings = settings or GroupSettings()
         self.journal = journal or FakeJournal()
-        self.clock = BrokerClock(start_ms=START_MS)
+        self.clock = (SteppedClock if pauses else BrokerClock)(start_ms=START_MS)
         self.clock.freeze()
         self.ids = count(1)
         self.changes: list[str] = []

@@ -53,7 +53,7 @@ class FakeJournal:
 
     def read(self, offset: int) -> Sequence[bytes]:
         later = [batch for batch in self.batches if batch.base_offset >= offset][: self.batches_per_slice]
-        return [bytes(batch.data) for batch in later]
+        return [b"".join(bytes(batch.data) for batch in later)] if later else []
 
     def copy(self) -> FakeJournal:
         """Another journal with the same batches."""

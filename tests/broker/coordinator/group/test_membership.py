@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.group import rebalance
 from odradek.broker.coordinator.group.commands import LeaveGroup
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -132,12 +131,9 @@ def test_a_first_rebalance_waits_for_more_members() -> None:
 
 
 @pytest.fixture
-def running(monkeypatch: pytest.MonkeyPatch) -> GroupDriver:
-    """A driver whose clock runs; pauses take minutes, so that a slow machine does not end them."""
-    monkeypatch.setattr(rebalance, "PENDING_JOIN_MS", 120_000)
-    driver = GroupDriver()
-    driver.clock.resume()
-    return driver
+def running() -> GroupDriver:
+    """A driver whose clock is not frozen."""
+    return GroupDriver(pauses=True)
 
 
 def test_a_first_rebalance_waits_for_who_has_just_been_told_an_id(running: GroupDriver) -> None:
@@ -150,25 +146,24 @@ def test_a_first_rebalance_waits_for_who_has_just_been_told_an_id(running: Group
 
 
 def test_but_not_for_long(running: GroupDriver) -> None:
-    told = running.join(version=4, session_timeout_ms=600_000).result().member_id
+    told = running.join(version=4).result().member_id
     first = running.join()
-    running.wait(seconds=119)
+    running.wait(seconds=0.049)
     assert not first.done
-    running.wait(seconds=2)
+    running.wait(seconds=0.002)
     assert len(first.result().members) == 1
     assert not running.join(told, version=4).done, "who comes later causes a rebalance"
 
 
-def test_a_large_group_pauses_for_more_members(running: GroupDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebalance, "_pause_ms", lambda group: 30_000)
-    told = [running.join(version=4).result().member_id for _ in range(3)]
+def test_a_large_group_pauses_for_more_members(running: GroupDriver) -> None:
+    told = [running.join(version=4).result().member_id for _ in range(100)]
     slots = [running.join(member_id, version=4) for member_id in told]
-    running.wait(seconds=25)
+    running.wait(seconds=0.004)
     assert not any(slot.done for slot in slots)
     slots.append(running.join())
-    running.wait(seconds=25)
+    running.wait(seconds=0.004)
     assert not any(slot.done for slot in slots), "somebody came, so the pause begins anew"
-    running.wait(seconds=16)
+    running.wait(seconds=0.002)
     assert {slot.result().generation_id for slot in slots} == {1}
 
 

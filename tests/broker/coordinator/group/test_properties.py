@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
+from odradek.broker.coordinator.group import rebalance
 from odradek.broker.coordinator.group.commands import (
     DeleteGroup,
     DeleteOffsets,
@@ -65,9 +67,11 @@ class Groups(RuleBasedStateMachine):
 
     clients = Bundle("clients")
 
-    @initialize(delay=st.sampled_from([0, 3_000]))
-    def begin(self, delay: int) -> None:
-        self.driver = GroupDriver(SETTINGS._replace(initial_rebalance_delay_ms=delay))
+    @initialize(delay=st.sampled_from([0, 3_000]), pauses=st.booleans())
+    def begin(self, delay: int, pauses: bool) -> None:
+        self.driver = GroupDriver(SETTINGS._replace(initial_rebalance_delay_ms=delay), pauses=pauses)
+        self.pauses = patch.object(rebalance, "_MEMBERS_PER_PAUSE_MS", 2)
+        self.pauses.start()
         self.slots: list[ReplySlot[Any]] = []
 
     def give(self, command: Command[Any]) -> ReplySlot[Any]:
@@ -153,8 +157,8 @@ class Groups(RuleBasedStateMachine):
 
     # -- the world
 
-    @rule(seconds=st.sampled_from([1, 5, 9, 21, 700, 4000]))
-    def time_passes(self, seconds: int) -> None:
+    @rule(seconds=st.sampled_from([0.002, 0.06, 1, 5, 9, 21, 700, 4000]))
+    def time_passes(self, seconds: float) -> None:
         self.driver.wait(seconds=seconds)
 
     @rule(seconds=st.sampled_from([30, 8_000]))
@@ -206,6 +210,7 @@ class Groups(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "driver"):
             return
+        self.pauses.stop()
         self.driver.wait(seconds=400)
         assert self.driver.shard.parked == 0, "nobody waits for ever"
 
