@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.connector import CONNECTOR, cache_folder, check_pyspark, fetch_jars, java_command
@@ -23,10 +24,12 @@ _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.streaming.stopTimeout": "30s",
-    "spark.log.level": "ERROR",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.python.worker.reuse": "true",
 }
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 
 
 def build_session(
@@ -45,7 +48,9 @@ def build_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are to be the driver's Python
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).master(master)
-    for key, value in {**_LOCAL_SETTINGS, **_connector_settings(), **(config or {})}.items():
+    settings = {**_LOCAL_SETTINGS, **_connector_settings(), **(config or {})}
+    settings[_JAVA_OPTIONS] = f"{_QUIET} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    for key, value in settings.items():
         builder = builder.config(key, str(value))
     return register(builder.getOrCreate())
 

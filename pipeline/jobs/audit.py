@@ -38,6 +38,9 @@ class Verdict:
     counts: dict[str, int] = field(default_factory=dict)
     found: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    folder: str | None = None
+    """Where all findings go as parquet; a folder that does not exist before the first."""
+    _written: bool = False
 
     @property
     def passed(self) -> bool:
@@ -57,6 +60,9 @@ class Verdict:
                 self.found[row["check"]] = self.found.get(row["check"], 0) + int(row["count"])
             first = rows.orderBy("check", "topic", "partition", "offset").limit(_MAX_SHOWN).collect()
             self.findings += [Finding(*row) for row in first]
+            if self.folder is not None:
+                rows.write.mode("append" if self._written else "errorifexists").parquet(self.folder)
+                self._written = True
         finally:
             rows.unpersist()
 
@@ -71,13 +77,20 @@ class Verdict:
 
 
 def run(
-    spark: SparkSession, place: LogPlace, topic: str, output: str | None = None, *, by: str | None = None
+    spark: SparkSession,
+    place: LogPlace,
+    topic: str,
+    output: str | None = None,
+    *,
+    by: str | None = None,
+    findings_folder: str | None = None,
 ) -> Verdict:
     """Audit a topic, or the way from ``topic`` to ``output``.
 
     ``by``: what identifies a record, ``key`` or ``header:NAME``; needed for a pair (default: key), optional for one.
+    ``findings_folder``: where to write all findings as parquet, not only the first that the verdict holds.
     """
-    verdict = Verdict()
+    verdict = Verdict(folder=findings_folder)
     for name in [topic] if output is None else [topic, output]:
         raw = place.read(spark, [name], columns=_SEQUENCED)
         committed = place.read(spark, [name], columns=["offset"], isolation="read_committed", includeControl="false")

@@ -93,10 +93,11 @@ class RetryJob:
         writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=self.poll_interval)
         return writer.foreachBatch(lambda rows, number: _Batch(self, spark, state, number).run(rows)).start()
 
-    def replay_failed(self, spark: SparkSession) -> None:
+    def replay_failed(self, spark: SparkSession) -> int:
         """Send what came to the failed topic since the last replay to the main topic: its journey begins again.
 
-        Progress is kept in the checkpoint folder; a replay that is cut off may send a message twice.
+        Returns how many messages that were. Progress is kept in the checkpoint folder; a replay that is cut off may
+        send a message twice.
         """
         from pyspark.sql import functions as f
 
@@ -107,7 +108,9 @@ class RetryJob:
         writer = failed.select("key", "value", kept.alias("headers")).writeStream.format("kafka")
         writer = writer.options(**self.reader_options()).option("topic", self.policy.main_topic)
         writer = writer.option("checkpointLocation", f"{self.checkpoint}/replay")
-        writer.trigger(availableNow=True).start().awaitTermination()
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return sum(int(each["numInputRows"]) for each in query.recentProgress)
 
     def reader_options(self) -> dict[str, str]:
         """The connector's options for reading and writing."""

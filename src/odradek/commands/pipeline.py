@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from odradek.commands import CommandError
@@ -38,8 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     audit = _add(jobs, "audit", "gaps, duplicates and losses of a topic or a pair; exit status 1 if any", _audit)
     _place_arguments(audit)
     audit.add_argument("topic")
-    audit.add_argument("output", nargs="?", help="the topic that holds what became of the first one's records")
+    audit.add_argument("target", nargs="?", help="the topic that holds what became of the first one's records")
     audit.add_argument("--by", help="what identifies a record: key or header:NAME")
+    audit.add_argument("--output", metavar="DIR", help="write all findings as parquet into a new folder, too")
     archive = _add(jobs, "archive", "topics to parquet", _archive)
     _place_arguments(archive)
     archive.add_argument("folder", help="a folder that does not exist yet")
@@ -92,7 +94,7 @@ def _place_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _table_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", help="write the tables as parquet into this folder instead of the console")
+    parser.add_argument("--output", metavar="DIR", help="write the tables as parquet into this folder, not the console")
     parser.add_argument("--rows", type=int, default=50, help="rows of a table on the console (default: 50)")
 
 
@@ -110,6 +112,16 @@ def _spark(arguments: argparse.Namespace) -> SparkSession:
     from odradek.pipeline.session import build_session
 
     return build_session(f"odradek {arguments.job}")
+
+
+@contextmanager
+def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
+    """A session, and its progress on standard error while the block runs."""
+    from odradek.pipeline.progress import shown_progress
+
+    spark = _spark(arguments)
+    with shown_progress(spark, arguments.job, sys.stderr):
+        yield spark
 
 
 def _place(arguments: argparse.Namespace) -> LogPlace:
@@ -174,9 +186,9 @@ def _retry(arguments: argparse.Namespace) -> int:
 
 def _replay_failed(arguments: argparse.Namespace) -> int:
     job = _retry_job(arguments, None)
-    spark = _spark(arguments)
-    job.replay_failed(spark)
-    spark.stop()
+    with _session(arguments) as spark:
+        count = job.replay_failed(spark)
+    print(f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}")
     return 0
 
 
@@ -195,19 +207,29 @@ def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) ->
 def _groups(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs import groups
 
-    return _show_tables(arguments, groups.run(_spark(arguments), _place(arguments)))
+    with _session(arguments) as spark:
+        return _show_tables(arguments, groups.run(spark, _place(arguments)))
 
 
 def _transactions(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs import transactions
 
-    return _show_tables(arguments, transactions.run(_spark(arguments), _place(arguments), arguments.topic))
+    with _session(arguments) as spark:
+        return _show_tables(arguments, transactions.run(spark, _place(arguments), arguments.topic))
 
 
 def _audit(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs import audit
 
-    verdict = audit.run(_spark(arguments), _place(arguments), arguments.topic, arguments.output, by=arguments.by)
+    with _session(arguments) as spark:
+        verdict = audit.run(
+            spark,
+            _place(arguments),
+            arguments.topic,
+            arguments.target,
+            by=arguments.by,
+            findings_folder=arguments.output,
+        )
     sys.stdout.write("\n".join(verdict.lines()) + "\n")
     return verdict.exit_code
 
@@ -215,13 +237,14 @@ def _audit(arguments: argparse.Namespace) -> int:
 def _archive(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs.archive import archive
 
-    count = archive(
-        _spark(arguments),
-        _place(arguments),
-        arguments.folder,
-        arguments.topic,
-        read_committed=not arguments.uncommitted,
-    )
+    with _session(arguments) as spark:
+        count = archive(
+            spark,
+            _place(arguments),
+            arguments.folder,
+            arguments.topic,
+            read_committed=not arguments.uncommitted,
+        )
     print(f"{count} records in {arguments.folder}")
     return 0
 
@@ -230,7 +253,9 @@ def _replay(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs.archive import replay
 
     rename = _pairs(arguments.rename, "--rename")
-    for row in replay(_spark(arguments), arguments.folder, arguments.bootstrap_servers, rename=rename).collect():
+    with _session(arguments) as spark:
+        results = replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename).collect()
+    for row in sorted(results):
         written = f"{row.records} records in {row.batches} batches from offset {row.first_offset}"
         print(f"{row.topic}-{row.partition}: {written}")
     return 0

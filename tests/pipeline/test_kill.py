@@ -1,0 +1,131 @@
+"""The whole of Spark is killed in the middle of its work, and started again on the same checkpoint."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+import odradek
+
+pytestmark = pytest.mark.slow
+MESSAGES = 3000
+HANDLER = """
+def handle(message):
+    if not message.value.startswith(b"good"):
+        raise ValueError(f"attempt {message.retry_number}")
+"""
+STREAM = """
+import sys
+from odradek.pipeline.session import build_session
+
+servers, folder = sys.argv[1:]
+spark = build_session("a stream to parquet")
+rows = spark.readStream.format("odradek").option("kafka.bootstrap.servers", servers).option("subscribe", "in").load()
+rows = rows.selectExpr("partition", "offset", "cast(value as string) as value")
+query = rows.writeStream.format("parquet").option("path", folder + "/out")
+query = query.option("checkpointLocation", folder + "/checkpoint").trigger(processingTime="0 seconds").start()
+query.awaitTermination()
+"""
+
+
+@contextmanager
+def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process in a group of its own, killed with everything that it started."""
+    process = subprocess.Popen([sys.executable, *command], start_new_session=True, stdout=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait(process: subprocess.Popen[bytes], done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not done():
+        assert process.poll() is None, "the process ended by itself"
+        assert time.monotonic() < deadline, "nothing happens"
+        time.sleep(0.005)
+
+
+def send(broker: odradek.KafkaBroker, topic: str, count: int, first: int = 0) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for number in range(first, first + count):
+        producer.produce(topic, key=str(number), value=f"message {number}")
+    assert producer.flush(30) == 0
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.kafka(topics=dict.fromkeys(["main", "soon", "later", "dead"], 2))
+def test_retry_killed_while_it_writes_loses_and_doubles_nothing(
+    kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text(HANDLER)
+    send(kafka_broker, "main", MESSAGES)
+    job = ["--main-topic", "main", "--failed-topic", "dead", "--delays", "1s,2s"]
+    job += ["--topic", "1s=soon", "--topic", "2s=later", "--poll-interval", "0 seconds"]
+    job += ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path / "checkpoint")]
+    command = ["-m", "odradek", "pipeline", "retry", "--handler", f"{tmp_path / 'app.py'}:handle", *job]
+
+    def written(topic: str) -> int:
+        return sum(1 for _ in kafka_broker.records(topic))
+
+    with running(*command) as process:  # dies in the middle of its first writes
+        wait(process, lambda: written("soon") > 0)
+    with running(*command) as process:  # goes on with them, and dies in the next
+        wait(process, lambda: written("later") > 0)
+    with running(*command) as process:
+        wait(process, lambda: written("dead") > 0)
+    with running(*command) as process:
+        wait(process, lambda: written("dead") >= MESSAGES)
+    expected = {f"message {number}".encode() for number in range(MESSAGES)}
+    for topic, retry_number in (("soon", b"1"), ("later", b"2"), ("dead", b"2")):
+        found = Counter(record.value for record in kafka_broker.records(topic))
+        assert found.keys() == expected
+        assert set(found.values()) == {1}, f"doubled in {topic}"
+        assert {dict(record.headers)["retry_number"] for record in kafka_broker.records(topic)} == {retry_number}
+    assert {dict(record.headers)["retry_error"] for record in kafka_broker.records("dead")} == {
+        b"ValueError: attempt 2"
+    }
+
+
+@pytest.mark.kafka(topics={"in": 2})
+def test_a_stream_of_the_data_source_killed_gives_each_record_once(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    def files() -> int:
+        return len(list((tmp_path / "out").glob("*.parquet")))
+
+    command = ["-c", STREAM, kafka_broker.bootstrap_servers, str(tmp_path)]
+    for turn in range(3):
+        send(kafka_broker, "in", 2000, first=2000 * turn)
+        before = files()
+        with running(*command) as process:
+            # A new file is there before its batch is committed: the kill comes between the two, or a little later.
+            wait(process, lambda before=before: files() > before)
+    with running(*command) as process:
+        wait(process, lambda: seen(spark, tmp_path) == 6000)
+    rows = spark.read.parquet(str(tmp_path / "out")).collect()
+    stored = {
+        (record.partition, record.offset, (record.value or b"").decode()) for record in kafka_broker.records("in")
+    }
+    assert len(rows) == len(stored) == 6000
+    assert {(row.partition, row.offset, row.value) for row in rows} == stored
+
+
+def seen(spark: Any, folder: Path) -> int:
+    """Rows of the batches that are committed: the sink's own log says which files count."""
+    try:
+        return int(spark.read.parquet(str(folder / "out")).count())
+    except Exception:  # no batch is committed yet
+        return 0
