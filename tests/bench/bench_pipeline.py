@@ -1,7 +1,8 @@
 """The Spark jobs by the size of their input, and the data source beside Spark's own Kafka connector.
 
-Each job runs over 1, 2 and 4 million records: the last column says how the cost of a record changes. The scan reads
-every column of 10 million records of 100 bytes and throws the rows away.
+Each job runs over 1, 2 and 4 million records. For each size: seconds, and CPU seconds of all processes (Spark, its
+Python workers, the broker), which say more on a busy machine; the last column is how the CPU cost of a record changes
+from the smallest size to the largest. The scan reads 10 million records of 100 bytes and throws the rows away.
 
     python -m tests.bench.bench_pipeline [--only scan,audit,...] [--millions 1,2,4] [--scan-millions 10]
 """
@@ -18,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from odradek.pipeline.jobs import archive, audit, groups, retry, transactions
 from odradek.pipeline.jobs.handlers import Message
@@ -32,15 +33,24 @@ from odradek.protocol.stored import encode_record_key, encode_record_value
 from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from odradek.protocol.stored.offset_commit import OffsetCommitKey
 from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
-from tests.bench.brokers import Odradek
+from tests.bench.brokers import TICKS, Odradek
 
 NOW = 1_700_000_000_000
 BATCH = 1000
 SEGMENT_BYTES = 64 * 1024 * 1024
 MILLION = 1_000_000
 _COMMIT = struct.Struct(">hqihq")
-Job = Callable[[Any, Path, int], float]
-"""Runs once over so many records, with a folder of its own; the seconds that the job itself took."""
+
+
+class Cost(NamedTuple):
+    """What a run took."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+Job = Callable[[Any, Path, int], Cost]
+"""Runs once over so many records, with a folder of its own, and says what the job itself took."""
 
 
 # --- input ------------------------------------------------------------------------------------------------------------
@@ -146,10 +156,30 @@ def load(address: str, topic: str, partitions: int, batches: Iterable[bytes]) ->
 # --- jobs -------------------------------------------------------------------------------------------------------------
 
 
-def timed(run: Callable[[], object]) -> float:
-    began = time.perf_counter()
+def timed(run: Callable[[], object]) -> Cost:
+    began, before = time.perf_counter(), cpu_seconds()
     run()
-    return time.perf_counter() - began
+    return Cost(time.perf_counter() - began, cpu_seconds() - before)
+
+
+def cpu_seconds() -> float:
+    """User and system time of this process, its descendants, and those of them that have ended."""
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        parents[int(folder.name)] = int(fields[1])
+        ticks[int(folder.name)] = sum(int(each) for each in fields[11:15])
+    return sum(ticks[pid] for pid in ticks if _descends(pid, parents)) / TICKS
+
+
+def _descends(pid: int, parents: dict[int, int]) -> bool:
+    while pid in parents and pid != os.getpid():
+        pid = parents[pid]
+    return pid == os.getpid()
 
 
 def consume(rows: Any) -> None:
@@ -157,13 +187,13 @@ def consume(rows: Any) -> None:
     rows.write.format("noop").mode("overwrite").save()
 
 
-def audit_topic(spark: Any, folder: Path, count: int) -> float:
+def audit_topic(spark: Any, folder: Path, count: int) -> Cost:
     write_partition(folder, "in-0", plain(count))
     place = LogPlace(path=str(folder))
     return timed(lambda: _passes(audit.run(spark, place, "in", by="key")))
 
 
-def audit_pair(spark: Any, folder: Path, count: int) -> float:
+def audit_pair(spark: Any, folder: Path, count: int) -> Cost:
     for name in ("in-0", "out-0"):
         write_partition(folder, name, plain(count // 2))
     place = LogPlace(path=str(folder))
@@ -175,27 +205,27 @@ def _passes(verdict: audit.Verdict) -> None:
         raise AssertionError(verdict.lines())
 
 
-def groups_tables(spark: Any, folder: Path, count: int) -> float:
+def groups_tables(spark: Any, folder: Path, count: int) -> Cost:
     write_partition(folder, "__consumer_offsets-0", commits(count // 2))
     write_partition(folder, "in-0", plain(count // 2))
     place = LogPlace(path=str(folder))
     return timed(lambda: [consume(table) for table in groups.run(spark, place).values()])
 
 
-def transaction_tables(spark: Any, folder: Path, count: int) -> float:
+def transaction_tables(spark: Any, folder: Path, count: int) -> Cost:
     write_partition(folder, "__transaction_state-0", states(count // 2))
     write_partition(folder, "in-0", transactional(count // 2))
     place = LogPlace(path=str(folder))
     return timed(lambda: [consume(table) for table in transactions.run(spark, place).values()])
 
 
-def archive_topic(spark: Any, folder: Path, count: int) -> float:
+def archive_topic(spark: Any, folder: Path, count: int) -> Cost:
     write_partition(folder / "log", "in-0", plain(count))
     place = LogPlace(path=str(folder / "log"))
     return timed(lambda: archive.archive(spark, place, str(folder / "archive")))
 
 
-def replay_archive(spark: Any, folder: Path, count: int) -> float:
+def replay_archive(spark: Any, folder: Path, count: int) -> Cost:
     for index in range(2):
         write_partition(folder / "log", f"in-{index}", plain(count // 2))
     archive.archive(spark, LogPlace(path=str(folder / "log")), str(folder / "archive"))
@@ -212,7 +242,7 @@ def fail_some(message: Message) -> None:
         raise ValueError("seven")
 
 
-def retry_topic(spark: Any, folder: Path, count: int) -> float:
+def retry_topic(spark: Any, folder: Path, count: int) -> Cost:
     policy = RetryPolicy()
     broker = Odradek(data_dir=folder / "data")
     try:
@@ -241,7 +271,7 @@ JOBS: dict[str, Job] = {
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def in_folder(run: Callable[[Path], float]) -> float:
+def in_folder(run: Callable[[Path], Cost]) -> Cost:
     folder = Path(tempfile.mkdtemp(prefix="odradek-bench-"))
     try:
         return run(folder)
@@ -252,16 +282,16 @@ def in_folder(run: Callable[[Path], float]) -> float:
 def job_row(spark: Any, name: str, sizes: list[int]) -> None:
     job = JOBS[name]
     in_folder(lambda folder: job(spark, folder, 20_000))  # compiles what Spark compiles
-    seconds = [in_folder(lambda folder, n=size: job(spark, folder, n)) for size in sizes]
-    shown = "".join(f"{each:9.1f} s" for each in seconds)
-    growth = seconds[-1] / sizes[-1] / (seconds[0] / sizes[0])
-    print(f"{name:24s}{shown}{sizes[-1] / seconds[-1]:12,.0f} /s   cost of a record x {growth:.2f}", flush=True)
+    costs = [in_folder(lambda folder, n=size: job(spark, folder, n)) for size in sizes]
+    shown = "".join(f"{each.seconds:8.1f} s {each.cpu_seconds:6.1f} CPU" for each in costs)
+    growth = costs[-1].cpu_seconds / sizes[-1] / (costs[0].cpu_seconds / sizes[0])
+    print(f"{name:14s}{shown}{sizes[-1] / costs[-1].seconds:12,.0f} /s   x {growth:.2f}", flush=True)
 
 
 def scan_rows(spark: Any, count: int) -> None:
     """Ten million records of two partitions: the folder, and the broker that serves it, by both sources."""
 
-    def run(folder: Path) -> float:
+    def run(folder: Path) -> Cost:
         broker = Odradek({"log.segment.bytes": str(256 * 1024 * 1024)}, folder)
         try:
             rng = random.Random(1)
@@ -283,14 +313,14 @@ def scan_rows(spark: Any, count: int) -> None:
             show("... offsets alone", count, lambda: consume(few.load(str(folder))))
         finally:
             broker.stop()
-        return 0.0
+        return Cost(0, 0)
 
     in_folder(run)
 
 
 def show(title: str, count: int, run: Callable[[], object]) -> None:
-    seconds = min(timed(run) for _ in range(2))
-    print(f"{title:32s}{seconds:9.1f} s{count / seconds:12,.0f} /s", flush=True)
+    cost = min(timed(run) for _ in range(2))
+    print(f"{title:32s}{cost.seconds:8.1f} s {cost.cpu_seconds:6.1f} CPU{count / cost.seconds:12,.0f} /s", flush=True)
 
 
 def main(arguments: list[str]) -> int:
