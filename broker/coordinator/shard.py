@@ -371,6 +371,11 @@ class Shard:
         self._abandon(KafkaError(ErrorCode.NOT_COORDINATOR))
         self._wakeup.set()
 
+    def finish_loading(self) -> None:
+        """Load the rest at once, for who looks at a broker from outside and must not see half of it."""
+        while self.state is ShardState.LOADING and self._loader is not None:
+            self._load_slice()
+
     def _load_slice(self) -> None:
         if self._loader is None:
             return

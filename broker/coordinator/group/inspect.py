@@ -243,6 +243,7 @@ def list_groups(cluster: Cluster) -> dict[str, GroupInfo]:
     """All groups of the cluster, in order of their ids."""
     found: dict[str, GroupInfo] = {}
     for shard in cluster.groups.shards():
+        shard.finish_loading()
         if shard.is_active:
             for group_id in shard.machine.group_ids():
                 found[group_id] = group_info(cluster, group_id)
@@ -250,10 +251,12 @@ def list_groups(cluster: Cluster) -> dict[str, GroupInfo]:
 
 
 def group_info(cluster: Cluster, group_id: str) -> GroupInfo:
-    """A picture of a group; in state ``Dead`` if there is none, or its coordinator is not there (yet)."""
+    """A picture of a group, after its coordinator has loaded; ``Dead`` if there is none, or no coordinator."""
     service: GroupService = cluster.groups
     try:
-        machine = service.machine_for(group_id)
+        shard = service.shard_for(group_id)
+        shard.finish_loading()
+        machine = shard.open_machine()
         coordinator = service.node_for(group_id).id
     except KafkaError:
         return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, -1)

@@ -39,7 +39,9 @@ class TransactionInfo:
 
 
 def list_transactions(cluster: Cluster) -> dict[str, TransactionInfo]:
-    """Every transactional id of the cluster, in order of the ids."""
+    """Every transactional id of the cluster, in order of the ids; a coordinator that loads is given the time to."""
+    for shard in cluster.transactions.shards():
+        shard.finish_loading()
     now_ms = cluster.clock.now_ms()
     held: dict[str, list[str]] = {}
     for hold in cluster.transactions.holds.active():

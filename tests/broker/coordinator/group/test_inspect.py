@@ -142,6 +142,19 @@ def test_a_coordinator_can_be_made_to_load_again(broker: KafkaBroker) -> None:
     assert [m.member_id for m in info.members] == [me]
 
 
+def test_a_look_finds_a_coordinator_loaded() -> None:
+    async def main() -> None:
+        async with open_broker(topics={"t": 2}) as own:
+            await trio.to_thread.run_sync(member, own)
+            partition = own.cluster.groups.partition_for("g")
+            own.reload_coordinator(partition)
+            assert own.group("g").state == "Stable"
+            own.reload_coordinator(partition)
+            assert list(own.groups()) == ["g"]
+
+    trio.run(main)
+
+
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\xff\xff\xff\xff", b"\0\0\0\0\0\1\0\5ab", b"\0\0\0\0\0\1\0\1t"])
 def test_data_of_no_consumer(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"not|past"):

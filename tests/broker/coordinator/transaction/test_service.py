@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
-from odradek import KafkaBroker
+from odradek import KafkaBroker, open_broker
+from odradek.broker.inspect import Broker
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -35,7 +37,7 @@ Producer = tuple[int, int]
 class Client:
     """A producer by hand, on the connections of a broker."""
 
-    def __init__(self, broker: KafkaBroker, transactional_id: str = "tx") -> None:
+    def __init__(self, broker: Broker, transactional_id: str = "tx") -> None:
         self.broker = broker
         self.transactional_id = transactional_id
         self.wires: dict[int, WireClient] = {}
@@ -284,3 +286,18 @@ def test_a_restarted_broker_ends_what_was_being_ended_and_aborts_what_was_left_o
         assert not broker.bugs
     committing.close()
     abandoned.close()
+
+
+def test_a_look_finds_a_coordinator_loaded() -> None:
+    def one_transaction(broker: Broker) -> None:
+        client = Client(broker)
+        client.produce(client.init())
+        client.close()
+
+    async def main() -> None:
+        async with open_broker(topics={"t": 1}) as broker:
+            await trio.to_thread.run_sync(one_transaction, broker)
+            broker.reload_coordinator(broker.cluster.transactions.partition_for("tx"), "__transaction_state")
+            assert broker.transactions["tx"].state == "Ongoing"
+
+    trio.run(main)
