@@ -143,6 +143,12 @@ def test_a_broker_and_the_cluster_wide_default(cluster: Cluster) -> None:
     assert cluster.config.get_int("log.retention.ms") == 5
 
 
+@pytest.mark.parametrize("replaces", [True, False])
+@pytest.mark.parametrize("key", ["sasl.kerberos.min.time.before.relogin", "sasl.login.refresh.buffer.seconds"])
+def test_a_broker_takes_settings_of_logins_that_it_does_not_have(cluster: Cluster, key: str, replaces: bool) -> None:
+    assert change(cluster, BROKER, "1", (key, SET, "58"), replaces=replaces) is None
+
+
 @pytest.mark.parametrize(
     ("name", "key", "operation", "value", "code", "why"),
     [
