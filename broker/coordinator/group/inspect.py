@@ -184,10 +184,12 @@ class Group:
                 return
             try:
                 info = group_info(self._cluster, self.group_id)
-                if condition(info):
-                    reached.set_result(info)
+                fulfilled = condition(info)
             except Exception as error:
                 reached.set_exception(error)
+                return
+            if fulfilled and not reached.done():  # looking may load the coordinator, which has watchers look meanwhile
+                reached.set_result(info)
 
         def begin() -> None:
             self._groups.watchers[reached] = look

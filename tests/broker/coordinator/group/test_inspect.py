@@ -151,6 +151,8 @@ def test_a_look_finds_a_coordinator_loaded() -> None:
             assert own.group("g").state == "Stable"
             own.reload_coordinator(partition)
             assert list(own.groups()) == ["g"]
+            own.reload_coordinator(partition)
+            assert (await own.group("g").wait_stable(timeout=5)).state == "Stable"
 
     trio.run(main)
 
