@@ -17,6 +17,7 @@ from odradek.broker.handlers import handles as handles
 from odradek.broker.handlers import load_handlers as load_handlers
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -222,23 +223,7 @@ class Dispatcher:
 
 def skip_tagged_fields(frame: memoryview, position: int) -> int:
     """The position behind the header's tag buffer (unknown tags are allowed); ProtocolError if it is cut short."""
-    count, position = _read_uvarint(frame, position)
-    for _ in range(count):
-        _, position = _read_uvarint(frame, position)
-        size, position = _read_uvarint(frame, position)
-        position += size
-        if position > len(frame):
-            raise ProtocolError("a tagged field is longer than the frame")
-    return position
-
-
-def _read_uvarint(frame: memoryview, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while position < len(frame) and shift < 35:
-        byte = frame[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-        shift += 7
-    raise ProtocolError("a varint that does not end")
+    try:
+        return read_unknown_fields(frame, position)[1]
+    except IndexError:
+        raise ProtocolError("a varint that does not end") from None

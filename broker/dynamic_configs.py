@@ -8,7 +8,7 @@ Kafka 4.3.1 answers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +29,22 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
 
-_SECURITY = ("ssl.", "sasl.", "principal.builder.class", "connections.max.reauth.ms")
+_SECURITY = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
+_THREADS = frozenset(
+    {
+        "background.threads",
+        "num.io.threads",
+        "num.network.threads",
+        "num.recovery.threads.per.data.dir",
+        "num.replica.fetchers",
+        "remote.log.manager.copier.thread.pool.size",
+        "remote.log.manager.expiration.thread.pool.size",
+        "remote.log.manager.follower.thread.pool.size",
+        "remote.log.reader.threads",
+    }
+)
+"""Pools that may at most double or halve with one change."""
+_LIKE_LISTS = frozenset({"sasl.kerberos.principal.to.local.rules"})
 _CLIENT_SELECTORS = frozenset(
     {
         "client_instance_id",
@@ -115,20 +130,20 @@ class DynamicConfigs:
     def _change_topic(self, change: Change, node_id: int, validate_only: bool) -> None:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-        check_topic_name(change.name)
         topic = self._cluster.topics.get(change.name)
-        if topic is None:
-            text = f"The topic '{change.name}' does not exist."
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         broker = self._cluster.config
 
         def default(name: str) -> str:
             value = broker.topic_default(name)
             return ",".join(value) if isinstance(value, tuple) else ""
 
-        result = _result(change, topic.config.overrides, topic_keys(), default)
+        result = _result(change, {} if topic is None else topic.config.overrides, topic_keys(), default)
+        check_topic_name(change.name)
         with _refused_as(ErrorCode.INVALID_CONFIG):
             checked = TopicConfig.check(result)
+        if topic is None:
+            text = f"The topic '{change.name}' does not exist."
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         if not validate_only:
             self._cluster.topics.set_overrides(topic, checked)
 
@@ -137,22 +152,31 @@ class DynamicConfigs:
         broker = self._cluster.config
         current = broker.dynamic_default if target is None else broker.dynamic_nodes.get(target, {})
         keys = broker_keys()
-        _check_dynamic([a.name for a in change.assignments], keys, cluster_wide=target is None)
+        _check_broker_operations(change, keys)
 
         def default(name: str) -> str:
             value = broker.get(name, target)
             return ",".join(value) if isinstance(value, tuple) else ""
 
         result = _result(change, current, keys, default)
-        self._check_min_insync(change, target, result)
+        _check_dynamic([a.name for a in change.assignments if a.name in result], keys)
         checked: dict[str, str] = {}
         with _refused_as(ErrorCode.INVALID_REQUEST):
             for name, text in result.items():
                 if name not in keys:
                     raise ConfigError(f"Unknown broker config name: {name}")
                 checked[name] = keys[name].normal(text)
+        if target is None:
+            _check_cluster_wide(result, keys)
+        with _refused_as(ErrorCode.INVALID_REQUEST):
+            for name, text in result.items():
                 check_supported(keys[name], text)
-        _check_broker_values(checked)
+                if name in _THREADS:
+                    _check_threads(name, int(checked[name]), broker.get_int(name, target))
+        if int(checked.get("log.retention.ms", "-1")) == 0:
+            text = "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        self._check_min_insync(change, target, result)
         if not validate_only:
             broker.set_dynamic(target, checked)
 
@@ -295,31 +319,58 @@ def _checked_node(name: str, node_id: int, wrong: str) -> int | None:
     return asked
 
 
-def _check_dynamic(names: Sequence[str], keys: Mapping[str, ConfigKey], *, cluster_wide: bool) -> None:
-    """INVALID_REQUEST if one of the keys cannot change while the broker runs, or not on this level."""
+def _check_broker_operations(change: Change, keys: Mapping[str, ConfigKey]) -> None:
+    """What a broker says to operations before it looks at anything else; other resources' are up to the controller."""
+    for name, _, operation in change.assignments:
+        if operation not in tuple(Operation):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {operation}")
+        if operation in (Operation.APPEND, Operation.SUBTRACT):
+            if name not in keys:
+                raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {name}")
+            if not _takes_items(name, keys):
+                kind = Operation(operation).name.lower()
+                text = f"Config value {kind} is not allowed for config key: {name}"
+                raise KafkaError(ErrorCode.INVALID_CONFIG, text)
 
-    def refuse(why: str, wrong: Sequence[str]) -> None:
-        if wrong:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{why}: [{', '.join(wrong)}]")
 
+def _takes_items(name: str, keys: Mapping[str, ConfigKey]) -> bool:
+    return name in _LIKE_LISTS or is_list_key(keys.get(name))
+
+
+def _refuse(why: str, wrong: Sequence[str]) -> None:
+    if wrong:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{why}: [{', '.join(wrong)}]")
+
+
+def _check_dynamic(names: Sequence[str], keys: Mapping[str, ConfigKey]) -> None:
+    """INVALID_REQUEST if one of the keys cannot change while the broker runs, or only for a listener."""
     fixed = [name for name in names if name in keys and keys[name].update is Update.READ_ONLY]
-    refuse("Cannot update these configs dynamically", response_order(fixed))
-    refuse(
+    _refuse("Cannot update these configs dynamically", response_order(fixed))
+    _refuse(
         "These security configs can be dynamically updated only per-listener using the listener prefix",
         [name for name in names if name.startswith(_SECURITY)],
     )
-    if cluster_wide:
-        refuse(
-            "Cannot update these configs at default cluster level, broker id must be specified",
-            [name for name in names if name in keys and keys[name].update is Update.PER_BROKER],
-        )
 
 
-def _check_broker_values(values: Mapping[str, str]) -> None:
-    retention = int(values.get("log.retention.ms", "-1"))
-    if retention == 0 or retention < -1:
-        text = "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
-        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+def _check_cluster_wide(names: Iterable[str], keys: Mapping[str, ConfigKey]) -> None:
+    _refuse(
+        "Cannot update these configs at default cluster level, broker id must be specified",
+        [name for name in names if keys[name].update is Update.PER_BROKER],
+    )
+
+
+def _check_threads(name: str, wanted: int, current: int) -> None:
+    if wanted * 2 >= current and wanted <= current * 2:
+        return
+    why = (
+        f"value should be at least half the current value {current}"
+        if wanted < current
+        else f"value should not be greater than double the current value {current}"
+    )
+    raise ConfigError(
+        "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed "
+        f"for {name}={wanted}, {why} for configuration Invalid dynamic configuration"
+    )
 
 
 def _check_client_metrics(values: Mapping[str, str]) -> None:

@@ -23,6 +23,9 @@ MAX_EPOCH = 0x7FFFFFFF
 EVICTION_MS = 120_000
 """A session unused for so long gives way to any new one; one that lived so long gives way to a larger one."""
 
+_PLACES = 8
+_IDS_IN_A_PLACE = 0x7FFFFFFF // _PLACES
+
 TopicKey = str | bytes
 """A topic name up to Fetch v12, a topic id from v13 on."""
 
@@ -93,6 +96,11 @@ class FetchItem:
             self.high_watermark = -1
             changed = True
         return changed
+
+
+def has_place(session_id: int) -> bool:
+    """Whether Kafka could look the id up: its cache is split into parts by the id, and ids beyond make it stumble."""
+    return -_IDS_IN_A_PLACE < session_id < _IDS_IN_A_PLACE * _PLACES
 
 
 def asked_items(topics: Iterable[FetchTopic], by_id: bool) -> list[FetchItem]:

@@ -40,14 +40,14 @@ def levels() -> dict[str, str]:
 
 def check(name: str, level: str | None = None) -> None:
     """INVALID_CONFIG in Kafka's words for an unknown logger or level (None: the level does not matter)."""
+    if name not in _PYTHON_LOGGERS:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
     if level is not None and level not in LEVELS:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,
             f"Cannot set the log level of {name} to {level} as it is not a supported log level. Valid log levels are "
             + ", ".join(LEVELS),
         )
-    if name not in _PYTHON_LOGGERS:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
 
 
 def set_level(name: str, level: str | None) -> None:

@@ -183,7 +183,7 @@ class Partition:
 
     def check_leader(self, node_id: int, current_leader_epoch: int = -1) -> None:
         """Raise unless ``node_id`` leads in the epoch that the client knows (-1 = it does not say; KIP-320)."""
-        if 0 <= current_leader_epoch != self.leader_epoch:
+        if current_leader_epoch not in (-1, self.leader_epoch):
             if current_leader_epoch < self.leader_epoch:
                 raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
             raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 # What Kafka calls internal; odradek itself writes to the first two only.
+CLUSTER_METADATA = "__cluster_metadata"
+"""The topic of the controllers, which no client can create."""
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state"})
 
 MAX_NAME_LENGTH = 249
@@ -293,10 +295,10 @@ class TopicRegistry:
                 ErrorCode.INVALID_PARTITIONS,
                 f"The topic {name} currently has {current} partition(s); {total} would not be an increase.",
             )
-        if total - current > MAX_NEW_PARTITIONS:
-            # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         if assignments is None:
+            if total - current > MAX_NEW_PARTITIONS:
+                # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
             return spread(self._cluster.nodes.values(), total - current, topic.replication_factor, self._next_leader)
         if len(assignments) != total - current:
             raise KafkaError(

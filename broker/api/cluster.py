@@ -156,7 +156,7 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
             ctx.cluster.features.set_level(update.feature, update.max_version_level)
         ctx.cluster.metadata_changed()
     # Up to v1 Kafka writes the name of "no error" where a message would stand.
-    results = [UpdatableFeatureResult(name, ErrorCode.NONE, "NONE") for name in updates]
+    results = [UpdatableFeatureResult(each.feature, ErrorCode.NONE, "NONE") for each in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=results if ctx.api_version <= 1 else [])
 
 
@@ -277,7 +277,7 @@ def alter_partition_reassignments(
     """Give partitions other replicas; it is done at once, so there is never one to cancel."""
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
-        error_message=None,
+        error_message=None if request.topics else "",
         responses=[
             ReassignableTopicResponse(
                 topic.name,

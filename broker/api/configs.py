@@ -53,12 +53,15 @@ _MALFORMED = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
+_DESCRIBED = frozenset(kind for kind in ResourceType if kind is not ResourceType.UNKNOWN)
 _TWICE = "Each resource must appear at most once."
 
 
 @handles(DescribeConfigsRequest)
 def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """The configs of each resource, with where they come from."""
+    if any(resource.resource_type not in _DESCRIBED for resource in request.resources):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
     return DescribeConfigsResponse(results=[_describe(ctx, resource, request) for resource in request.resources])
 
 
@@ -130,7 +133,7 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
             return group_entries(cluster.config, cluster.dynamic_configs.groups.get(name, {}), node_id)
         case _:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
+            raise AssertionError(f"resource type {kind}")
 
 
 def _check_node(name: str, node_id: int, wrong: str) -> None:

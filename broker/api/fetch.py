@@ -29,6 +29,7 @@ from odradek.broker.fetch_sessions import (
     FetchSession,
     FetchSessionCache,
     asked_items,
+    has_place,
 )
 from odradek.broker.waiters import Waiter
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -99,8 +100,8 @@ class _Fetch:
 @handles(FetchRequest, differs="a response ends with a whole batch; one log for all replicas, so no preferred replica")
 def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Coroutine[Any, Any, FetchResponse]:
     """Read now; park (an awaitable) only when there is less than the client wants to wait for."""
-    if not 0 <= request.isolation_level <= READ_COMMITTED:
-        return _refuse_isolation(ctx, request)
+    if not 0 <= request.isolation_level <= READ_COMMITTED or not has_place(request.session_id):
+        return _stumble(ctx, request)
     work = _Fetch(ctx, request)
     try:
         _open(work)
@@ -111,16 +112,11 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Corouti
     return _park(work)
 
 
-def _refuse_isolation(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
-    """Kafka answers an isolation level that it does not know with UNKNOWN_SERVER_ERROR, everywhere."""
-    code = ErrorCode.UNKNOWN_SERVER_ERROR
-    response: FetchResponse = error_response(request, 4, code, None)
-    for topic in response.responses:
-        for data in topic.partitions:
-            data.high_watermark = -1
-            data.records = _EMPTY
+def _stumble(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
+    """Kafka answers an isolation level or a session id out of its range with UNKNOWN_SERVER_ERROR, everywhere."""
+    response: FetchResponse = error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
     if ctx.api_version >= _FIRST_VERSION_WITH_SESSIONS:
-        response.error_code = code
+        response.session_id = request.session_id
     return response
 
 
@@ -195,6 +191,7 @@ def _read_all(work: _Fetch) -> bool:
             data, size = _read(work, item, partition, min(item.max_bytes, left), min_one)
         except KafkaError as error:
             results.append((item, _read_failure(work, item, error), 0))
+            left = max(0, left)
             ended = True
             continue
         results.append((item, data, size))
@@ -357,6 +354,6 @@ def _answer(work: _Fetch) -> FetchResponse:
         last.partitions.append(data)
         if data.current_leader.leader_id >= 0:
             leaders.append(data.current_leader.leader_id)
-    if leaders:
+    if leaders and work.follower_id < 0:
         response.node_endpoints = leader_endpoints(work.ctx, leaders, NodeEndpoint)
     return response

@@ -77,7 +77,8 @@ def _service(ctx: RequestContext, key_type: int, key: str) -> CoordinatorService
     if key_type != SHARE:
         raise KafkaError(ErrorCode.INVALID_REQUEST, _UNKNOWN_TYPE)
     if ctx.api_version < _SHARE_FROM or not _is_share_key(key):
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "")
+        text = _UNKNOWN_TYPE if ctx.api_version < _BATCHED_FROM else ""
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
     raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
 
 

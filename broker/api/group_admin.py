@@ -9,11 +9,15 @@ A group's protocol, and its members' subscriptions, show only while it is stable
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from odradek.broker.context import RequestContext
 from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member
 from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.states import DEAD, STABLE
 from odradek.broker.dispatch import handles
+from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order
+from odradek.broker.topics import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from odradek.protocol.messages.describe_groups import (
@@ -34,7 +38,7 @@ _NOT_FOUND_FROM = 6
 @handles(DescribeGroupsRequest)
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """State, protocol and members of groups."""
-    groups = [_describe(ctx, group_id) for group_id in request.groups]
+    groups = [_describe(ctx, group_id) for group_id in _by_coordinator(ctx, request.groups)]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -106,7 +110,22 @@ def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsRe
 @handles(DeleteGroupsRequest)
 def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     """Delete groups without members, and their offsets."""
-    return DeleteGroupsResponse(results=[_delete(ctx, group_id) for group_id in request.groups_names])
+    group_ids = _by_coordinator(ctx, java_order(request.groups_names, hash_of_text))
+    return DeleteGroupsResponse(results=[_delete(ctx, group_id) for group_id in group_ids])
+
+
+def _by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
+    """The ids as Kafka answers them: the empty one, then those of one partition of the offsets topic together."""
+    group_ids = list(group_ids)
+    groups = ctx.cluster.groups
+    if groups.topic is None:
+        return group_ids
+    first: list[str] = []
+    by_partition: dict[tuple[str, int], list[str]] = {}
+    for group_id in group_ids:
+        place = by_partition.setdefault((GROUP_TOPIC, ctx.cluster.groups.partition_for(group_id)), [])
+        (place if group_id else first).append(group_id)
+    return first + [each for key in java_order(by_partition, hash_of_partition) for each in by_partition[key]]
 
 
 def _delete(ctx: RequestContext, group_id: str) -> DeletableGroupResult:

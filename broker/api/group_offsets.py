@@ -11,8 +11,9 @@ OffsetDelete 0 (KIP-496).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
+from odradek.broker.api.merged_topics import merged
 from odradek.broker.context import RequestContext
 from odradek.broker.coordinator.group.commands import CommitOffsets, DeleteOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.offsets import FetchedOffset
@@ -62,8 +63,16 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
     by_id = ctx.api_version >= _COMMIT_TOPIC_ID_FROM
     offsets: list[OffsetToCommit] = []
     slots: list[OffsetCommitResponsePartition] = []
-    refused: list[OffsetCommitResponseTopic] = []
-    accepted: list[OffsetCommitResponseTopic] = []
+    refused: list[tuple[Hashable, OffsetCommitResponseTopic]] = []
+    accepted: list[tuple[Hashable, OffsetCommitResponseTopic]] = []
+
+    def answer(
+        to: list[tuple[Hashable, OffsetCommitResponseTopic]], answers: list[OffsetCommitResponsePartition]
+    ) -> None:
+        if answers:
+            answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
+            to.append(((asked.name, asked.topic_id), answered))
+
     for asked in request.topics:
         topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
         if topic is None:
@@ -72,19 +81,16 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
                 OffsetCommitResponsePartition(partition_index=p.partition_index, error_code=error)
                 for p in asked.partitions
             ]
-            complete = False
+            answer(refused, answers)
         else:
             known, unknown = _sort_partitions(topic, asked, offsets)
             slots += known
-            answers = unknown + known
-            complete = not unknown
-        if answers:
-            answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
-            (accepted if complete else refused).append(answered)
+            answer(refused, unknown)
+            answer(accepted, known)
     if offsets:
         for slot, code in zip(slots, _commit(ctx, request, offsets), strict=True):
             slot.error_code = code
-    return OffsetCommitResponse(topics=refused + accepted)
+    return OffsetCommitResponse(topics=merged(refused, accepted))
 
 
 def _sort_partitions(
@@ -213,25 +219,30 @@ def _batched(rows: Iterable[tuple[int, FetchedOffset]]) -> list[OffsetFetchRespo
 @handles(OffsetDeleteRequest)
 def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
     """Delete committed offsets of topics that the group does not subscribe to."""
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     places: list[tuple[str, int]] = []
-    answered: list[OffsetDeleteResponseTopic] = []
+    refused: list[tuple[Hashable, OffsetDeleteResponseTopic]] = []
+    accepted: list[tuple[Hashable, OffsetDeleteResponseTopic]] = []
     slots: list[OffsetDeleteResponsePartition] = []
     for asked in request.topics:
         topic = ctx.cluster.topics.get(asked.name)
         end = 0 if topic is None else len(topic.partitions)
-        unknown: list[OffsetDeleteResponsePartition] = []
         known: list[OffsetDeleteResponsePartition] = []
+        unknown: list[OffsetDeleteResponsePartition] = []
         for p in asked.partitions:
             answer = OffsetDeleteResponsePartition(partition_index=p.partition_index)
             if 0 <= p.partition_index < end:
-                known.append(answer)
                 places.append((asked.name, p.partition_index))
+                known.append(answer)
             else:
                 answer.error_code = _UNKNOWN_PARTITION
                 unknown.append(answer)
-        answered.append(OffsetDeleteResponseTopic(name=asked.name, partitions=unknown + known))
         slots += known
+        for part, answers in ((refused, unknown), (accepted, known)):
+            if answers:
+                part.append((asked.name, OffsetDeleteResponseTopic(name=asked.name, partitions=answers)))
     codes = ctx.cluster.groups.ask_now(request.group_id, DeleteOffsets(request.group_id, places), ctx.node)
     for slot, code in zip(slots, codes, strict=True):
         slot.error_code = code
-    return OffsetDeleteResponse(topics=answered)
+    return OffsetDeleteResponse(topics=merged(refused, accepted))

@@ -4,6 +4,7 @@ ListOffsets versions 1 to 11: v2 isolation level, v4 leader epochs (KIP-320), v6
 v8 earliest local offset (KIP-405), v9 latest tiered offset (KIP-1005), v10 timeout for remote storage (KIP-1075), v11
 earliest pending upload (KIP-1023). There is no remote storage here, so the local start is the log's start and the
 tiered questions are answered "none", as by Kafka without remote storage. A partition named twice is INVALID_REQUEST.
+The answer holds each topic once, in the order of Kafka's hash maps.
 
 OffsetForLeaderEpoch versions 2 to 4: v3 adds the replica id (KIP-392), v4 is flexible.
 """
@@ -16,6 +17,7 @@ from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.context import RequestContext
 from odradek.broker.dispatch import handles
 from odradek.broker.error_answers import error_response
+from odradek.broker.map_order import scala_order_by_topic
 from odradek.broker.partition import Partition
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.list_offsets import (
@@ -57,10 +59,9 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
         refused: ListOffsetsResponse = error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
         return refused
     twice = _named_twice(request)
-    response = ListOffsetsResponse()
+    answers: dict[tuple[str, int], ListOffsetsPartitionResponse] = {}
     for topic in request.topics:
-        answers = []
-        for asked in {asked.partition_index: asked for asked in topic.partitions}.values():
+        for asked in topic.partitions:
             answer = ListOffsetsPartitionResponse(asked.partition_index)
             try:
                 if (topic.name, asked.partition_index) in twice:
@@ -71,9 +72,13 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
                 answer.error_code = error.code
             if ctx.api_version < _LEADER_EPOCH_FROM:
                 answer.leader_epoch = -1
-            answers.append(answer)
-        response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
-    return response
+            answers[topic.name, asked.partition_index] = answer
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(name=name, partitions=[answers[name, index] for index in indexes])
+            for name, indexes in scala_order_by_topic(answers)
+        ]
+    )
 
 
 def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:

@@ -16,7 +16,14 @@ from typing import cast
 
 from odradek.broker.context import RequestContext
 from odradek.broker.dispatch import EncodedBody, handles
-from odradek.broker.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, Topic, check_topic_name
+from odradek.broker.topics import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    INTERNAL_TOPICS,
+    TRANSACTION_STATE,
+    Topic,
+    check_topic_name,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.describe_topic_partitions import (
@@ -73,12 +80,14 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
         topics = [_answer(ctx, topic, request) for topic in ctx.cluster.topics]
     else:
         if version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked):
-            return _refused(request)
+            return _refused(request, ErrorCode.INVALID_REQUEST)
         by_id = {t.topic_id: None for t in asked if t.topic_id != ZERO_UUID}
         if by_id:
             topics = _topics_by_id(ctx, request, list(by_id))
+        elif any(t.name is None for t in asked):
+            return _refused(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         else:
-            topics = _topics_by_name(ctx, request, list({t.name or "": None for t in asked}))
+            topics = _topics_by_name(ctx, request, list({cast(str, t.name): None for t in asked}))
     response = MetadataResponse(
         brokers=[MetadataResponseBroker(*node) for node in nodes],
         cluster_id=ctx.cluster.cluster_id,
@@ -145,7 +154,7 @@ def _create_missing(ctx: RequestContext, name: str) -> None:
     try:
         if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
             ctx.cluster.topics.ensure_internal(name)
-        elif name not in INTERNAL_TOPICS:
+        elif name not in INTERNAL_TOPICS and name != CLUSTER_METADATA:
             ctx.cluster.topics.create(name)
     except KafkaError as error:
         _log.warning("topic %s was asked for and could not be created: %s", name, error)
@@ -182,13 +191,11 @@ def _answer(ctx: RequestContext, topic: Topic, request: MetadataRequest) -> Meta
     return answer
 
 
-def _refused(request: MetadataRequest) -> MetadataResponse:
-    """Ids, or a missing name, before v12: INVALID_REQUEST beside each topic and nothing of the cluster."""
+def _refused(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
+    """An error beside each topic and nothing of the cluster: ids, or a missing name, before v12; neither of them."""
     return MetadataResponse(
-        topics=[
-            MetadataResponseTopic(ErrorCode.INVALID_REQUEST, t.name or "", t.topic_id) for t in request.topics or []
-        ],
-        error_code=ErrorCode.INVALID_REQUEST,
+        topics=[MetadataResponseTopic(code, t.name or "", t.topic_id) for t in request.topics or []],
+        error_code=code,
     )
 
 
@@ -204,6 +211,8 @@ def describe_topic_partitions(
         code = ErrorCode.INVALID_REQUEST
         refused = [DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
         return DescribeTopicPartitionsResponse(topics=refused)
+    if "" in asked:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     names = asked or {topic.name for topic in registry}
     start = "" if cursor is None else cursor.topic_name
     limit = min(ctx.cluster.config.get_int("max.request.partition.size.limit"), request.response_partition_limit)
@@ -218,7 +227,10 @@ def describe_topic_partitions(
             if asked:
                 code = _code_of_missing(name)
                 unknown = DescribeTopicPartitionsResponseTopic(
-                    code, name, topic_authorized_operations=ALL_TOPIC_OPERATIONS
+                    code,
+                    name,
+                    is_internal=name in INTERNAL_TOPICS,
+                    topic_authorized_operations=ALL_TOPIC_OPERATIONS,
                 )
                 response.topics.append(unknown)
             continue

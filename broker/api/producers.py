@@ -16,6 +16,7 @@ from typing import Any
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.context import RequestContext
 from odradek.broker.dispatch import handles
+from odradek.broker.topics import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -59,12 +60,14 @@ def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -
         for index in topic.partition_indexes:
             answer = PartitionResponse(partition_index=index)
             try:
+                check_topic_name(topic.name)
                 partition = find_partition(ctx, topic.name, index)
                 partition.check_leader(ctx.node.id)
                 answer.active_producers = [_state(each) for each in partition.log.active_producers()]
             except KafkaError as error:
                 answer.error_code = error.code
-                if ctx.cluster.topics.get(topic.name) is None:
+                answer.error_message = error.message
+                if error.message is None and ctx.cluster.topics.get(topic.name) is None:
                     answer.error_message = "This server does not host this topic-partition."
             answers.append(answer)
         response.topics.append(TopicResponse(name=topic.name, partitions=answers))

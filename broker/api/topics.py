@@ -15,7 +15,8 @@ from collections import Counter
 from odradek.broker.config_entries import topic_entries
 from odradek.broker.context import RequestContext
 from odradek.broker.dispatch import handles
-from odradek.broker.topics import MAX_NEW_PARTITIONS, Topic, TopicPlan
+from odradek.broker.map_order import hash_of_text, java_order
+from odradek.broker.topics import CLUSTER_METADATA, MAX_NEW_PARTITIONS, Topic, TopicPlan
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.create_partitions import (
@@ -50,7 +51,8 @@ def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     """Create each topic, or only say what would become of it; a name given twice is refused once."""
     counts = Counter(topic.name for topic in request.topics)
     single = [topic for topic in request.topics if counts[topic.name] == 1]
-    if sum(max(topic.num_partitions, 0) for topic in single) > MAX_NEW_PARTITIONS:
+    single.sort(key=lambda topic: topic.name == CLUSTER_METADATA)
+    if sum(_counted_partitions(topic) for topic in single) > MAX_NEW_PARTITIONS:
         too_many = KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
         return CreateTopicsResponse(topics=[_refusal(name, too_many) for name in counts])
     results = [_create(ctx, topic, request.validate_only) for topic in single]
@@ -60,6 +62,13 @@ def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     return CreateTopicsResponse(topics=results)
 
 
+def _counted_partitions(topic: CreatableTopic) -> int:
+    """How many partitions of a topic count for the limit of one request."""
+    if topic.name == CLUSTER_METADATA:
+        return 0
+    return len(topic.assignments) or max(topic.num_partitions, 0)
+
+
 def _refusal(name: str, error: KafkaError) -> CreatableTopicResult:
     return CreatableTopicResult(name, error_code=error.code, error_message=error.message)
 
@@ -67,6 +76,9 @@ def _refusal(name: str, error: KafkaError) -> CreatableTopicResult:
 def _create(ctx: RequestContext, asked: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
     registry = ctx.cluster.topics
     try:
+        if asked.name == CLUSTER_METADATA:
+            text = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         assignments = {}
         for assignment in asked.assignments:
             if assignment.partition_index in assignments:
@@ -161,9 +173,8 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
         for name, count in counts.items()
         if count > 1
     ]
-    for topic in request.topics:
-        if counts[topic.name] == 1:
-            results.append(_grow(ctx, topic, request.validate_only))
+    single = {topic.name: topic for topic in request.topics if counts[topic.name] == 1}
+    results += [_grow(ctx, single[name], request.validate_only) for name in java_order(single, hash_of_text)]
     return CreatePartitionsResponse(results=results)
 
 

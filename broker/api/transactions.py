@@ -14,8 +14,9 @@ CONCURRENT_TRANSACTIONS unless a test holds the last one or a partition cannot b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
+from odradek.broker.api.merged_topics import merged
 from odradek.broker.context import RequestContext
 from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.machine import Producer
@@ -30,6 +31,8 @@ from odradek.broker.coordinator.transaction.inspect import select_transactions
 from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC, write_marker
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, by_topic
 from odradek.broker.dispatch import handles
+from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order, scala_order
+from odradek.broker.topics import INTERNAL_TOPICS
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -38,7 +41,6 @@ from odradek.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnResult,
-    AddPartitionsToTxnTopic,
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
@@ -100,15 +102,16 @@ def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnReques
 def _add_partitions(
     ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
 ) -> list[AddPartitionsToTxnTopicResult]:
-    topics = transaction.topics
-    unknown = _unknown_partitions(ctx, topics)
-    if unknown:
-        return _partition_results(topics, unknown, int(ErrorCode.OPERATION_NOT_ATTEMPTED))
-    partitions = [(topic.name, index) for topic in topics for index in topic.partitions]
+    partitions = list(dict.fromkeys((topic.name, index) for topic in transaction.topics for index in topic.partitions))
+    refused = _refused_partitions(ctx, partitions)
+    if refused:
+        return _partition_results(_in_map_order(partitions), refused, int(ErrorCode.OPERATION_NOT_ATTEMPTED))
+    # Up to v3 a topic without partitions is answered as well.
+    named = [topic.name for topic in transaction.topics] if ctx.api_version < _FIRST_WITH_MANY else ()
     try:
         if transaction.verify_only:
             verdicts = _verify(ctx, transaction, partitions)
-            return _partition_results(topics, verdicts, _NONE)
+            return _partition_results(_in_map_order(partitions), verdicts, _NONE)
         _check_id(transaction.transactional_id)
         command = AddPartitions(
             transaction.transactional_id,
@@ -119,8 +122,8 @@ def _add_partitions(
         )
         ctx.cluster.transactions.ask_now(transaction.transactional_id, command, ctx.node)
     except KafkaError as error:
-        return _partition_results(topics, {}, _code_for(ctx, error))
-    return _partition_results(topics, {}, _NONE)
+        return _partition_results(partitions, {}, _code_for(ctx, error), named)
+    return _partition_results(partitions, {}, _NONE, named)
 
 
 def _verify(
@@ -134,30 +137,34 @@ def _verify(
     return {partition: int(code) for partition, code in verdicts.items()}
 
 
-def _unknown_partitions(ctx: RequestContext, topics: Iterable[AddPartitionsToTxnTopic]) -> Codes:
-    unknown: Codes = {}
-    for asked in topics:
-        topic = ctx.cluster.topics.get(asked.name)
-        known = 0 if topic is None else len(topic.partitions)
-        for index in asked.partitions:
-            if not 0 <= index < known:
-                unknown[asked.name, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return unknown
+def _refused_partitions(ctx: RequestContext, partitions: Iterable[TopicPartition]) -> Codes:
+    """Partitions that do not exist, and those of internal topics, which clients may not add by themselves."""
+    refused: Codes = {}
+    for name, index in partitions:
+        topic = ctx.cluster.topics.get(name)
+        if name in INTERNAL_TOPICS and ctx.api_version < _FIRST_WITH_MANY:
+            refused[name, index] = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif topic is None or not 0 <= index < len(topic.partitions):
+            refused[name, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return refused
+
+
+def _in_map_order(partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+    ordered = scala_order(partitions, hash_of_partition)
+    topics = java_order((topic for topic, _ in ordered), hash_of_text)
+    return [partition for topic in topics for partition in ordered if partition[0] == topic]
 
 
 def _partition_results(
-    topics: Iterable[AddPartitionsToTxnTopic], codes: Codes, others: int
+    partitions: Iterable[TopicPartition], codes: Codes, others: int, named: Iterable[str] = ()
 ) -> list[AddPartitionsToTxnTopicResult]:
-    return [
-        AddPartitionsToTxnTopicResult(
-            topic.name,
-            [
-                AddPartitionsToTxnPartitionResult(index, codes.get((topic.name, index), others))
-                for index in topic.partitions
-            ],
-        )
-        for topic in topics
-    ]
+    """Results by topic, in any case for ``named``; ``others`` is the code of partitions that have none of their own."""
+    topics = {name: AddPartitionsToTxnTopicResult(name, []) for name in named}
+    for name, index in partitions:
+        topic = topics.setdefault(name, AddPartitionsToTxnTopicResult(name, []))
+        code = codes.get((name, index), others)
+        topic.results_by_partition.append(AddPartitionsToTxnPartitionResult(index, code))
+    return list(topics.values())
 
 
 # -- AddOffsetsToTxn, EndTxn
@@ -201,18 +208,18 @@ def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
 @handles(WriteTxnMarkersRequest)
 def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     """Write markers into partitions that this node leads; how an administrator ends a hanging transaction (KIP-664)."""
-    results: dict[int, dict[str, list[WritableTxnMarkerPartitionResult]]] = {}
+    results: dict[int, dict[str, dict[int, WritableTxnMarkerPartitionResult]]] = {}
     for marker in request.markers:
-        topics = results.setdefault(marker.producer_id, {})
         for topic in marker.topics:
-            topics.setdefault(topic.name, []).extend(
-                WritableTxnMarkerPartitionResult(index, _write_marker(ctx, marker, topic.name, index))
-                for index in topic.partition_indexes
-            )
+            for index in topic.partition_indexes:
+                code = _write_marker(ctx, marker, topic.name, index)
+                topics = results.setdefault(marker.producer_id, {})
+                topics.setdefault(topic.name, {})[index] = WritableTxnMarkerPartitionResult(index, code)
     return WriteTxnMarkersResponse(
         [
             WritableTxnMarkerResult(
-                producer_id, [WritableTxnMarkerTopicResult(name, partitions) for name, partitions in topics.items()]
+                producer_id,
+                [WritableTxnMarkerTopicResult(name, list(partitions.values())) for name, partitions in topics.items()],
             )
             for producer_id, topics in results.items()
         ]
@@ -250,20 +257,21 @@ async def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest
             stored = [error.code] * len(offsets)
         for offset, code in zip(offsets, stored, strict=True):
             codes[offset.topic, offset.partition] = int(code)
-    return TxnOffsetCommitResponse(
-        topics=[
-            TxnOffsetCommitResponseTopic(
-                topic.name,
-                [
-                    TxnOffsetCommitResponsePartition(
-                        partition.partition_index, codes[topic.name, partition.partition_index]
-                    )
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+    refused: list[tuple[Hashable, TxnOffsetCommitResponseTopic]] = []
+    accepted: list[tuple[Hashable, TxnOffsetCommitResponseTopic]] = []
+    attempted = {(offset.topic, offset.partition) for offset in offsets}
+    for topic in request.topics:
+        for part, taken in ((refused, False), (accepted, True)):
+            answers = [
+                TxnOffsetCommitResponsePartition(
+                    partition.partition_index, codes[topic.name, partition.partition_index]
+                )
+                for partition in topic.partitions
+                if ((topic.name, partition.partition_index) in attempted) is taken
+            ]
+            if answers:
+                part.append((topic.name, TxnOffsetCommitResponseTopic(topic.name, answers)))
+    return TxnOffsetCommitResponse(topics=merged(refused, accepted))
 
 
 def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[list[OffsetToCommit], Codes]:

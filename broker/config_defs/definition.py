@@ -8,6 +8,8 @@ from enum import Enum, IntEnum
 from functools import cache
 from pathlib import Path
 
+from odradek.broker.map_order import hash_of_text, java_order
+
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 
 _INT_RANGES = {"int": 31, "short": 15, "long": 63}
@@ -147,7 +149,7 @@ def _parse_type(key: ConfigKey, text: str) -> ConfigValue:
     match key.type:
         case ConfigType.BOOLEAN:
             if trimmed.lower() not in ("true", "false"):
-                raise invalid_value(key.name, trimmed, "Expected value to be either true or false")
+                raise invalid_value(key.name, text, "Expected value to be either true or false")
             return trimmed.lower() == "true"
         case ConfigType.INT | ConfigType.SHORT | ConfigType.LONG:
             bits = _INT_RANGES[key.type.name.lower()]
@@ -160,7 +162,8 @@ def _parse_type(key: ConfigKey, text: str) -> ConfigValue:
                 raise invalid_value(key.name, text, "Not a number of type DOUBLE")
             return float(trimmed.rstrip("dDfF") if "n" not in trimmed.lower() else trimmed)
         case ConfigType.LIST:
-            return tuple(part.strip() for part in trimmed.split(",")) if trimmed else ()
+            # Of items that are given twice the first one counts.
+            return tuple(dict.fromkeys(part.strip() for part in trimmed.split(","))) if trimmed else ()
         case ConfigType.PASSWORD:
             return text
         case _:
@@ -194,8 +197,6 @@ def _check_choice_in_any_case(key: ConfigKey, value: ConfigValue, choices: str) 
 
 def _check_list(key: ConfigKey, value: ConfigValue, choices: str) -> None:
     assert isinstance(value, tuple)
-    if len(set(value)) != len(value):
-        raise ConfigError(f"Configuration '{key.name}' values must not be duplicated.")
     if "" in value:
         raise ConfigError(f"Configuration '{key.name}' values must not be empty.")
     valid = choices.split()
@@ -280,14 +281,4 @@ def keys_of(table: str) -> Mapping[str, ConfigKey]:
 
 def response_order(names: list[str]) -> list[str]:
     """``names``, given in order of definition, as Kafka lists them: in the order of a Java HashMap of that size."""
-    capacity = 16
-    while capacity * 3 // 4 < len(names):
-        capacity *= 2
-
-    def bucket(name: str) -> int:
-        code = 0
-        for character in name:
-            code = (code * 31 + ord(character)) & 0xFFFFFFFF
-        return (code ^ code >> 16) & (capacity - 1)
-
-    return sorted(names, key=bucket)
+    return java_order(names, hash_of_text)

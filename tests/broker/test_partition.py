@@ -70,7 +70,7 @@ def test_coordinator_appends_are_counted(plane: DataPlane, partition: Partition)
 def test_leaders_and_epochs(partition: Partition) -> None:
     partition.check_leader(1)
     partition.check_leader(1, 0)
-    partition.check_leader(1, -2)
+    assert refusal(lambda: partition.check_leader(1, -2)) is ErrorCode.FENCED_LEADER_EPOCH
     assert refusal(lambda: partition.check_leader(2)) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert refusal(lambda: partition.check_leader(1, 1)) is ErrorCode.UNKNOWN_LEADER_EPOCH
     waiter = Waiter(1)

@@ -33,6 +33,7 @@ GROUP_ID_NOT_FOUND_FROM = 9
 
 EXPIRY_TIMER = "expire offsets"
 
+_MAX_LONG = (1 << 63) - 1
 _NONE = ErrorCode.NONE
 
 
@@ -87,7 +88,7 @@ class OffsetBook:
             if group.state is STABLE or group.state is PREPARING_REBALANCE:
                 member = group.members[command.member_id]
                 effects = (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
-        expires = -1 if command.retention_ms == -1 else now_ms + command.retention_ms
+        expires = -1 if command.retention_ms == -1 else min(now_ms + command.retention_ms, _MAX_LONG)
         records, codes = self._records(command.group_id, command.offsets, now_ms, expires)
         return Outcome(records, reply=codes, effects=effects, then=adopt)
 

@@ -113,7 +113,7 @@ def test_a_partition_named_twice_is_answered_once(plane: DataPlane) -> None:
     asked = [ListOffsetsPartition(0, -1, -1), ListOffsetsPartition(0, -1, -2), ListOffsetsPartition(1, -1, -1)]
     response = plane.call(ListOffsetsRequest(-1, topics=[ListOffsetsTopic("a", asked)]), 7)
     found = [(each.partition_index, each.error_code, each.offset) for each in response.topics[0].partitions]
-    assert found == [(0, ErrorCode.INVALID_REQUEST, -1), (1, 0, 0)]
+    assert found == [(1, 0, 0), (0, ErrorCode.INVALID_REQUEST, -1)]
 
 
 def test_only_the_leader_answers() -> None:

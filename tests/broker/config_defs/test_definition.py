@@ -74,7 +74,6 @@ def test_good_values(table: str, name: str, text: str, shown: str) -> None:
             "x",
             "Invalid value x for configuration cleanup.policy: String must be one of: compact, delete",
         ),
-        ("topic", "cleanup.policy", "compact,compact", "Configuration 'cleanup.policy' values must not be duplicated."),
         ("topic", "cleanup.policy", "compact,,delete", "Configuration 'cleanup.policy' values must not be empty."),
         (
             "topic",

@@ -1,0 +1,104 @@
+"""The order in which Kafka lists things that it keeps in hash maps.
+
+Some answers of Kafka repeat what was asked in the order of a Java or Scala hash map. The order is a pure function of
+the keys, so it can be had without the maps: these functions sort keys as `java.util.HashMap`, Scala's mutable `HashMap`
+and the tries of its immutable one would. Keys are given in the order in which they are put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+K = TypeVar("K")
+Hash = Callable[[K], int]
+
+_MASK = 0xFFFFFFFF
+_SMALLEST = 16
+
+
+def hash_of_text(text: str) -> int:
+    """`String.hashCode`, as an unsigned number of 32 bits."""
+    code = 0
+    for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
+        code = (code * 31 + unit) & _MASK
+    return code
+
+
+def hash_of_partition(partition: tuple[str, int]) -> int:
+    """`TopicPartition.hashCode` of (topic, partition)."""
+    topic, index = partition
+    return (31 * (31 + index) + hash_of_text(topic)) & _MASK
+
+
+def java_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
+    """Distinct keys in the order of a `java.util.HashMap` or `HashSet` that grew with them."""
+    distinct = list(dict.fromkeys(keys))
+    slots = _SMALLEST
+    while slots * 3 // 4 < len(distinct):
+        slots *= 2
+    return sorted(distinct, key=lambda key: _spread(hash_of(key)) & (slots - 1))
+
+
+def scala_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
+    """Distinct keys in the order of a `scala.collection.mutable.HashMap`: within a slot by their hash."""
+    distinct = list(dict.fromkeys(keys))
+    slots = _SMALLEST
+    while slots * 3 // 4 <= len(distinct):
+        slots *= 2
+
+    def place(key: K) -> tuple[int, int]:
+        spread = _spread(hash_of(key))
+        return spread & (slots - 1), _signed(spread)
+
+    return sorted(distinct, key=place)
+
+
+def scala_trie_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
+    """Distinct keys in the order of a `scala.collection.immutable.HashMap`: a trie over five bits of hash at a time.
+
+    The keys that end in a node come first, by their five bits, then what hangs below it.
+    """
+    return _trie([(_improved(hash_of(key)), key) for key in dict.fromkeys(keys)], 0)
+
+
+def scala_order_by_topic(partitions: Iterable[tuple[str, int]]) -> list[tuple[str, list[int]]]:
+    """Partitions grouped by topic, as a mutable map of Scala and then its `groupBy` would give them."""
+    by_topic: dict[str, list[int]] = {}
+    placed = scala_order(partitions, hash_of_partition)
+    for topic, _ in placed:
+        by_topic.setdefault(topic, [])
+    for topic, indexes in by_topic.items():
+        own = [partition for partition in placed if partition[0] == topic]
+        indexes += [index for _, index in scala_order(own, hash_of_partition)]
+    return [(topic, by_topic[topic]) for topic in scala_trie_order(by_topic, hash_of_text)]
+
+
+def _trie(entries: list[tuple[int, K]], shift: int) -> list[K]:
+    branches: dict[int, list[tuple[int, K]]] = {}
+    for entry in entries:
+        branches.setdefault(entry[0] >> shift & 31, []).append(entry)
+    here: list[K] = []
+    below: list[K] = []
+    for _, branch in sorted(branches.items()):
+        if len(branch) == 1 or shift > 30:
+            here += [key for _, key in branch]
+        else:
+            below += _trie(branch, shift + 5)
+    return here + below
+
+
+def _spread(code: int) -> int:
+    return code ^ code >> 16
+
+
+def _improved(code: int) -> int:
+    """`scala.collection.Hashing.improve`."""
+    code = (code + (~(code << 9) & _MASK)) & _MASK
+    code ^= code >> 14
+    code = (code + (code << 4)) & _MASK
+    return code ^ code >> 10
+
+
+def _signed(code: int) -> int:
+    return code - (1 << 32) if code >> 31 else code

@@ -1,0 +1,57 @@
+"""Orders of hash maps, against lists that a real Kafka 4.3.1 gave."""
+
+from __future__ import annotations
+
+from odradek.broker.map_order import (
+    hash_of_partition,
+    hash_of_text,
+    java_order,
+    scala_order,
+    scala_order_by_topic,
+    scala_trie_order,
+)
+
+
+def test_hashes_are_javas() -> None:
+    # From java.lang.String and TopicPartition: "x", an umlaut, a character of two units, and x-0, x-1.
+    assert [hash_of_text(text) for text in ("", "x", "hello", "é")] == [0, 120, 99162322, 233]
+    assert hash_of_text("\U0001f600") == 0xD83D * 31 + 0xDE00
+    assert hash_of_partition(("x", 1)) - hash_of_partition(("x", 0)) == 31
+
+
+def test_create_partitions_answers_in_the_order_of_a_java_map() -> None:
+    assert java_order(["nope", "a b", "", "nope"], hash_of_text) == ["", "a b", "nope"]
+
+
+def test_groups_are_deleted_in_the_order_of_a_java_set_by_partition() -> None:
+    asked = ["g926", "g585", "g582", "g106", "g730", "g671", "g216", "g648", "g851"]
+    by_partition: dict[tuple[str, int], list[str]] = {}
+    for group in java_order(asked, hash_of_text):
+        code = hash_of_text(group)
+        index = abs(code - (1 << 32) if code >> 31 else code) % 5
+        by_partition.setdefault(("__consumer_offsets", index), []).append(group)
+    answered = [group for key in java_order(by_partition, hash_of_partition) for group in by_partition[key]]
+    assert answered == ["g585", "g648", "g926", "g106", "g851", "g671", "g216", "g730", "g582"]
+
+
+def test_list_offsets_answers_in_the_order_of_scalas_maps() -> None:
+    assert scala_order_by_topic([("a", 0), ("a", 1)]) == [("a", [1, 0])]
+    assert scala_order_by_topic([("a", 0), ("a", 2)]) == [("a", [2, 0])]
+    assert scala_order_by_topic([("a", 0), ("", 0)]) == [("", [0]), ("a", [0])]
+    assert scala_order_by_topic([("a", 0), ("nonesuch", 0)]) == [("a", [0]), ("nonesuch", [0])]
+
+
+def test_a_large_answer_of_list_offsets() -> None:
+    asked = {"orders": range(20), "payments.v2": [3, 1, 2], "audit_log": [5], "x": [40, 41, 1000]}
+    assert scala_order_by_topic([(topic, index) for topic, indexes in asked.items() for index in indexes]) == [
+        ("x", [41, 40, 1000]),
+        ("payments.v2", [2, 1, 3]),
+        ("audit_log", [5]),
+        ("orders", [7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 0, 1, 2, 3, 4, 5, 6]),
+    ]
+
+
+def test_keys_are_put_in_once() -> None:
+    keys = [f"t{number}" for number in range(100)]
+    for order in (java_order, scala_order, scala_trie_order):
+        assert sorted(order(keys + keys, hash_of_text)) == sorted(keys)
