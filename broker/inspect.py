@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from odradek.broker.clock import BrokerClock
 from odradek.broker.dispatch import Bug
 from odradek.broker.faults import Fault
+from odradek.broker.future_wait import WAIT_TIMEOUT_S, settled
 from odradek.broker.topic_spec import TopicSpec, config_texts, create_topic
 
 if TYPE_CHECKING:
@@ -235,6 +236,21 @@ class TransactionHold:
     def reached(self) -> bool:
         """Whether the transaction has come to the point and stands there."""
         return self._held.reached
+
+    async def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait, in trio or asyncio code, until the transaction stands at the point. TimeoutError after seconds."""
+        if not await settled(self._held.arrival, timeout):
+            raise self._late(timeout)
+
+    def wait_reached_sync(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """The blocking twin of `wait_reached`. Not for the broker's own thread."""
+        try:
+            self._held.arrival.result(timeout)
+        except TimeoutError:
+            raise self._late(timeout) from None
+
+    def _late(self, timeout: float) -> TimeoutError:
+        return TimeoutError(f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s")
 
     def release(self) -> None:
         """Let the transaction go on. Idempotent."""

@@ -7,10 +7,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import trio
-
 from odradek.broker.coordinator.group.consumer_data import assigned_partitions, subscribed_topics
 from odradek.broker.coordinator.group.states import DEAD, STABLE
+from odradek.broker.future_wait import WAIT_TIMEOUT_S, settled
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 TopicPartition = tuple[str, int]
 Condition = Callable[["GroupInfo"], bool]
-
-WAIT_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +153,7 @@ class Group:
         """Wait until ``condition(info)`` holds; it is looked at whenever the group enters another state."""
         reached = self._watch(condition)
         try:
-            if trio.lowlevel.in_trio_run():
-                await _wait_in_trio(reached, timeout)
-            else:
-                await _wait_in_asyncio(reached, timeout)
-            if not reached.done():
+            if not await settled(reached, timeout):
                 raise self._late(timeout)
             return reached.result()
         finally:
@@ -215,27 +208,6 @@ class Group:
 
 def _stable(members: int | None) -> Condition:
     return lambda info: info.state == STABLE.value and members in (None, len(info.members))
-
-
-async def _wait_in_trio(reached: Future[GroupInfo], timeout: float) -> None:
-    done = trio.Event()
-    token = trio.lowlevel.current_trio_token()
-
-    def wake(_: Future[GroupInfo]) -> None:
-        try:
-            token.run_sync_soon(done.set)
-        except trio.RunFinishedError:
-            pass
-
-    reached.add_done_callback(wake)
-    with trio.move_on_after(timeout):
-        await done.wait()
-
-
-async def _wait_in_asyncio(reached: Future[GroupInfo], timeout: float) -> None:
-    import asyncio
-
-    await asyncio.wait([asyncio.wrap_future(reached)], timeout=timeout)
 
 
 # -- in the broker's thread

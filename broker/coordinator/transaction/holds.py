@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from odradek.broker.coordinator.transaction.states import ENDING, TransactionState
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
@@ -31,16 +32,21 @@ class Hold:
 
     ``PrepareCommit`` / ``PrepareAbort``: the decision is stored, no marker is written yet. ``Marker:topic-partition``:
     that partition does not get its marker, others do. ``CompleteCommit`` / ``CompleteAbort``: all markers are written,
-    but the coordinator does not know yet.
+    but the coordinator does not know yet. ``arrival`` has a result once the transaction has come to the point.
     """
 
-    __slots__ = ("_book", "at", "reached", "transactional_id")
+    __slots__ = ("_book", "arrival", "at", "transactional_id")
 
     def __init__(self, book: HoldBook, transactional_id: str, at: str) -> None:
         self._book = book
         self.transactional_id = transactional_id
         self.at = at
-        self.reached = False
+        self.arrival: Future[None] = Future()
+
+    @property
+    def reached(self) -> bool:
+        """Whether the transaction has come to the point."""
+        return self.arrival.done()
 
     def __repr__(self) -> str:
         return f"Hold({self.transactional_id!r}, at={self.at!r}, reached={self.reached})"
@@ -87,7 +93,8 @@ class HoldBook:
             return False
         holds = self._holds.get((transactional_id, at), ())
         for hold in holds:
-            hold.reached = True
+            if not hold.reached:
+                hold.arrival.set_result(None)
         return bool(holds)
 
     def active(self) -> list[Hold]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -301,3 +303,46 @@ def test_a_look_finds_a_coordinator_loaded() -> None:
             assert broker.transactions["tx"].state == "Ongoing"
 
     trio.run(main)
+
+
+class TestWaitingForAHold:
+    """A test thread waits until the producer's transaction stands at the point."""
+
+    @pytest.fixture
+    def producer(self, broker: KafkaBroker, client: Client) -> Iterator[threading.Timer]:
+        """Commits a transaction, a moment after it is started."""
+        producer = client.init()
+        assert client.produce(producer)[0] == 0
+        late = threading.Timer(0.05, client.end, [producer])
+        yield late
+        late.join()
+
+    def test_blocking(self, broker: KafkaBroker, producer: threading.Timer) -> None:
+        with broker.hold("tx", at="PrepareCommit") as hold:
+            with pytest.raises(TimeoutError, match=r"'tx' not at PrepareCommit after 0\.01 s"):
+                hold.wait_reached_sync(timeout=0.01)
+            producer.start()
+            hold.wait_reached_sync()
+            assert broker.transactions["tx"].state == "PrepareCommit"
+
+    def test_in_asyncio(self, broker: KafkaBroker, producer: threading.Timer) -> None:
+        async def main() -> None:
+            with broker.hold("tx", at="Marker:t-0") as hold:
+                with pytest.raises(TimeoutError):
+                    await hold.wait_reached(timeout=0.01)
+                producer.start()
+                await hold.wait_reached()
+                assert broker.transactions["tx"].held_at == ("Marker:t-0",)
+
+        asyncio.run(main())
+
+    def test_in_trio(self, broker: KafkaBroker, producer: threading.Timer) -> None:
+        async def main() -> None:
+            with broker.hold("tx", at="CompleteCommit") as hold:
+                with pytest.raises(TimeoutError):
+                    await hold.wait_reached(timeout=0.01)
+                producer.start()
+                await hold.wait_reached()
+                assert broker.transactions["tx"].state == "PrepareCommit"
+
+        trio.run(main)
