@@ -1,8 +1,11 @@
 """Filters of a query that the data source can use: conditions on topic, partition, offset and timestamp.
 
-Spark tells a Python data source of its filters from 4.1 on (`spark.sql.python.filterPushdown.enabled`); under 4.0 the
-options of `odradek.pipeline.source_options` are the way to say the same. What is read is narrowed and Spark is left to
-apply its filters to the rows, so that a condition needs only to be understood as far as it helps.
+Spark tells a Python data source of its filters from 4.1 on, if `spark.sql.python.filterPushdown.enabled` is set; under
+4.0 the options of `odradek.pipeline.source_options` are the way to say the same. What is read is narrowed and Spark
+is left to apply its filters to the rows, so that a condition needs only to be understood as far as it helps.
+
+Off unless the option `pushFilters` says otherwise: Spark 4.2.0 keeps the narrowed reader with what `load()` returned,
+and reads too little when that is used again without the filter.
 """
 
 from __future__ import annotations

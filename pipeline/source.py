@@ -84,8 +84,9 @@ class BatchReader(DataSourceReader):
         self._narrowing = Narrowing()
 
     def pushFilters(self, filters: Sequence[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name, from 4.1 on)
-        """Narrow what is read by the query's filters; Spark applies them all to the rows."""
-        self._narrowing = narrowed(filters)
+        """Narrow what is read by the query's filters, if the option says so; Spark applies them all to the rows."""
+        if self._options.push_filters:
+            self._narrowing = narrowed(filters)
         return filters
 
     def partitions(self) -> Sequence[InputPartition]:

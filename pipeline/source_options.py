@@ -31,6 +31,7 @@ _KNOWN = {
     "includecontrol",
     "failondataloss",
     "recordspertask",
+    "pushfilters",
 }
 
 
@@ -50,6 +51,7 @@ class SourceOptions:
     control: bool
     fail_on_data_loss: bool
     records_per_task: int | None
+    push_filters: bool
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> SourceOptions:
@@ -79,6 +81,7 @@ class SourceOptions:
             control=_flag("includeControl", options.get("includecontrol", "true")),
             fail_on_data_loss=_flag("failOnDataLoss", options.get("failondataloss", "true")),
             records_per_task=_positive("recordsPerTask", options.get("recordspertask")),
+            push_filters=_flag("pushFilters", options.get("pushfilters", "false")),
         )
 
     def choose(self, topics: Iterable[str]) -> list[str]:

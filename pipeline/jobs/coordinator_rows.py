@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.json_form import to_json, uuid_to_text
+from odradek.protocol.json_form import uuid_to_text
 from odradek.protocol.stored import UnknownRecordTypeError, decode_group_record, decode_transaction_record
 
 if TYPE_CHECKING:
@@ -28,11 +27,11 @@ GROUP_SCHEMA = (
     "log_partition int, log_offset bigint, time_ms bigint, kind string, tombstone boolean, group_id string,"
     " topic string, partition int, committed_offset bigint, leader_epoch int, metadata string, commit_time_ms bigint,"
     f" generation int, protocol_type string, protocol string, leader string, members array<{_MEMBER}>,"
-    " member_id string, subscription array<string>, assignment array<string>, record string"
+    " member_id string, subscription array<string>, assignment array<string>, problem string"
 )
 """``kind``: the record's kind (``OffsetCommit``, ``GroupMetadata``, ``ConsumerGroupMemberMetadata``, ...), or
 ``unknown`` or ``malformed``. ``assignment``: ``topic-partition``, by topic id in groups of the newer protocol.
-``record``: key and value as JSON."""
+``problem``: what is wrong with a malformed record."""
 
 TRANSACTION_SCHEMA = (
     "log_partition int, log_offset bigint, time_ms bigint, transactional_id string, tombstone boolean,"
@@ -68,17 +67,19 @@ def _decoded(rows: DataFrame, decode: Callable[[bytes, bytes | None], Row], sche
 
     kind: Any = StructType.fromDDL(schema)
     arrow_schema = to_arrow_schema(kind)
-    names = arrow_schema.names
 
     def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
         for chunk in chunks:
-            found = []
-            for row in chunk.to_pylist():
-                place = {"log_partition": row["partition"], "log_offset": row["offset"], "time_ms": row["time_ms"]}
-                found.append(dict.fromkeys(names) | place | decode(row["key"], row["value"]))
-            yield pyarrow.RecordBatch.from_pylist(found, schema=arrow_schema)
+            partitions, offsets, times, keys, values = (column.to_pylist() for column in chunk.columns)
+            found = [decode(key, value) for key, value in zip(keys, values, strict=True)]
+            places = {"log_partition": partitions, "log_offset": offsets, "time_ms": times}
+            arrays = [
+                pyarrow.array(places.get(field.name) or [row.get(field.name) for row in found], field.type)
+                for field in arrow_schema
+            ]
+            yield pyarrow.RecordBatch.from_arrays(arrays, schema=arrow_schema)
 
     records = rows.where("control is null and key is not null")
     columns = records.selectExpr("partition", "offset", "unix_millis(timestamp) as time_ms", "key", "value")
@@ -95,15 +96,11 @@ def group_row(key: bytes, value: bytes | None) -> Row:
     except UnknownRecordTypeError:
         return {"kind": "unknown", "tombstone": value is None}
     except ProtocolError as error:
-        return {"kind": "malformed", "tombstone": value is None, "record": str(error)}
+        return {"kind": "malformed", "tombstone": value is None, "problem": str(error)}
     kind = type(decoded_key).__name__.removesuffix("Key")
     row: Row = {"kind": kind, "tombstone": value is None}
     row["group_id"] = getattr(decoded_key, "group", getattr(decoded_key, "group_id", None))
     row["member_id"] = getattr(decoded_key, "member_id", None)
-    version = int.from_bytes(value[:2], "big", signed=True) if value is not None else 0
-    row["record"] = json.dumps(
-        {"key": to_json(decoded_key, 0), "value": None if decoded is None else to_json(decoded, version)}
-    )
     if kind == "OffsetCommit":
         row |= {"topic": decoded_key.topic, "partition": decoded_key.partition}  # type: ignore[attr-defined]
     fill = _FILL.get(kind)

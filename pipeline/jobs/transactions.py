@@ -32,9 +32,8 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
     """
     states = decode_transactions(place.read(spark, [STATE_TOPIC], columns=DECODED)).persist()
     found = transactions(states)
-    ended = with_outcome(
-        place.read(spark, topics, columns=_MARKED).where(f"transactional and topic != '{STATE_TOPIC}'")
-    )
+    data = place.read(spark, topics, columns=_MARKED).where(f"transactional and topic != '{STATE_TOPIC}'")
+    ended = with_outcome(data).persist()
     unfinished = found.where("outcome = 'open'").selectExpr(
         "transactional_id", "producer_id", "producer_epoch", "last_state as state", "start_ms", "partitions"
     )
@@ -94,9 +93,10 @@ def with_outcome(rows: DataFrame) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    later = Window.partitionBy("topic", "partition", "producer_id").orderBy("offset")
-    later = later.rowsBetween(Window.currentRow, Window.unboundedFollowing)
-    return rows.withColumn("outcome", f.first("control", ignorenulls=True).over(later))
+    # From the end backwards: Spark's window over all rows that follow costs their square, over all before it does not.
+    backwards = Window.partitionBy("topic", "partition", "producer_id").orderBy(f.desc("offset"))
+    backwards = backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    return rows.withColumn("outcome", f.last("control", ignorenulls=True).over(backwards))
 
 
 def _open_in_the_log(ended: DataFrame) -> DataFrame:

@@ -268,10 +268,15 @@ def test_audit_of_sequences(spark: Any, tmp_path: Path) -> None:
 
     log = [batch(0, 2**31 - 2), batch(2, 0), batch(4, 5), batch(6, 5), batch(8, 0, epoch=1), batch(10, 3, producer=8)]
     (tmp_path / "t-0").mkdir()
+    # Of no producer: an id that was there before, and a record without one.
+    log.append(build_batch([Record(12, 1000, None, None, (("id", b"3"),)), Record(13)], base_offset=12))
     (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(b"".join(log))
-    verdict = audit.run(spark, LogPlace(path=str(tmp_path)), "t", by="header:id")
-    assert verdict.found == {"sequence gap": 1, "duplicate sequence": 1}
-    assert [(each.check, each.offset) for each in verdict.findings] == [("duplicate sequence", 6), ("sequence gap", 4)]
+    folder = str(tmp_path / "findings")
+    verdict = audit.run(spark, LogPlace(path=str(tmp_path)), "t", by="header:id", findings_folder=folder)
+    expected = [("duplicate id", 12), ("duplicate sequence", 6), ("sequence gap", 4), ("without id", 13)]
+    assert sorted((each.check, each.offset) for each in verdict.findings) == expected
+    assert verdict.found == {check: 1 for check, _ in expected}
+    assert sorted((row.check, row.offset) for row in spark.read.parquet(folder).collect()) == expected
 
 
 # --- archive and replay -----------------------------------------------------------------------------------------------

@@ -126,6 +126,22 @@ def test_a_time_range_reads_only_segments_that_can_hold_it(spark: Any, golden_lo
     assert rows.rdd.getNumPartitions() < source.rdd.getNumPartitions()
 
 
+def test_only_the_columns_of_a_given_schema_are_read(spark: Any, golden_log_dir: Path) -> None:
+    whole = odradek_rows(spark, subscribe="d-seg").load(str(golden_log_dir))
+    few = odradek_rows(spark, subscribe="d-seg").schema("sequence int, offset bigint").load(str(golden_log_dir))
+    assert few.columns == ["sequence", "offset"]
+    assert sorted(few.collect()) == sorted(whole.select("sequence", "offset").collect())
+    for schema in ("offset int", "offsets bigint"):
+        with pytest.raises(Exception, match="no column offset"):
+            odradek_rows(spark).schema(schema).load(str(golden_log_dir)).count()
+
+
+def test_segments_in_parts(spark: Any, golden_log_dir: Path) -> None:
+    rows = odradek_rows(spark, subscribe="d-seg", recordsPerTask=50).schema("offset bigint").load(str(golden_log_dir))
+    assert rows.rdd.getNumPartitions() > 7
+    assert sorted(row.offset for row in rows.collect()) == list(range(360))
+
+
 def test_read_committed_of_a_folder_leaves_out_what_was_aborted(spark: Any, golden_log_dir: Path) -> None:
     options = {"subscribe": "d-txn", "includeControl": "false"}
     raw = odradek_rows(spark, **options).load(str(golden_log_dir)).orderBy("offset").collect()

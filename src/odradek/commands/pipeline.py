@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     archive.add_argument("--uncommitted", action="store_true", help="aborted and open transactions too")
     replay = _add(jobs, "replay", "an archive back to a cluster", _replay)
     replay.add_argument("folder")
-    replay.add_argument("--bootstrap-servers", required=True)
+    replay.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     replay.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
 
 
@@ -89,8 +89,8 @@ def _add(
 
 def _place_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--log-dir", help="a log directory of Kafka or odradek")
-    where.add_argument("--bootstrap-servers", help="a running cluster")
+    where.add_argument("--log-dir", metavar="DIR", help="a log directory of Kafka or odradek")
+    where.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="a running cluster")
 
 
 def _table_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +99,7 @@ def _table_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _retry_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--bootstrap-servers", required=True)
+    parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     parser.add_argument("--checkpoint", required=True, help="a folder of this pipeline's own")
     parser.add_argument("--main-topic", default="main_topic")
     parser.add_argument("--failed-topic", default="failed_topic")
