@@ -360,7 +360,7 @@ def _check_cluster_wide(names: Iterable[str], keys: Mapping[str, ConfigKey]) -> 
 
 
 def _check_threads(name: str, wanted: int, current: int) -> None:
-    if wanted * 2 >= current and wanted <= current * 2:
+    if current // 2 <= wanted <= current * 2:
         return
     why = (
         f"value should be at least half the current value {current}"

@@ -211,10 +211,10 @@ def describe_topic_partitions(
         code = ErrorCode.INVALID_REQUEST
         refused = [DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
         return DescribeTopicPartitionsResponse(topics=refused)
-    if "" in asked:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     names = asked or {topic.name for topic in registry}
     start = "" if cursor is None else cursor.topic_name
+    if "" in asked and start == "":
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     limit = min(ctx.cluster.config.get_int("max.request.partition.size.limit"), request.response_partition_limit)
     remaining = max(limit, 1)
     response = DescribeTopicPartitionsResponse(topics=[])
@@ -235,6 +235,11 @@ def describe_topic_partitions(
                 response.topics.append(unknown)
             continue
         first = cursor.partition_index if cursor is not None and name == start else 0
+        if first + remaining >= 1 << 31:
+            # The sum is one of 32 bits, and so the next cursor.
+            response.topics.append(_describe(ctx, topic, first, first))
+            response.next_cursor = ResponseCursor(name, first + remaining - (1 << 32))
+            break
         described = _describe(ctx, topic, first, first + remaining)
         response.topics.append(described)
         remaining -= len(described.partitions)

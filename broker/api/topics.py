@@ -79,11 +79,12 @@ def _create(ctx: RequestContext, asked: CreatableTopic, validate_only: bool) -> 
         if asked.name == CLUSTER_METADATA:
             text = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        assignments = {}
+        assignments: dict[int, list[int]] = {}
+        twice = None
         for assignment in asked.assignments:
             if assignment.partition_index in assignments:
-                text = f"Found multiple manual partition assignments for partition {assignment.partition_index}"
-                raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+                twice = assignment.partition_index
+                break
             assignments[assignment.partition_index] = assignment.broker_ids
         plan = registry.plan(
             asked.name,
@@ -92,6 +93,9 @@ def _create(ctx: RequestContext, asked: CreatableTopic, validate_only: bool) -> 
             assignments=assignments,
             configs={config.name: config.value for config in asked.configs},
         )
+        if twice is not None:
+            text = f"Found multiple manual partition assignments for partition {twice}"
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
     except KafkaError as error:
         return _refusal(asked.name, error)
     topic = None if validate_only else registry.carry_out(plan)

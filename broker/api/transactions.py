@@ -105,13 +105,14 @@ def _add_partitions(
     partitions = list(dict.fromkeys((topic.name, index) for topic in transaction.topics for index in topic.partitions))
     refused = _refused_partitions(ctx, partitions)
     if refused:
-        return _partition_results(_in_map_order(partitions), refused, int(ErrorCode.OPERATION_NOT_ATTEMPTED))
-    # Up to v3 a topic without partitions is answered as well.
-    named = [topic.name for topic in transaction.topics] if ctx.api_version < _FIRST_WITH_MANY else ()
+        return _mapped_results(partitions, refused, int(ErrorCode.OPERATION_NOT_ATTEMPTED))
+    if transaction.verify_only:
+        try:
+            return _mapped_results(partitions, _verify(ctx, transaction, partitions), _NONE)
+        except KafkaError as error:
+            return _mapped_results(partitions, {}, _code_for(ctx, error))
+    code = _NONE
     try:
-        if transaction.verify_only:
-            verdicts = _verify(ctx, transaction, partitions)
-            return _partition_results(_in_map_order(partitions), verdicts, _NONE)
         _check_id(transaction.transactional_id)
         command = AddPartitions(
             transaction.transactional_id,
@@ -122,8 +123,13 @@ def _add_partitions(
         )
         ctx.cluster.transactions.ask_now(transaction.transactional_id, command, ctx.node)
     except KafkaError as error:
-        return _partition_results(partitions, {}, _code_for(ctx, error), named)
-    return _partition_results(partitions, {}, _NONE, named)
+        code = _code_for(ctx, error)
+    return [
+        AddPartitionsToTxnTopicResult(
+            topic.name, [AddPartitionsToTxnPartitionResult(index, code) for index in topic.partitions]
+        )
+        for topic in transaction.topics
+    ]
 
 
 def _verify(
@@ -149,22 +155,22 @@ def _refused_partitions(ctx: RequestContext, partitions: Iterable[TopicPartition
     return refused
 
 
-def _in_map_order(partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-    ordered = scala_order(partitions, hash_of_partition)
-    topics = java_order((topic for topic, _ in ordered), hash_of_text)
-    return [partition for topic in topics for partition in ordered if partition[0] == topic]
-
-
-def _partition_results(
-    partitions: Iterable[TopicPartition], codes: Codes, others: int, named: Iterable[str] = ()
+def _mapped_results(
+    partitions: Iterable[TopicPartition], codes: Codes, others: int
 ) -> list[AddPartitionsToTxnTopicResult]:
-    """Results by topic, in any case for ``named``; ``others`` is the code of partitions that have none of their own."""
-    topics = {name: AddPartitionsToTxnTopicResult(name, []) for name in named}
-    for name, index in partitions:
+    """Results by topic, in the order of Kafka's maps; ``others`` is the code of partitions that have none."""
+    topics: dict[str, AddPartitionsToTxnTopicResult] = {}
+    for name, index in _by_topic(scala_order(partitions, hash_of_partition)):
         topic = topics.setdefault(name, AddPartitionsToTxnTopicResult(name, []))
         code = codes.get((name, index), others)
         topic.results_by_partition.append(AddPartitionsToTxnPartitionResult(index, code))
     return list(topics.values())
+
+
+def _by_topic(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+    """Partitions in their order, those of a topic together; the topics as in a Java map."""
+    topics = java_order((topic for topic, _ in partitions), hash_of_text)
+    return [partition for topic in topics for partition in partitions if partition[0] == topic]
 
 
 # -- AddOffsetsToTxn, EndTxn
@@ -208,22 +214,20 @@ def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
 @handles(WriteTxnMarkersRequest)
 def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     """Write markers into partitions that this node leads; how an administrator ends a hanging transaction (KIP-664)."""
-    results: dict[int, dict[str, dict[int, WritableTxnMarkerPartitionResult]]] = {}
+    results: dict[int, dict[TopicPartition, int]] = {}
     for marker in request.markers:
         for topic in marker.topics:
             for index in topic.partition_indexes:
-                code = _write_marker(ctx, marker, topic.name, index)
-                topics = results.setdefault(marker.producer_id, {})
-                topics.setdefault(topic.name, {})[index] = WritableTxnMarkerPartitionResult(index, code)
-    return WriteTxnMarkersResponse(
-        [
-            WritableTxnMarkerResult(
-                producer_id,
-                [WritableTxnMarkerTopicResult(name, list(partitions.values())) for name, partitions in topics.items()],
-            )
-            for producer_id, topics in results.items()
-        ]
-    )
+                codes = results.setdefault(marker.producer_id, {})
+                codes[topic.name, index] = _write_marker(ctx, marker, topic.name, index)
+    response = WriteTxnMarkersResponse()
+    for producer_id, codes in results.items():
+        topics: dict[str, WritableTxnMarkerTopicResult] = {}
+        for name, index in _by_topic(java_order(codes, hash_of_partition)):
+            answered = topics.setdefault(name, WritableTxnMarkerTopicResult(name, []))
+            answered.partitions.append(WritableTxnMarkerPartitionResult(index, codes[name, index]))
+        response.markers.append(WritableTxnMarkerResult(producer_id, list(topics.values())))
+    return response
 
 
 def _write_marker(ctx: RequestContext, marker: WritableTxnMarker, topic: str, index: int) -> int:

@@ -39,11 +39,11 @@ def write_marker(
     partition knows (KIP-890), except where the same marker is there already. Raises `KafkaError`, then nothing is
     written.
     """
-    if producer.id == NO_PRODUCER_ID or producer.epoch == NO_PRODUCER_EPOCH:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a marker needs a producer: {producer}")
     topic = cluster.topics.get(topic_name)
     if topic is None or not 0 <= index < len(topic.partitions):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if producer.id == NO_PRODUCER_ID or producer.epoch == NO_PRODUCER_EPOCH:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a marker needs a producer: {producer}")
     partition = topic.partitions[index]
     leader = cluster.nodes.get(partition.leader_id)
     if node is not None and partition.leader_id != node.id:
