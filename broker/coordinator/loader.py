@@ -31,6 +31,8 @@ SLICE_BYTES = 128 * 1024
 _NO_PRODUCER = Producer(-1, -1)
 _NOT_PLAIN = RecordBatchFlags.CONTROL.value | RecordBatchFlags.TRANSACTIONAL.value | 0x07  # the codec bits
 _USED = itemgetter(0, 5, 6, 12)  # base offset, attributes, last offset delta, count
+_Places = dict[bytes, tuple[int, int]]  # by key: offset of a record, and where its value begins with its length
+_PLACE = itemgetter(1)
 
 
 class Journal(Protocol):
@@ -155,7 +157,7 @@ class _Reader:
 
     def replay(self, data: bytes) -> int:
         """Replay the batches in ``data``; returns the offset after the last one."""
-        latest: dict[bytes, LogRecord] = {}
+        latest: _Places = {}
         position, end, next_offset = 0, len(data), 0
         while position < end:
             fields = HEADER.unpack_from(data, position)
@@ -163,20 +165,21 @@ class _Reader:
             if not attributes & _NOT_PLAIN:
                 _last_of_each_key(data, position + HEADER_SIZE, count, base_offset, latest)
                 if not self._compact:
-                    self._flush(latest)
+                    self._flush(data, latest)
             else:
                 self._compact = False
-                self._flush(latest)
+                self._flush(data, latest)
                 _replay_batch(parse_batch(data, position), self._machine)
             next_offset = base_offset + last_delta + 1
             position += LOG_OVERHEAD + fields[1]
-        self._flush(latest)
+        self._flush(data, latest)
         return next_offset
 
-    def _flush(self, latest: dict[bytes, LogRecord]) -> None:
+    def _flush(self, data: bytes, latest: _Places) -> None:
         replay = self._machine.replay
-        for record in latest.values():
-            replay(record)
+        for key, (offset, position) in sorted(latest.items(), key=_PLACE):
+            size, position = _varint(data, position)
+            replay(LogRecord(key, None if size < 0 else data[position : position + size], offset, -1, -1))
         latest.clear()
 
 
@@ -194,10 +197,15 @@ def _replay_batch(batch: RecordBatch, machine: Machine) -> None:
             machine.replay(LogRecord(key, value, offset, *producer))
 
 
-def _last_of_each_key(data: bytes, position: int, count: int, base_offset: int, latest: dict[bytes, LogRecord]) -> None:
-    """Put the records of an uncompressed batch into ``latest``, in the order of the log, without decoding more."""
+def _last_of_each_key(data: bytes, position: int, count: int, base_offset: int, latest: _Places) -> None:
+    """Note in ``latest`` where the records of an uncompressed batch are, without decoding more than their keys."""
     for _ in range(count):
-        size, position = _varint(data, position)
+        size = data[position]
+        if size < 0x80:
+            position += 1
+            size >>= 1
+        else:
+            size, position = read_varint(data, position)
         stop = position + size
         if data[position + 1] or data[position + 2] > 0x7F:  # another timestamp than the first, or a far offset delta
             _, position = _varint(data, position + 1)
@@ -207,12 +215,8 @@ def _last_of_each_key(data: bytes, position: int, count: int, base_offset: int, 
             position += 3
         size, position = _varint(data, position)
         if size >= 0:
-            key = data[position : position + size]
-            position += size
-            size, position = _varint(data, position)
-            value = None if size < 0 else data[position : position + size]
-            latest.pop(key, None)
-            latest[key] = LogRecord(key, value, base_offset + delta, -1, -1)
+            end = position + size
+            latest[data[position:end]] = (base_offset + delta, end)
         position = stop
 
 
