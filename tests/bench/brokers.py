@@ -13,7 +13,20 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.topics import CONSUMER_OFFSETS
+from odradek.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from odradek.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from tests.conformance.real_kafka import RealKafka, broker_answers, free_ports
+from tests.fakes.wire_client import WireClient
 
 CONFIG = {"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "false"}
 RELOADED = re.compile(r"Finished loading of metadata from __consumer_offsets-(\d+) .*? in (\d+)ms")
@@ -105,6 +118,22 @@ class Kafka(Side):
                 return max(loads) / 1000
             time.sleep(0.2)
         raise RuntimeError("real Kafka did not tell that it loaded its offsets")
+
+    def compact_offsets(self, group: str, topic: str) -> None:
+        """Let the log cleaner run over the offsets of a group: 1,000 commits for each partition of ``topic``."""
+        settings = {"min.cleanable.dirty.ratio": "0.001", "segment.ms": "1"}
+        changed = [AlterableConfig(name, 0, value) for name, value in settings.items()]
+        commit = OffsetCommitRequest(group)
+        commit.topics = [OffsetCommitRequestTopic(topic, partitions=[OffsetCommitRequestPartition(0, 999)])]
+        folder = self.node.log_dir / f"{CONSUMER_OFFSETS}-{partition_for(group, 50)}"
+        with WireClient(port=self.port) as client:
+            client.request(IncrementalAlterConfigsRequest([AlterConfigsResource(2, CONSUMER_OFFSETS, changed)]))
+            deadline = time.monotonic() + 60
+            while sum(segment.stat().st_size for segment in folder.glob("*.log")) > 1_000_000:
+                if time.monotonic() > deadline:
+                    raise RuntimeError("real Kafka did not compact its offsets")
+                client.request(commit, 7)  # begins a new segment
+                time.sleep(0.5)
 
     def stop(self) -> None:
         self.node.stop(kill=True)
