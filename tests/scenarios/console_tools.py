@@ -254,6 +254,22 @@ def test_verifiable_producer_and_consumer(java: JavaHost, shell: Shell, make_top
     assert all(event["success"] for event in consumed if event["name"] == "offsets_committed")
 
 
+def test_transactional_message_copier_that_aborts_at_random(shell: Shell, make_topic: MakeTopic) -> None:
+    """What Kafka's own system tests of exactly-once use: it copies a partition and rewinds whenever it has aborted."""
+    source, copy, group = make_topic(), make_topic(), unique("copier")
+    values = [str(n) for n in range(300)]
+    CONFLUENT.produce(shell.bootstrap, source, [Out(value.encode()) for value in values], Settings())
+    options = ["--input-topic", source, "--input-partition", "0", "--output-topic", copy, "--consumer-group", group]
+    options += ["--transaction-size", "10", "--max-messages", "300", "--transactional-id", unique("copier")]
+    copier = (f"{TOOLS}.TransactionalMessageCopier", "--broker-list", shell.bootstrap, *options)
+    told = run_tool(*copier, "--enable-random-aborts", "--use-group-metadata", "--group-mode").stdout.splitlines()
+    assert json.loads(told[-1])["stage"] == "ShutdownComplete"
+    committed = shell.consume(copy, 300, "--isolation-level", "read_committed")
+    assert committed == values
+    described = shell.run("consumer.group.ConsumerGroupCommand", "--describe", "--group", group).stdout
+    assert re.search(rf"{source}\s+0\s+300\s+300\s+0\s", described)
+
+
 def test_producer_performance(java: JavaHost, shell: Shell, make_topic: MakeTopic) -> None:
     topic = make_topic()
     options = ["--topic", topic, "--num-records", "2000", "--record-size", "100", "--throughput", "-1"]
