@@ -38,6 +38,9 @@ followed (a few ns to 0.2 us a record instead of 1 us), unless the topic's rules
 _KNOWN_ATTRIBUTES = 0x77
 """What a rewritten header keeps of a producer's attributes; the timestamp type is set anew."""
 
+_LENGTH = struct.Struct(">8xi")
+_MAX_INT = 0x7FFFFFFF
+
 Header = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
 
 
@@ -97,6 +100,8 @@ def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str
         raise too_large(size, config, name)
     if crc32c(buf[CRC_FROM:]) != crc:
         raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"The checksum of a record batch for {name} is wrong")
+    if attributes & 7 > Codec.ZSTD:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"There is no compression codec {attributes & 7}")
     if count <= 0 or last_delta + 1 != count:
         raise _invalid(f"A batch for {name} declares {count} records over {last_delta + 1} offsets")
     if attributes & 0x20:
@@ -119,6 +124,8 @@ def too_large(size: int, config: LogConfig, name: str) -> RecordsRefused:
 
 def single_batch(buf: Buffer) -> Buffer:
     """The one batch that a produce request may carry for a partition, without bytes that are no batch behind it."""
+    if len(buf) >= _LENGTH.size and _LENGTH.unpack_from(buf)[0] > _MAX_INT - 12:
+        raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "The length of a batch overflows")
     try:
         size = batch_size_at(buf)
     except CorruptBatchError as exc:
@@ -154,18 +161,16 @@ def _check_records(
         if header[8] - now_ms <= config.message_timestamp_after_max_ms and not header[5] & 8:
             return header[8]
     scan = scan_records(body, count)
-    if offsets and not scan.sequential_offsets:
-        raise CompressionError(f"The records of a compressed batch for {name} do not have consecutive offsets")
     largest, smallest = header[7] + scan[0], header[7] + scan[1]
-    if (
+    if not (
         not header[5] & 8
         and largest - now_ms <= config.message_timestamp_after_max_ms
         and now_ms - smallest <= config.message_timestamp_before_max_ms
         and not (config.compact and scan.keyless)
-    ):
-        return largest if largest > NO_TIMESTAMP else NO_TIMESTAMP
-    if _records_refused(header, scan, config, now_ms):
+    ) and _records_refused(header, scan, config, now_ms):
         _raise_record_errors(header, body, config, now_ms, name, partial=partial)
+    if offsets and not scan.sequential_offsets:
+        raise CompressionError(f"The records of a compressed batch for {name} do not have consecutive offsets")
     return max(NO_TIMESTAMP, header[8] if header[5] & 8 else largest)
 
 
@@ -189,7 +194,7 @@ def _recompressed(header: Header, body: Buffer, target: Codec, config: LogConfig
     """The batch built again in the topic's own codec; Kafka's builder is stricter than its checks elsewhere are."""
     appended = header[8] if header[5] & 8 else None
     records = list(iter_records(body, header[12], 0, header[7], appended))
-    if header[9] < -1 or header[9] >= 0 > header[10]:
+    if header[9] != -1 and (header[10] == -1 or header[11] < 0):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"No batch can be of producer {header[9]}, epoch {header[10]}")
     if any(record.timestamp < NO_TIMESTAMP for record in records):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "A record's timestamp is negative")
@@ -271,8 +276,8 @@ def _timestamp_error(header: Header, record: Record, config: LogConfig, now_ms: 
         before, after = config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms
         if now_ms - timestamp > before or timestamp - now_ms > after:
             return (
-                f"Timestamp {timestamp} of message with offset {offset} is out of range. The timestamp should be "
-                f"within [{_java_long(now_ms - before)}, {_java_long(now_ms + after)}]"
+                f"Timestamp {_java_long(timestamp)} of message with offset {offset} is out of range. "
+                f"The timestamp should be within [{_java_long(now_ms - before)}, {_java_long(now_ms + after)}]"
             )
     elif header[5] & 8:
         shown = (

@@ -94,11 +94,16 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
             return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
         _drop_repeated(request)
         transactional = any(_is_transactional(data.records) for each in asked for data in each.partition_data)
-    if not transactional:
-        return _append_all(ctx, request, None)
-    if request.transactional_id is None:
+    if transactional and request.transactional_id is None:
         refused = error_response(request, ctx.api_version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None)
         return _finish(request, refused)
+    if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and any(
+        _has_unknown_codec(data.records) for topic in asked for data in topic.partition_data
+    ):
+        # Kafka stumbles over it when it looks for zstd, which these versions may not use.
+        return _finish(request, error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))
+    if not transactional:
+        return _append_all(ctx, request, None)
     return _produce_in_transaction(ctx, request)
 
 
@@ -152,7 +157,8 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
             except KafkaError as error:
                 failed = True
                 answers.append(_refused(ctx, topic, data, error))
-        responses.append(TopicProduceResponse(asked.name, asked.topic_id, answers))
+        if answers:
+            responses.append(TopicProduceResponse(asked.name, asked.topic_id, answers))
     response = ProduceResponse(responses)
     if not failed:
         return response if acks else None
@@ -164,6 +170,17 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
 def _unknown(topic: Topic | None, by_id: bool) -> KafkaError:
     unknown_id = topic is None and by_id
     return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _has_unknown_codec(records: Any) -> bool:
+    """Whether the first batch is a whole one of format v2 with a codec that does not exist."""
+    return (
+        records is not None
+        and len(records) >= HEADER_SIZE
+        and records[_MAGIC_AT] == _MAGIC
+        and records[_FLAGS_AT] & _CODEC > _ZSTD
+        and int.from_bytes(records[8:12], "big", signed=True) + 12 <= len(records)
+    )
 
 
 def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, refusals: Refusals | None) -> None:

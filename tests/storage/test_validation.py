@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.protocol.compression import compress
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import Codec, Record, RecordBatch, TimestampType, assemble, build_batch
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
@@ -199,3 +199,75 @@ def test_damage_is_refused_or_leaves_a_readable_log(
     assert batch.is_crc_valid
     assert batch.base_offset == 0
     assert log.log_end_offset == batch.next_offset == len(list(batch.records()))
+
+
+def reheaded(batch: bytes, **fields: int) -> bytes:
+    """The batch with other header fields behind its checksum, and a checksum that fits them."""
+    places = {"attributes": (21, 2), "base_timestamp": (27, 8), "producer_id": (43, 8), "producer_epoch": (51, 2)}
+    places["base_sequence"] = (53, 4)
+    data = bytearray(batch)
+    for name, value in fields.items():
+        at, size = places[name]
+        data[at : at + size] = value.to_bytes(size, "big", signed=True)
+    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
+    return bytes(data)
+
+
+def code_of(batch: bytes, config: LogConfig) -> int:
+    try:
+        validate_client_batch(batch, config, NOW, "a-0")
+    except KafkaError as error:
+        return int(error.code)
+    return 0
+
+
+# A real Kafka's codes.
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_a_codec_that_does_not_exist_comes_before_the_control_flag(codec: int) -> None:
+    one = build_batch([Record(0, NOW, b"k", b"v", ())])
+    assert code_of(reheaded(one, attributes=codec | 0x20), LogConfig()) == -1
+    assert code_of(reheaded(one, attributes=0x20), LogConfig()) == 87
+
+
+@pytest.mark.parametrize(
+    ("producer", "code"),
+    [
+        ((-2, -1, 0), -1),
+        ((-2, 0, -1), -1),
+        ((-2, -2, 0), 0),
+        ((-3, 0, 0), 0),
+        ((5, -1, 0), -1),
+        ((7, 0, -1), 87),
+        ((-1, 5, 5), 0),
+    ],
+)
+def test_what_a_rebuilt_batch_may_say_of_its_producer(producer: tuple[int, int, int], code: int) -> None:
+    one = build_batch([Record(0, NOW, b"k", b"v", ())])
+    producer_id, epoch, sequence = producer
+    batch = reheaded(one, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+    assert code_of(batch, LogConfig(compression_type=Codec.GZIP)) == code
+
+
+def test_timestamps_are_looked_at_before_the_offsets_of_compressed_records() -> None:
+    body = bytearray(RecordBatch(build_batch([Record(0, NOW, b"k", b"v", ())])).body())
+    body[3] = 6  # offset 3 where 0 is due
+    packed = compress(Codec.GZIP, bytes(body))
+    old = assemble(0, -1, (int(Codec.GZIP), 0, NOW - 100_000, NOW - 100_000, -1, -1, -1, 1), packed)
+    assert code_of(old, LogConfig(message_timestamp_before_max_ms=10_000)) == 32
+    assert code_of(old, LogConfig()) == -1
+
+
+def test_a_length_that_overflows() -> None:
+    one = bytearray(build_batch([Record(0, NOW, b"k", b"v", ())]))
+    one[8:12] = b"\x7f\xff\xff\xff"
+    with pytest.raises(RecordsRefused) as refused:
+        validate_client_batch(bytes(one), LogConfig(), NOW, "a-0")
+    assert (refused.value.code, refused.value.log_start_offset) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1)
+
+
+def test_timestamps_in_messages_have_64_bits() -> None:
+    two = build_batch([Record(at, NOW + at, b"k", b"v", ()) for at in range(2)])
+    with pytest.raises(RecordValidationError) as refused:
+        validate_client_batch(reheaded(two, base_timestamp=(1 << 63) - 1), LogConfig(), NOW, "a-0")
+    shown = [str(message).split()[1] for _, message in refused.value.record_errors]
+    assert shown == ["9223372036854775807", "-9223372036854775808"]

@@ -348,3 +348,21 @@ def test_every_answer_can_be_encoded_in_every_version(plane: DataPlane) -> None:
         codes = [p.error_code for t in again.responses for p in t.partition_responses]
         unknown = ErrorCode.UNKNOWN_TOPIC_ID if version >= 13 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert codes == [ErrorCode.INVALID_RECORD, unknown, 0]
+
+
+def test_an_unknown_codec_fails_all_partitions_where_zstd_is_looked_for(plane: DataPlane) -> None:
+    """Up to v6; from v7 on the partition answers for itself. (As a real Kafka does.)"""
+    odd = bytearray(plane.batch())
+    odd[22] |= 5
+    request = several(
+        TopicProduceData("a", partition_data=[PartitionProduceData(0, bytes(odd))]),
+        TopicProduceData("b", partition_data=[PartitionProduceData(0, plane.batch())]),
+    )
+    for version, codes in ((3, [-1, -1]), (6, [-1, -1]), (7, [ErrorCode.CORRUPT_MESSAGE, 0])):
+        answers = [each.partition_responses[0] for each in plane.call(request, version).responses]
+        assert [answer.error_code for answer in answers] == codes
+    assert answers[0].log_start_offset == -1
+
+
+def test_a_topic_without_partitions_is_not_answered(plane: DataPlane) -> None:
+    assert plane.call(several(TopicProduceData("a", partition_data=[])), 9).responses == []
