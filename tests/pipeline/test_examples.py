@@ -23,16 +23,15 @@ def test_poll_pipeline() -> None:
     pytest.importorskip("kafka")
     lines = output_of("poll_pipeline", "run.py").splitlines()
     assert lines[-1] == "40 records in 10 polls"
-    polls = [number for number, line in enumerate(lines) if line.startswith("poll ")]
-    # Each node is asked once for all of its partitions, node 2 perhaps when the first poll has returned already.
-    assert sorted(line.strip() for line in lines[: polls[2]] if "asked" in line) == [
-        "asked node 1 for 0 from 0, 2 from 0",
-        "asked node 2 for 1 from 0, 3 from 0",
+    requests = [re.findall(r"asked node (\d) for (.*)", line)[0] for line in lines if "asked" in line]
+    assert len(requests) < 10  # most polls are served from the buffer
+    asked = [
+        (node, *each.split(" from ")) for node, wanted in requests for each in wanted.split(", ") if "from" in each
     ]
-    # What is in the buffer is not asked for again: later requests go on behind the ten records of a partition.
-    later = [line for line in lines[polls[2] :] if "asked" in line]
-    assert later
-    assert all(re.fullmatch(r" +asked node \d for (nothing new|\d from 10(, \d from 10)?)", line) for line in later)
+    # Each partition is asked for once, at its leader, and what is in the buffer never again: only what follows it.
+    first = [("1", "0", "0"), ("1", "2", "0"), ("2", "1", "0"), ("2", "3", "0")]
+    assert sorted(each for each in asked if each[2] == "0") == first
+    assert {each[2] for each in asked} == {"0", "10"}
 
 
 def test_retry_in_a_plain_consumer() -> None:
@@ -57,4 +56,4 @@ def test_spark_stream() -> None:
     lines = output_of("spark_stream", "run.py").splitlines()
     assert lines[0] == "'to be or not to be': be 2, not 1, or 1, to 2"
     assert lines[1] == "'that is the question whether to be': be 3, is 1, question 1, that 1, the 1, to 3, whether 1"
-    assert any("lz4" in line for line in lines)
+    assert "batch_size" in lines[3]  # the table of the batches
