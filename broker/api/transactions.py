@@ -29,7 +29,7 @@ from odradek.broker.coordinator.transaction.commands import (
 from odradek.broker.coordinator.transaction.guard import Support
 from odradek.broker.coordinator.transaction.inspect import select_transactions
 from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC, write_marker
-from odradek.broker.coordinator.transaction.transaction import TopicPartition, by_topic
+from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.dispatch import handles
 from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order, scala_order
 from odradek.broker.topics import INTERNAL_TOPICS
@@ -307,7 +307,6 @@ async def _commit_offsets(
 ) -> list[ErrorCode]:
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    _check_id(request.transactional_id)
     groups = ctx.cluster.groups
     shard = groups.shard_for(request.group_id, ctx.node)
     await _check_transaction(ctx, request)
@@ -378,8 +377,16 @@ def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
         transaction_start_time_ms=found.start_ms,
         producer_id=found.producer_id,
         producer_epoch=found.producer_epoch,
-        topics=[TopicData(topic, partitions) for topic, partitions in by_topic(found.partitions).items()],
+        topics=_described_topics(found.partitions),
     )
+
+
+def _described_topics(partitions: Iterable[TopicPartition]) -> list[TopicData]:
+    """The partitions of a transaction as Kafka's set of them would list them."""
+    topics: dict[str, TopicData] = {}
+    for topic, index in java_order(sorted(partitions), hash_of_partition):
+        topics.setdefault(topic, TopicData(topic, [])).partitions.append(index)
+    return list(topics.values())
 
 
 @handles(ListTransactionsRequest)

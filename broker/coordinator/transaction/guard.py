@@ -78,9 +78,13 @@ class TransactionGuard:
             else:
                 asked.append(partition)
         if support is Support.REGISTER:
+            if not transactional_id:
+                return errors | dict.fromkeys(asked, ErrorCode.INVALID_REQUEST)
             return errors | await self._register_patiently(transactional_id, producer_id, producer_epoch, asked)
         if not self._cluster.config.get_bool("transaction.partition.verification.enable"):
             return {}
+        if not transactional_id:
+            return errors | dict.fromkeys(asked, ErrorCode.INVALID_REQUEST)
         return errors | self._verify(transactional_id, producer_id, producer_epoch, asked, support)
 
     def _knows_later_epoch(self, partition: TopicPartition, producer_id: int, producer_epoch: int) -> bool:

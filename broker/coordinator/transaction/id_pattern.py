@@ -26,6 +26,7 @@ _POSIX_CLASSES = {
     "word": "0-9A-Za-z_",
     "xdigit": "0-9A-Fa-f",
 }
+_NAMED_GROUP = re.compile(r"\(\?<(\w+)>")
 _POSIX_CLASS = re.compile(r"\[:(\w+):\]")
 _QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 
@@ -38,6 +39,7 @@ def compile_id_pattern(pattern: str) -> re.Pattern[str]:
     text = _QUOTED.sub(lambda found: re.escape(found[1]), pattern)
     if _NOT_RE2.search(text.replace("\\\\", "")):
         raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"not an RE2 expression: {pattern}")
+    text = _NAMED_GROUP.sub(r"(?P<\1>", text)
     text = _POSIX_CLASS.sub(lambda found: _POSIX_CLASSES.get(found[1], found[0]), text).replace("\\z", "\\Z")
     try:
         with warnings.catch_warnings():

@@ -14,6 +14,12 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.threaded import KafkaBroker
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from tests.fakes.wire_client import WireClient
 from tests.scenarios.transactions_wire import STORIES, Steps, teller
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "transactions_wire.json.gz"
@@ -34,3 +40,17 @@ def test_the_answers_are_kafkas(broker: KafkaBroker, name: str) -> None:
     for step, expected in zip(told, RECORDED[name], strict=True):
         assert step == expected
     assert not broker.bugs
+
+
+@pytest.mark.parametrize("version", [3, 9, 11, 12])
+def test_a_transaction_without_a_name(broker: KafkaBroker, version: int) -> None:
+    """An empty transactional id is none to the coordinator: a real Kafka answers INVALID_REQUEST, in every version."""
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    batch = build_batch(
+        [Record(0, 0, b"k", b"v", ())], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    with WireClient(host, int(port)) as client:
+        client.request(CreateTopicsRequest(topics=[CreatableTopic("nameless", 1, 1)], timeout_ms=1000), 5)
+        topics = [TopicProduceData("nameless", partition_data=[PartitionProduceData(0, batch)])]
+        answer = client.request(ProduceRequest("", -1, 1000, topics), version).responses[0].partition_responses[0]
+    assert (answer.error_code, answer.base_offset, answer.log_start_offset) == (ErrorCode.INVALID_REQUEST, -1, -1)

@@ -20,6 +20,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
         (r"x\z", "x", "x\n"),
         ("(?i)abc", "ABC", "ABCD"),
         ("(?P<name>a)b", "ab", "a"),
+        ("(?<name>a)b", "ab", "a"),
         ("(?:a)b", "ab", "a"),
         (r"a\\Z", "a\\Z", "a"),
         ("a{2,3}?", "aa", "a"),
