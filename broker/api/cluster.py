@@ -170,10 +170,10 @@ def _check_update(cluster: Cluster, update: FeatureUpdateKey, version: int) -> N
     upgrade_type = update.upgrade_type
     if version == 0:
         upgrade_type = _SAFE_DOWNGRADE if update.allow_downgrade else _UPGRADE
-    if level < 0:
-        raise refuse("A feature version cannot be less than 0.")
     if upgrade_type not in (_UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE):
         raise refuse("The controller does not support the given upgrade type.")
+    if level < 0:
+        raise refuse("A feature version cannot be less than 0.")
     if update.feature not in SUPPORTED:
         raise refuse(f"Local controller {cluster.controller_id} does not support this feature.")
     low, high = SUPPORTED[update.feature]

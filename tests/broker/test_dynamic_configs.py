@@ -377,3 +377,78 @@ def test_settings_of_groups_and_metrics_outlive_the_process(tmp_path: Path) -> N
     assert second.dynamic_configs.client_metrics == {"m": {"interval.ms": "5000"}}
     assert second.config.get_int("log.cleaner.threads") == 2
     second.topics.close()
+
+
+_THREADS = (
+    "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed for "
+    "background.threads={}, value should {} the current value 10 for configuration Invalid dynamic configuration"
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "operation", "value", "answer"),
+    [
+        ("node.id", DELETE, None, None),
+        ("no.such", DELETE, None, None),
+        ("node.id", APPEND, "1", (INVALID_CONFIG, "Config value append is not allowed for config key: node.id")),
+        ("node.id", SUBTRACT, "1", (INVALID_CONFIG, "Config value subtract is not allowed for config key: node.id")),
+        ("no.such", APPEND, "1", (INVALID_CONFIG, "Unknown config name: no.such")),
+        ("retention.ms", APPEND, "1", (INVALID_CONFIG, "Unknown config name: retention.ms")),
+        ("node.id", 7, "1", (INVALID_REQUEST, "Unknown operations type 7")),
+        ("log.dirs", APPEND, "1", (INVALID_REQUEST, "Cannot update these configs dynamically: [log.dirs]")),
+        ("log.retention.ms", SET, "-5", None),
+        ("log.cleanup.policy", SET, "delete,delete", None),
+        ("background.threads", SET, "5", None),
+        ("background.threads", SET, "20", None),
+        ("background.threads", SET, "4", (INVALID_REQUEST, _THREADS.format(4, "be at least half"))),
+        ("background.threads", SET, "21", (INVALID_REQUEST, _THREADS.format(21, "not be greater than double"))),
+        ("num.network.threads", SET, "1", None),
+        (
+            "min.insync.replicas",
+            SET,
+            "abc",
+            (INVALID_REQUEST, "Invalid value abc for configuration min.insync.replicas: Not a number of type INT"),
+        ),
+    ],
+)
+def test_what_a_real_broker_said_to_a_change_of_its_own(
+    cluster: Cluster, key: str, operation: int, value: str | None, answer: tuple[ErrorCode, str] | None
+) -> None:
+    assert change(cluster, BROKER, "1", (key, operation, value), validate_only=True) == answer
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "operation", "value", "answer"),
+    [
+        ("nope", "no.such", SET, "1", (INVALID_CONFIG, "Unknown topic config name: no.such")),
+        ("nope", "no.such", DELETE, None, (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic 'nope' does not exist.")),
+        ("a", "cleanup.policy", SET, "compact, compact,delete", None),
+        (
+            "a b",
+            "retention.ms",
+            APPEND,
+            "1",
+            (INVALID_CONFIG, "Can't APPEND to key retention.ms because its type is not LIST."),
+        ),
+        (
+            "a",
+            "preallocate",
+            SET,
+            " delete ",
+            (
+                INVALID_CONFIG,
+                "Invalid value  delete  for configuration preallocate: Expected value to be either true or false",
+            ),
+        ),
+    ],
+)
+def test_what_a_real_broker_said_to_a_change_of_a_topic(
+    cluster: Cluster, topic: str, key: str, operation: int, value: str | None, answer: tuple[ErrorCode, str] | None
+) -> None:
+    assert change(cluster, TOPIC, topic, (key, operation, value)) == answer
+    assert overrides(cluster) in ({}, {"cleanup.policy": "compact,delete"})
+
+
+def test_a_logger_must_exist_before_its_level_counts(cluster: Cluster) -> None:
+    answer = change(cluster, LOGGER, "1", ("no.such", SET, "x"))
+    assert answer == (INVALID_CONFIG, "Logger no.such does not exist!")

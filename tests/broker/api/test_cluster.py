@@ -100,6 +100,13 @@ def test_the_transaction_version_can_be_lowered_and_raised(cluster: Cluster) -> 
             "upgrade type.",
         ),
         (
+            "transaction.version",
+            -1,
+            4,
+            "Invalid update version -1 for feature transaction.version. The controller does not support the given "
+            "upgrade type.",
+        ),
+        (
             "metadata.version",
             1,
             1,
