@@ -115,17 +115,15 @@ def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGr
 
 
 def _by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
-    """The ids as Kafka answers them: the empty one, then those of one partition of the offsets topic together."""
+    """The ids as Kafka answers them: those of one partition of the offsets topic together."""
     group_ids = list(group_ids)
     groups = ctx.cluster.groups
     if groups.topic is None:
         return group_ids
-    first: list[str] = []
     by_partition: dict[tuple[str, int], list[str]] = {}
     for group_id in group_ids:
-        place = by_partition.setdefault((GROUP_TOPIC, ctx.cluster.groups.partition_for(group_id)), [])
-        (place if group_id else first).append(group_id)
-    return first + [each for key in java_order(by_partition, hash_of_partition) for each in by_partition[key]]
+        by_partition.setdefault((GROUP_TOPIC, groups.partition_for(group_id)), []).append(group_id)
+    return [each for key in java_order(by_partition, hash_of_partition) for each in by_partition[key]]
 
 
 def _delete(ctx: RequestContext, group_id: str) -> DeletableGroupResult:

@@ -8,12 +8,15 @@ import pytest
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.shard import ShardState
+from odradek.broker.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.list_groups import ListGroupsRequest
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.data_plane import DataPlane
+from tests.fakes.wire_client import WireClient
 
 
 class Plane(DataPlane):
@@ -92,3 +95,15 @@ def test_nothing_is_asked_before_there_is_a_topic() -> None:
     plane = DataPlane()
     assert plane.call(ListGroupsRequest()).groups == []
     assert plane.call(DescribeGroupsRequest(["g"])).groups[0].error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_groups_are_described_by_partitions_of_the_offsets_topic() -> None:
+    """In the order of a Java map of the five partitions, as a real Kafka did; deletions name a group once."""
+    with KafkaBroker(config={"offsets.topic.num.partitions": "5"}) as broker:
+        host, _, port = broker.bootstrap_servers.rpartition(":")
+        with WireClient(host, int(port)) as client:
+            client.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
+            described = client.request(DescribeGroupsRequest(["g-jg-v4", "g-nogroup", ""]), 5).groups
+            deleted = client.request(DeleteGroupsRequest(["a", "b", "c", "d", "a", ""]), 2).results
+    assert [group.group_id for group in described] == ["g-jg-v4", "", "g-nogroup"]
+    assert [group.group_id for group in deleted] == ["", "d", "b", "c", "a"]
