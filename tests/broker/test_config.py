@@ -45,6 +45,7 @@ ROOT = Path(__file__).parents[2]
             {"authorizer.class.name": "a.B"},
             "config 'authorizer.class.name' is not supported by odradek: everything is allowed",
         ),
+        ({"node.id": "0"}, "config 'node.id' is not supported by odradek: nodes are numbered from 1 (--nodes)"),
         ({"log.dirs": "/x"}, "config 'log.dirs' is not supported by odradek: give a data directory (--data-dir)"),
         (
             {"max.connections": 5},
