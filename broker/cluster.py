@@ -60,11 +60,12 @@ class Cluster:
         self.clock = clock or BrokerClock()
         self.data_dir = data_dir
         self.cluster_id = cluster_id or base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-        self.nodes: dict[int, Node] = {number: Node(number) for number in range(1, nodes + 1)}
+        first = _first_node_id(self.config)
+        self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
         told = advertised_addresses(self.config.get_list("advertised.listeners"), nodes)
         for node, address in zip(self.nodes.values(), told, strict=False):
             node.advertised = address
-        self.controller_id = 1
+        self.controller_id = first
         self.features = Features()
         self.faults: FaultSet | None = None
         self.bugs: list[Bug] = []
@@ -227,3 +228,8 @@ def _durability(cluster: Cluster, data_dir: Path) -> Durability:
     from odradek.broker.durability import Durability
 
     return Durability(cluster, data_dir)
+
+
+def _first_node_id(config: BrokerConfig) -> int:
+    number = config.get("node.id")
+    return number if isinstance(number, int) else 1

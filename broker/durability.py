@@ -71,7 +71,11 @@ class Durability:
         cluster = self._cluster
         self.mode = cluster.config.get_str(FLUSH)
         self.backend = self._backend_class(
-            self._directory, now_ms=cluster.clock.now_ms, cluster_id=cluster.cluster_id, fs=self._fs
+            self._directory,
+            now_ms=cluster.clock.now_ms,
+            cluster_id=cluster.cluster_id,
+            node_id=next(iter(cluster.nodes)),
+            fs=self._fs,
         )
         self.backend.sync_rolls = self.mode == ALWAYS
         try:

@@ -45,7 +45,8 @@ ROOT = Path(__file__).parents[2]
             {"authorizer.class.name": "a.B"},
             "config 'authorizer.class.name' is not supported by odradek: everything is allowed",
         ),
-        ({"node.id": "0"}, "config 'node.id' is not supported by odradek: nodes are numbered from 1 (--nodes)"),
+        ({"node.id": "-1"}, "Invalid value -1 for configuration node.id: Value must be at least 0"),
+        ({"broker.id": "0"}, "config 'broker.id' is not supported by odradek: set node.id"),
         ({"log.dirs": "/x"}, "config 'log.dirs' is not supported by odradek: give a data directory (--data-dir)"),
         (
             {"max.connections": 5},

@@ -28,3 +28,14 @@ def test_rack_address_and_directory_show(tmp_path: Path) -> None:
     assert own["broker.rack"] == "r1"
     assert own["advertised.listeners"] == "PLAINTEXT://kafka.test:7"
     assert own["log.dirs"] == str(tmp_path)
+
+
+def test_node_id_numbers_the_first_node(tmp_path: Path) -> None:
+    cluster = Cluster(nodes=3, config={"node.id": "0"}, data_dir=tmp_path)
+    assert list(cluster.nodes) == [0, 1, 2]
+    assert cluster.controller_id == 0
+    assert own_configs(cluster, cluster.nodes[2])["node.id"] == "2"
+    assert cluster.durability is not None
+    cluster.durability.open()
+    cluster.topics.close()
+    assert "node.id=0" in (tmp_path / "meta.properties").read_text().splitlines()

@@ -69,7 +69,7 @@ async def _serve(cluster: Cluster, topics: list[tuple[str, TopicSpec]], host: st
                 if cluster.topics.get(name) is None:
                     create_topic(cluster, name, spec)
             await cluster.listen(host, port)
-            first = cluster.nodes[1]
+            first = next(iter(cluster.nodes.values()))
             shown = f"[{first.host}]" if ":" in first.host else first.host
             print(f"odradek ready on {shown}:{first.port}", flush=True)
             async for _ in signals:
