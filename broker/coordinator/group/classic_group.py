@@ -314,7 +314,7 @@ class ClassicGroup:
         if protocol_type != self.protocol_type:
             return False
         everybody = len(self.members)
-        return any(self.supported.get(name) == everybody for name, _ in protocols)
+        return any(self.supported.get(name, 0) == everybody for name, _ in protocols)
 
     def select_protocol(self, instead_of: Member | None = None, protocols: Protocols = ()) -> str:
         """The protocol that all members support and most prefer, if ``instead_of`` had these ``protocols``.

@@ -130,6 +130,22 @@ def test_a_first_rebalance_waits_for_more_members() -> None:
     assert len(first.result().members) == 2
 
 
+def test_who_comes_when_all_have_left_may_bring_another_protocol() -> None:
+    """As a real Kafka answers: the group stays in its first rebalance, and nobody is there to disagree."""
+    driver = GroupDriver(GroupSettings(initial_rebalance_delay_ms=3_000))
+    first = driver.join(protocols=("range",))
+    driver.wait(seconds=1)
+    assert driver.leave("c-1") == [E.NONE]
+    assert first.result().error_code == E.UNKNOWN_MEMBER_ID
+    assert driver.state() == "PreparingRebalance"
+    second = driver.join(protocols=("rr",))
+    assert not second.done
+    driver.wait(seconds=3)
+    driver.wait(seconds=3)
+    answer = second.result()
+    assert (answer.error_code, answer.generation_id, answer.protocol_name) == (E.NONE, 1, "rr")
+
+
 @pytest.fixture
 def running() -> GroupDriver:
     """A driver whose clock is not frozen."""
