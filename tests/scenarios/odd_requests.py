@@ -258,6 +258,11 @@ def tell_all(bootstrap: str) -> Answers:
     return cast("Answers", json.loads(json.dumps(told)))
 
 
+def differing(steps: list[tuple[str, Any]], others: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The answers of one API that the other broker gave otherwise, under what was odd."""
+    return {what: answer for (what, answer), (_, other) in zip(steps, others, strict=True) if answer != other}
+
+
 def _ask(client: WireClient, api: str, version: int, form: Form) -> Any:
     try:
         answer = client.request(from_json(API_BY_NAME[api].request, version, form), version)

@@ -8,12 +8,11 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from odradek.broker.threaded import KafkaBroker
-from tests.scenarios.odd_requests import Answers, tell_all
+from tests.scenarios.odd_requests import Answers, differing, tell_all
 from tests.scenarios.target import SCENARIO_CONFIG
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "odd_requests.json.gz"
@@ -37,7 +36,4 @@ def test_the_same_was_asked(told: Answers) -> None:
 
 @pytest.mark.parametrize("api", RECORDED)
 def test_answers(told: Answers, api: str) -> None:
-    def differing(steps: list[tuple[str, Any]], others: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {what: answer for (what, answer), (_, other) in zip(steps, others, strict=True) if answer != other}
-
     assert differing(told[api], RECORDED[api]) == differing(RECORDED[api], told[api])
