@@ -26,6 +26,13 @@ def handle(message: Message) -> None:
         raise RuntimeError("the warehouse is closed")
 
 
+def place_orders(broker: odradek.KafkaBroker) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for order in ("apples", "pears", "plums"):
+        producer.produce("main_topic", key=order, value=order)
+    producer.flush(10)
+
+
 def main() -> None:
     policy = RetryPolicy()
     spark = build_session("retry topics")
@@ -34,10 +41,7 @@ def main() -> None:
         odradek.KafkaBroker(topics=dict.fromkeys(policy.all_topics, 1)) as broker,
         tempfile.TemporaryDirectory() as checkpoint,
     ):
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-        for order in ("apples", "pears", "plums"):
-            producer.produce("main_topic", key=order, value=order)
-        producer.flush(10)
+        place_orders(broker)
         began = broker.clock.now_ms()
 
         def show(report: BatchReport) -> None:

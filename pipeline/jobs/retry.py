@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.pipeline.batch_errors import with_brief_errors
 from odradek.pipeline.jobs.handlers import BatchHandler, Handler, handling
 from odradek.pipeline.jobs.retry_policy import (
     HEADERS,
@@ -91,7 +92,11 @@ class RetryJob:
         writer = self._input(spark).writeStream.queryName(f"retry {self.policy.main_topic}")
         writer = writer.option("checkpointLocation", f"{self.checkpoint}/query")
         writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=self.poll_interval)
-        return writer.foreachBatch(lambda rows, number: _Batch(self, spark, state, number).run(rows)).start()
+
+        def process(rows: DataFrame, number: int) -> None:
+            _Batch(self, spark, state, number).run(rows)
+
+        return writer.foreachBatch(with_brief_errors(process)).start()
 
     def replay_failed(self, spark: SparkSession) -> int:
         """Send what came to the failed topic since the last replay to the main topic: its journey begins again.
@@ -144,22 +149,32 @@ class _Batch:
 
     def run(self, rows: DataFrame) -> None:
         self._forget_finished()
-        arrived = self._parsed(rows).persist()
+        messages = self._messages(rows).persist()
         try:
-            count = arrived.count()
-            pending = self._came_due()
-            if count:
-                self._park(arrived.where(f"due_ms > {self.now_ms}"))
+            arrived, early, due = self._counts(messages)
+            if early:
+                self._park(messages.where(f"due_ms > {self.now_ms}").drop("arrived"))
             failed: dict[str, int] = {}
-            if count or pending is not None:
-                due = arrived.where(f"due_ms <= {self.now_ms}")
-                failed = self._process(due if pending is None else due.unionByName(pending))
+            if due:
+                failed = self._process(messages.where(f"due_ms <= {self.now_ms}").drop("arrived"))
         finally:
-            arrived.unpersist()
+            messages.unpersist()
         if self.job.on_batch is not None:
-            self.job.on_batch(BatchReport(self.number, self.now_ms, count, failed, self.repeated))
+            self.job.on_batch(BatchReport(self.number, self.now_ms, arrived, failed, self.repeated))
 
     # -- what came, and what is due
+
+    def _messages(self, rows: DataFrame) -> DataFrame:
+        """What arrived, and what was parked and came due, told apart by the column ``arrived``."""
+        messages = self._parsed(rows).selectExpr("*", "true as arrived")
+        pending = self._came_due()
+        return messages if pending is None else messages.unionByName(pending.selectExpr("*", "false as arrived"))
+
+    def _counts(self, messages: DataFrame) -> tuple[int, int, int]:
+        """How many arrived, how many of all are not due, and how many are: most batches have nothing to do."""
+        columns = ("arrived", f"due_ms > {self.now_ms}", f"due_ms <= {self.now_ms}")
+        (counts,) = messages.selectExpr(*(f"count_if({each})" for each in columns)).collect()
+        return (counts[0], counts[1], counts[2])
 
     def _parsed(self, rows: DataFrame) -> DataFrame:
         """The messages with what their headers say; on the main topic every message is at its beginning."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -241,3 +242,31 @@ def test_failed_messages_start_again(spark: Any, kafka_broker: odradek.KafkaBrok
         job.replay_failed(spark)
     first, again = stored(kafka_broker, "main_topic")
     assert (again.key, again.value, again.headers) == (first.key, first.value, first.headers)
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_an_error_of_spark_itself_is_told_as_it_is(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    send(kafka_broker, "good")
+    running = Running(spark, kafka_broker, tmp_path, lambda _: os._exit(3))
+    with running, pytest.raises(Exception, match="Python worker exited unexpectedly"):
+        running.query.awaitTermination(60)
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_a_stop_in_the_middle_of_a_batch_is_no_error(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    begun = tmp_path / "begun"
+
+    def handle(message: Any) -> None:
+        begun.touch()
+        time.sleep(5)  # the stop comes while the handler works
+
+    send(kafka_broker, "good")
+    with Running(spark, kafka_broker, tmp_path / "checkpoint", handle) as running:
+        running.wait(begun.exists)
+        running.query.stop()
+        assert running.query.exception() is None
+    assert not running.reports or not running.reports[-1].arrived

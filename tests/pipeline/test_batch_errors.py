@@ -1,0 +1,88 @@
+"""What a foreachBatch function runs into reaches whoever waits for the query, however long Spark's text of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.pipeline.batch_errors import brief_text, with_brief_errors
+
+GROUP = "5e1f6d0e-of-a-query"
+
+
+def ticks(spark: Any, folder: Path) -> Any:
+    """A stream that has a row in every batch."""
+    rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+    return rows.writeStream.option("checkpointLocation", str(folder))
+
+
+def test_a_long_error_is_told(spark: Any, tmp_path: Path) -> None:
+    def fail(rows: Any, number: int) -> None:
+        spark._jvm.java.lang.Integer.parseInt("x" * 100_000)
+
+    query = ticks(spark, tmp_path).foreachBatch(with_brief_errors(fail)).start()
+    with pytest.raises(Exception, match="NumberFormatException: For input string") as caught:
+        query.awaitTermination(60)
+    assert "BatchFailedError" in str(caught.value)
+    assert "x" * 2000 not in str(caught.value)
+
+
+def test_causes_are_told(spark: Any, tmp_path: Path) -> None:
+    def fail(rows: Any, number: int) -> None:
+        spark._jvm.java.io.FileReader("/nonesuch/file").read()
+
+    query = ticks(spark, tmp_path).foreachBatch(with_brief_errors(fail)).start()
+    with pytest.raises(Exception, match="FileNotFoundException: /nonesuch/file"):
+        query.awaitTermination(60)
+
+
+def error_of(call: Callable[[], object]) -> Exception:
+    with pytest.raises(Exception) as caught:
+        call()
+    return caught.value
+
+
+def means_a_stop(spark: Any, text: str) -> bool:
+    """Spark's own judgement of an error that a batch ended with while the query was being stopped."""
+    judge = spark._jvm.org.apache.spark.sql.execution.streaming.StreamExecution
+    return bool(judge.isInterruptionException(spark._jvm.py4j.Py4JException(text), spark._jsc.sc()))
+
+
+def test_an_interruption_means_a_stop(spark: Any) -> None:
+    """What the JVM throws when the query is stopped while it waits inside a call."""
+    future = spark._jvm.java.util.concurrent.CompletableFuture()
+    future.completeExceptionally(spark._jvm.java.lang.InterruptedException("y" * 100_000))
+    text = brief_text(error_of(future.get))
+    assert len(text) < 10_000
+    assert means_a_stop(spark, text)
+
+
+def test_a_cancelled_job_means_a_stop(spark: Any) -> None:
+    text = f"Job 1 cancelled part of cancelled job group {GROUP}"
+    future = spark._jvm.java.util.concurrent.CompletableFuture()
+    future.completeExceptionally(spark._jvm.org.apache.spark.SparkException(text))
+    found = brief_text(error_of(future.get))
+    spark.sparkContext.setJobGroup(GROUP, "the query")
+    try:
+        assert means_a_stop(spark, found)
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+
+
+def test_another_error_means_no_stop(spark: Any) -> None:
+    text = brief_text(error_of(lambda: spark._jvm.java.io.FileReader("/nonesuch/file")))
+    assert "FileNotFoundException: /nonesuch/file" in text
+    assert not means_a_stop(spark, text)
+
+
+def test_errors_of_python_stay_as_they_are() -> None:
+    pytest.importorskip("pyspark")
+
+    def fail(rows: Any, number: int) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        with_brief_errors(fail)(None, 0)  # type: ignore[arg-type]
