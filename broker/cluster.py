@@ -140,6 +140,7 @@ class Cluster:
             async with self._tasks():
                 yield self
         finally:
+            self.server.release()
             self.topics.close()
 
     @asynccontextmanager

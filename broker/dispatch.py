@@ -64,6 +64,20 @@ class _Route:
     flexible_response: bool
 
 
+@dataclass(slots=True)
+class Pending:
+    """A request whose response has to be waited for."""
+
+    route: _Route
+    context: RequestContext
+    request: Any
+    frame: memoryview
+    response: Any
+    """What the handler returned: a coroutine, or the response, which waits for its appends to be durable."""
+    appended: int
+    """Where the durable log stood before the handler was called."""
+
+
 class EncodedBody:
     """A response body that a handler keeps encoded (for the version that was asked), ready for many answers."""
 
@@ -90,6 +104,11 @@ class Dispatcher:
         Returns the response as parts, with its size, or None for no answer. Raises CloseConnection where Kafka closes
         the connection.
         """
+        begun = self.begin(node, connection, frame)
+        return await self.finish(begun) if isinstance(begun, Pending) else begun
+
+    def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
+        """The same as far as nothing has to be waited for; a Pending is to be given to :meth:`finish`."""
         cluster = self._cluster
         try:
             key, version, correlation_id, id_length = _HEADER.unpack_from(frame)
@@ -119,32 +138,50 @@ class Dispatcher:
         except ProtocolError as error:
             raise CloseConnection(f"{route.handler.spec.name} v{version}: {error}") from error
         context = RequestContext(cluster, node, connection, key, version, correlation_id, client_id)
-        response = await self._serve(route.function, context, request, frame)
-        return None if response is None else self._encode(route, response, version, correlation_id)
-
-    async def _serve(
-        self, function: Callable[..., Any], context: RequestContext, request: Any, frame: memoryview
-    ) -> Any:
-        """The handler's response, after faults and before it may be told (what it appended is durable); None = none."""
-        cluster = self._cluster
         durability = cluster.durability
         appended = 0 if durability is None else durability.appended
+        if cluster.faults is not None:
+            served = self._serve_with_faults(route.function, context, request)
+            return Pending(route, context, request, frame, served, appended)
         try:
-            lost = None if cluster.faults is None else await cluster.faults.apply(context, request)
-            if lost is not None and lost.drop:
-                return None
-            response = function(context, request)
-            if response.__class__ is CoroutineType:
-                response = await response
-            if response is None or lost is not None:
-                return None
-            if durability is not None and durability.must_wait(appended):
-                await durability.flushed()
+            response = route.function(context, request)
         except CloseConnection:
             raise
         except Exception as error:
             response = self.error_answer(context, request, error, frame)
-        return response
+        if response is None:
+            return None
+        if response.__class__ is CoroutineType or (durability is not None and durability.must_wait(appended)):
+            return Pending(route, context, request, frame, response, appended)
+        return self._encode(route, response, version, correlation_id)
+
+    async def finish(self, pending: Pending) -> Parts | None:
+        """Wait for the handler and until what it appended is durable: before that the response may not be told."""
+        route, context, response = pending.route, pending.context, pending.response
+        durability = self._cluster.durability
+        try:
+            if response.__class__ is CoroutineType:
+                response = await response
+            if response is not None and durability is not None and durability.must_wait(pending.appended):
+                await durability.flushed()
+        except CloseConnection:
+            raise
+        except Exception as error:
+            response = self.error_answer(context, pending.request, error, pending.frame)
+        if response is None:
+            return None
+        return self._encode(route, response, context.api_version, context.correlation_id)
+
+    async def _serve_with_faults(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
+        """The handler's response; None = none."""
+        faults = self._cluster.faults
+        lost = None if faults is None else await faults.apply(context, request)
+        if lost is not None and lost.drop:
+            return None
+        response = function(context, request)
+        if response.__class__ is CoroutineType:
+            response = await response
+        return None if lost is not None else response
 
     def _encode(self, route: _Route, response: Any, version: int, correlation_id: int) -> Parts:
         """The response as parts, with size and header."""

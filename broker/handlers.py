@@ -1,7 +1,9 @@
 """The registry of request handlers.
 
 A handler is a function ``handler(ctx, request) -> response`` (or ``async def``), registered beside its definition with
-:func:`handles`. ApiVersions, the ``coverage`` command and README's table all come from this registry.
+:func:`handles`. ApiVersions, the ``coverage`` command and README's table all come from this registry. One that need
+not wait is plain: it is answered without a task switch. One that returns a coroutine must not rely on what it saw
+before, as other requests may be served until the coroutine starts.
 
 A broker starts without importing the handlers: ``api/index.py``, which is written from the registry, says what is
 served and where, and a module is imported when the first request for one of its APIs arrives.

@@ -11,6 +11,7 @@ import trio
 
 from odradek.broker.connection import Connection
 from odradek.broker.context import ConnectionInfo
+from odradek.broker.poller import Poller
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -37,6 +38,7 @@ class Server:
         self._connections: dict[Connection, trio.CancelScope] = {}
         self._numbers = itertools.count(1)
         self._drained: trio.Event | None = None
+        self._poller: Poller | None = None
 
     @property
     def connections(self) -> list[Connection]:
@@ -54,6 +56,8 @@ class Server:
         except OSError:
             self.close_listeners()
             raise
+        self._poller = Poller(self._cluster.clock)
+        nursery.start_soon(self._poller.run)
         for node in self._cluster.up_nodes():
             self.accept_for(nursery, node)
         nursery.start_soon(self._close_idle)
@@ -100,6 +104,11 @@ class Server:
             with trio.move_on_after(grace_s):
                 await self._drained.wait()
 
+    def release(self) -> None:
+        """Called when all tasks have ended."""
+        if self._poller is not None:
+            self._poller.close()
+
     # -- tasks
 
     async def _accept(
@@ -138,7 +147,8 @@ class Server:
             peer_host=peer[0],
             peer_port=peer[1],
         )
-        connection = Connection(self._cluster, node, sock, info)
+        assert self._poller is not None
+        connection = Connection(self._cluster, node, sock, info, self._poller)
         with trio.CancelScope() as scope:
             self._connections[connection] = scope
             try:

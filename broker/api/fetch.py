@@ -306,24 +306,41 @@ def _read_failure(work: _Fetch, item: FetchItem, error: KafkaError) -> Partition
 # -- waiting
 
 
-async def _park(work: _Fetch) -> FetchResponse:
-    """Wait until the fetch can be answered or its time is up. Cancelled = forgotten, nothing is left behind."""
-    request = work.request
-    clock = work.ctx.cluster.clock
-    deadline_ms = clock.now_ms() + request.max_wait_ms
-    partitions = [item.partition for item in work.items if item.partition is not None]
+def _park(work: _Fetch) -> Coroutine[Any, Any, FetchResponse]:
+    """What waits until the fetch can be answered or its time is up; it misses nothing that happens before it starts."""
+    deadline_ms = work.ctx.cluster.clock.now_ms() + work.request.max_wait_ms
     work.waited = True
+    return _wait(work, deadline_ms, _Registered(work))
+
+
+class _Registered:
+    """A waiter that is told of changes of all partitions of a fetch until :meth:`end`."""
+
+    __slots__ = ("_partitions", "waiter")
+
+    def __init__(self, work: _Fetch) -> None:
+        self.waiter = Waiter(max(1, work.request.min_bytes - work.size), committed=work.committed)
+        self._partitions = [item.partition for item in work.items if item.partition is not None]
+        for partition in self._partitions:
+            partition.waiters.add(self.waiter)
+
+    def end(self) -> None:
+        for partition in self._partitions:
+            partition.waiters.discard(self.waiter)
+
+
+async def _wait(work: _Fetch, deadline_ms: int, registered: _Registered) -> FetchResponse:
+    """Cancelled = forgotten, nothing is left behind."""
+    clock = work.ctx.cluster.clock
     while True:
-        waiter = Waiter(max(1, request.min_bytes - work.size), committed=work.committed)
-        for partition in partitions:
-            partition.waiters.add(waiter)
+        waiter = registered.waiter
         try:
             woken = await waiter.wait(clock, max(0, deadline_ms - clock.now_ms()))
         finally:
-            for partition in partitions:
-                partition.waiters.discard(waiter)
+            registered.end()
         if _read_all(work) or not woken or waiter.over or clock.now_ms() >= deadline_ms:
             return _answer(work)
+        registered = _Registered(work)
 
 
 # -- answering

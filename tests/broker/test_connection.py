@@ -31,6 +31,7 @@ async def serving(cluster: FakeCluster) -> AsyncIterator[Server]:
             server.close_listeners()
         await server.close(0.2)
         nursery.cancel_scope.cancel()
+    server.release()
 
 
 def run(cluster: FakeCluster, test: Callable[[Server], Awaitable[None]]) -> None:
