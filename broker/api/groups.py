@@ -13,8 +13,12 @@ first one answered with REBALANCE_IN_PROGRESS (Kafka never answers it).
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
 from odradek.broker.context import RequestContext
 from odradek.broker.coordinator.group.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from odradek.broker.coordinator.inbox import ReplySlot
 from odradek.broker.dispatch import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -28,15 +32,8 @@ _LEAVE_BATCHED_FROM = 3
 
 
 @handles(JoinGroupRequest, differs="a second JoinGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS")
-async def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
+def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Coroutine[Any, Any, Any]:
     """Join a group; the answer comes when the join phase ends."""
-    response = await _join(ctx, request)
-    if ctx.api_version < _JOIN_NULL_PROTOCOL_FROM and response.protocol_name is None:
-        response.protocol_name = ""
-    return response
-
-
-async def _join(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse:
     session = request.session_timeout_ms
     command = JoinGroup(
         request.group_id,
@@ -52,16 +49,33 @@ async def _join(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResp
     )
     try:
         _check_group_id(request.group_id)
-        response: JoinGroupResponse = await ctx.cluster.groups.ask(request.group_id, command, ctx.node)
+        reply = ctx.cluster.groups.begin(request.group_id, command, ctx.node)
     except KafkaError as error:
-        return JoinGroupResponse(
-            error_code=error.code, generation_id=-1, member_id=request.member_id, protocol_name=None
-        )
+        return _join_answer(ctx, _join_refused(request, error))
+    return _later_join_answer(ctx, request, reply) if isinstance(reply, ReplySlot) else _join_answer(ctx, reply)
+
+
+async def _later_join_answer(
+    ctx: RequestContext, request: JoinGroupRequest, slot: ReplySlot[JoinGroupResponse]
+) -> JoinGroupResponse:
+    try:
+        return _join_answer(ctx, await slot.wait())
+    except KafkaError as error:
+        return _join_answer(ctx, _join_refused(request, error))
+
+
+def _join_refused(request: JoinGroupRequest, error: KafkaError) -> JoinGroupResponse:
+    return JoinGroupResponse(error_code=error.code, generation_id=-1, member_id=request.member_id, protocol_name=None)
+
+
+def _join_answer(ctx: RequestContext, response: JoinGroupResponse) -> JoinGroupResponse:
+    if ctx.api_version < _JOIN_NULL_PROTOCOL_FROM and response.protocol_name is None:
+        response.protocol_name = ""
     return response
 
 
 @handles(SyncGroupRequest, differs="a second SyncGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS")
-async def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse:
+def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Coroutine[Any, Any, Any]:
     """Bring (leader) and get the assignment; the answer comes when the leader has brought it."""
     _check_group_id(request.group_id)
     named = request.protocol_type is not None and request.protocol_name is not None
@@ -76,7 +90,10 @@ async def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGrou
         protocol_name=request.protocol_name,
         assignments={a.member_id: bytes(a.assignment) for a in request.assignments},
     )
-    response: SyncGroupResponse = await ctx.cluster.groups.ask(request.group_id, command, ctx.node)
+    reply = ctx.cluster.groups.begin(request.group_id, command, ctx.node)
+    if isinstance(reply, ReplySlot):
+        return reply.wait()
+    response: SyncGroupResponse = reply
     return response
 
 

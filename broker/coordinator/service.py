@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from odradek.broker.coordinator.loader import PartitionJournal
 from odradek.broker.coordinator.machine import Command, Effect, Machine, Producer, R
@@ -126,6 +126,10 @@ class CoordinatorService(Generic[M_co]):
     async def ask(self, key: str, command: Command[R], node: Node | None = None) -> R:
         """Give ``command`` to the shard of ``key`` and wait for the reply; raises the coordinator's `KafkaError`."""
         return await self.shard_for(key, node).ask(command)
+
+    def begin(self, key: str, command: Command[Any], node: Node | None = None) -> Any:
+        """The same without waiting: returns the reply, or the `ReplySlot` to wait at, which may raise as well."""
+        return self.shard_for(key, node).begin(command)
 
     def ask_now(self, key: str, command: Command[R], node: Node | None = None) -> R:
         """The same for a command that is never parked, without awaiting."""

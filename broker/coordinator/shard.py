@@ -102,14 +102,18 @@ class Shard:
 
         Returns without a task switch unless the command is parked. Cancelling the wait does not cancel the command.
         """
-        if self._busy or self.state is not ShardState.ACTIVE:
-            return await self.submit(command).wait()
-        reply = self._carry_out(command)
+        reply = self.begin(command)
         if reply.__class__ is ReplySlot:
             slot: ReplySlot[R] = reply
             return await slot.wait()
         result: R = reply
         return result
+
+    def begin(self, command: Command[R]) -> Any:
+        """Give a command; returns its reply, or the `ReplySlot` to wait at. A `KafkaError` is raised here or there."""
+        if self._busy or self.state is not ShardState.ACTIVE:
+            return self.submit(command)
+        return self._carry_out(command)
 
     def ask_now(self, command: Command[R]) -> R:
         """Like `ask`, for a command that is never parked and a caller that cannot wait (a synchronous handler)."""
