@@ -223,11 +223,9 @@ class Connection:
             answer = begin(self.node, self.info, frame)
             if answer is None:
                 continue
-            if answer.__class__ is Pending:
-                assert isinstance(answer, Pending)
+            if isinstance(answer, Pending):
                 self._pending, self.busy = answer, True
                 return False
-            assert isinstance(answer, list)
             self._unsent = self._send_now(answer)
             if self._unsent is not None:
                 self.busy = True
