@@ -110,9 +110,14 @@ final class Context {
         long end = System.nanoTime() + 20_000_000_000L;
         while (all.size() < count) {
             consumer.poll(Duration.ofMillis(50)).forEach(all::add);
-            check(System.nanoTime() < end, "only " + all.size() + " of " + count + " records came");
+            check(System.nanoTime() < end, "only " + all.size() + " of " + count + " records came: " + where(all));
         }
         return all;
+    }
+
+    /** Partition and offset of each record. */
+    static List<String> where(List<ConsumerRecord<String, String>> records) {
+        return records.stream().map(record -> record.partition() + "@" + record.offset()).toList();
     }
 
     /** Values of a partition from its start up to the end that the isolation level shows. */

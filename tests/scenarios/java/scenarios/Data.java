@@ -181,7 +181,7 @@ public final class Data {
         String topic = context.topic(2);
         try (var producer = context.producer()) {
             for (int i = 0; i < 6; i++) {
-                producer.send(new ProducerRecord<>(topic, i % 2, null, i + "x".repeat(100_000)));
+                producer.send(new ProducerRecord<>(topic, i % 2, null, i + "x".repeat(100_000))).get(20, TimeUnit.SECONDS);
             }
         }
         var consumer = context.consumer("fetch.max.bytes", 50_000, "max.partition.fetch.bytes", 10_000);
