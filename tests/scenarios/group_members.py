@@ -137,7 +137,7 @@ class KafkaPythonMember:
 
     def poll(self) -> list[bytes]:
         # A poll that ends while its join waits for metadata or for an answer makes kafka-python forget that join.
-        return [record.value for batch in self._consumer.poll(timeout_ms=400).values() for record in batch]
+        return [record.value for batch in self._consumer.poll(timeout_ms=1000).values() for record in batch]
 
     def owned(self) -> set[Place]:
         return {(each.topic, each.partition) for each in self._consumer.assignment()}
