@@ -98,17 +98,12 @@ class Dispatcher:
         self._routes: dict[int, _Route] = {}
         self._client_ids: dict[bytes, str] = {}
 
-    async def exchange(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | None:
-        """Serve one request frame (without its size).
-
-        Returns the response as parts, with its size, or None for no answer. Raises CloseConnection where Kafka closes
-        the connection.
-        """
-        begun = self.begin(node, connection, frame)
-        return await self.finish(begun) if isinstance(begun, Pending) else begun
-
     def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
-        """The same as far as nothing has to be waited for; a Pending is to be given to :meth:`finish`."""
+        """Serve one request frame (without its size) as far as nothing has to be waited for.
+
+        Returns the response as parts, with its size; None for no answer; or a Pending, to be given to :meth:`finish`.
+        Raises CloseConnection where Kafka closes the connection.
+        """
         cluster = self._cluster
         try:
             key, version, correlation_id, id_length = _HEADER.unpack_from(frame)

@@ -10,7 +10,7 @@ import argparse
 import cProfile
 import pstats
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 from odradek.broker.cluster import Cluster
@@ -25,15 +25,6 @@ from odradek.protocol.schema import codec
 
 ROUNDS = 7
 REQUESTS = 4000
-
-
-def run_sync(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that never has to wait."""
-    try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        return stop.value
-    raise AssertionError("the request had to wait")
 
 
 class Bench:
@@ -73,8 +64,9 @@ class Bench:
         header = encode_request_header(RequestHeader(request.API_KEY, version, 7, "bench"))
         frame = memoryview(header + codec(type(request), version).encode(request))
         node = self.cluster.nodes[1]
-        exchange = self.cluster.dispatcher.exchange
-        return lambda: run_sync(exchange(node, self.connection, frame))
+        begin = self.cluster.dispatcher.begin
+        assert isinstance(begin(node, self.connection, frame), list), "the request had to wait"
+        return lambda: begin(node, self.connection, frame)
 
     def handler(self, request: Any, version: int) -> Callable[[], Any]:
         """One call = the handler alone."""

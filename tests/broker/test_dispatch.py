@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from odradek.broker.context import CloseConnection, ConnectionInfo, RequestContext
-from odradek.broker.dispatch import HANDLERS, handles, skip_tagged_fields
+from odradek.broker.dispatch import HANDLERS, Parts, Pending, handles, skip_tagged_fields
 from odradek.broker.faults import Fault, FaultSet
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -18,13 +18,17 @@ from tests.broker.conftest import Install, request_frame, response_of
 from tests.fakes.cluster import FakeCluster
 
 
+async def served(cluster: FakeCluster, frame: bytes, info: ConnectionInfo | None = None) -> Parts | None:
+    """The answer's parts, waited for if need be, to a request frame with its size."""
+    begun = cluster.dispatcher.begin(cluster.nodes[1], info or ConnectionInfo(id="c1"), memoryview(frame)[4:])
+    return await cluster.dispatcher.finish(begun) if isinstance(begun, Pending) else begun
+
+
 def exchange(cluster: FakeCluster, frame: bytes, info: ConnectionInfo | None = None) -> bytes | None:
     """The answer frame (without size) to a request frame with its size."""
 
     async def run() -> bytes | None:
-        parts = await cluster.dispatcher.exchange(
-            cluster.nodes[1], info or ConnectionInfo(id="c1"), memoryview(frame)[4:]
-        )
+        parts = await served(cluster, frame, info)
         if parts is None:
             return None
         answer = b"".join(parts)
@@ -263,9 +267,7 @@ class TestFaults:
         async def run() -> None:
             async with trio.open_nursery() as nursery:
                 frame = request_frame(HeartbeatRequest(group_id="g"), 4)
-                nursery.start_soon(
-                    cluster.dispatcher.exchange, cluster.nodes[1], ConnectionInfo(), memoryview(frame)[4:]
-                )
+                nursery.start_soon(served, cluster, frame)
                 await trio.testing.wait_all_tasks_blocked()
                 cluster.clock.advance(hours=1)
 

@@ -29,6 +29,12 @@ def correlation_id(frame: bytes) -> int:
     return int(number)
 
 
+async def be_served(stream: trio.SocketStream) -> None:
+    """One request and its answer: the poller has the connection then."""
+    await stream.send_all(beat())
+    await read_frame(stream)
+
+
 def send_now(stream: trio.SocketStream, data: bytes) -> None:
     """Bytes into the socket, without giving the broker's tasks a turn."""
     with socket.socket(fileno=os.dup(stream.socket.fileno())) as twin:
@@ -41,8 +47,7 @@ def test_all_that_came_before_the_end_of_the_stream_is_answered(install: Install
 
     async def scenario(server: Server) -> None:
         async with await dial(cluster) as stream:
-            await stream.send_all(beat())
-            await read_frame(stream)  # from now on the poller has it
+            await be_served(stream)
             await stream.send_all(b"".join(beat(correlation_id=number) for number in range(50)))
             await stream.send_eof()
             assert [correlation_id(await read_frame(stream)) for _ in range(50)] == list(range(50))
@@ -58,8 +63,7 @@ def test_half_a_request_and_the_end_of_the_stream_end_the_connection(install: In
 
     async def scenario(server: Server) -> None:
         async with await dial(cluster) as stream:
-            await stream.send_all(beat())
-            await read_frame(stream)
+            await be_served(stream)
             await stream.send_all(beat()[:-1])
             await wait_all_tasks_blocked()
             await stream.send_eof()
@@ -147,8 +151,7 @@ def test_a_record_that_comes_right_behind_a_fetch_is_not_missed() -> None:
             writer = await trio.open_tcp_stream(host, int(port))
             async with reader, writer:
                 for stream in (reader, writer):  # the poller has them both
-                    await stream.send_all(beat())
-                    await read_frame(stream)
+                    await be_served(stream)
                 await wait_all_tasks_blocked()
                 # Without a checkpoint in between, so that one look finds both.
                 send_now(reader, request_frame(fetch, 11))
@@ -175,12 +178,10 @@ def test_a_bug_outside_of_a_handler_ends_one_connection(install: Install, monkey
     async def scenario(server: Server) -> None:
         async with await dial(cluster) as bad, await dial(cluster) as good:
             for stream in (bad, good):
-                await stream.send_all(beat())
-                await read_frame(stream)
+                await be_served(stream)
             await bad.send_all(beat(correlation_id=13))
             assert await is_closed(bad)
-            await good.send_all(beat())
-            await read_frame(good)
+            await be_served(good)
         assert [type(bug.error) for bug in cluster.bugs] == [ZeroDivisionError]
         cluster.bugs.clear()
 

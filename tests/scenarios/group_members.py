@@ -225,7 +225,7 @@ LIBRARIES: Mapping[str, type[ConfluentMember | KafkaPythonMember | AioKafkaMembe
 class Member:
     """A member that polls on its thread until it leaves; ``owned`` and ``values`` can be read at any time."""
 
-    library: str
+    client: str
     joining: Joining
     owned: frozenset[Place] = frozenset()
     values: list[bytes] = field(default_factory=list)
@@ -241,7 +241,7 @@ class Member:
 
     def _run(self) -> None:
         try:
-            library = LIBRARIES[self.library](self.joining)
+            library = LIBRARIES[self.client](self.joining)
         except BaseException as error:
             self.failure = error
             return
@@ -285,7 +285,7 @@ class Member:
         """Leave the group and end the thread."""
         self._leaving.set()
         self._thread.join(20)
-        assert not self._thread.is_alive(), f"{self.library} does not end"
+        assert not self._thread.is_alive(), f"{self.client} does not end"
 
 
 class Victim:
