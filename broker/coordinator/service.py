@@ -123,20 +123,19 @@ class CoordinatorService(Generic[M_co]):
 
     # -- asking
 
-    async def ask(self, key: str, command: Command[R], node: Node | None = None) -> R:
-        """Give ``command`` to the shard of ``key`` and wait for the reply; raises the coordinator's `KafkaError`."""
-        return await self.shard_for(key, node).ask(command)
-
     def begin(self, key: str, command: Command[Any], node: Node | None = None) -> Any:
-        """The same without waiting: returns the reply, or the `ReplySlot` to wait at, which may raise as well."""
+        """Give ``command`` to the shard of ``key``; returns the reply or the `ReplySlot` to wait at.
+
+        Raises the coordinator's `KafkaError`, as the slot may.
+        """
         return self.shard_for(key, node).begin(command)
 
     def ask_now(self, key: str, command: Command[R], node: Node | None = None) -> R:
-        """The same for a command that is never parked, without awaiting."""
+        """The same for a command that is never parked: returns its reply."""
         return self.shard_for(key, node).ask_now(command)
 
     def machine_for(self, key: str, node: Node | None = None) -> M_co:
-        """The machine of ``key``, to read from; raises like `ask`."""
+        """The machine of ``key``, to read from; raises like `begin`."""
         machine: M_co = self.shard_for(key, node).open_machine()
         return machine
 

@@ -65,15 +65,15 @@ async def test_a_moved_leader_loads_the_group_from_the_log() -> None:
         service: GroupService = cluster.groups
         service.ensure_topic()
         before = service.node_for("g")
-        joined = await service.ask("g", JoinGroup("g", "", protocols=(("range", b""),), api_version=3))
-        await service.ask("g", SyncGroup("g", joined.member_id, 1, assignments={joined.member_id: b"x"}))
+        joined = await service.shard_for("g").ask(JoinGroup("g", "", protocols=(("range", b""),), api_version=3))
+        await service.shard_for("g").ask(SyncGroup("g", joined.member_id, 1, assignments={joined.member_id: b"x"}))
         commit(cluster, "h", 7)
         commit(cluster, "g-simple", 8)
         waiting: list[ErrorCode] = []
 
         async def late() -> None:
             try:
-                await service.ask("g", JoinGroup("g", "", protocols=(("range", b""),), api_version=3), before)
+                await service.shard_for("g", before).ask(JoinGroup("g", "", protocols=(("range", b""),), api_version=3))
             except KafkaError as error:
                 waiting.append(error.code)
 
