@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "behaviour.jsonl.gz"
-CLOSED_WITHIN_S = 5.0
+CLOSED_WITHIN_S = 30.0
 SILENT_FOR_S = 0.25
 
 

@@ -13,6 +13,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from odradek.broker.clock import BrokerClock
 
 HOUR_MS = 3_600_000
+MINUTE_MS = 60_000
+"""More than a busy machine lets pass between two lines."""
 
 
 def in_thread(function: Callable[[], object]) -> threading.Thread:
@@ -22,11 +24,13 @@ def in_thread(function: Callable[[], object]) -> threading.Thread:
 
 
 def test_now_is_the_wall_time() -> None:
-    assert abs(BrokerClock().now_ms() - time.time() * 1000) < 1000
+    before = time.time()
+    now_ms = BrokerClock().now_ms()
+    assert 1000 * before - 100 <= now_ms <= 1000 * time.time() + 100
 
 
 def test_starts_where_told() -> None:
-    assert 0 <= BrokerClock(start_ms=1_000).now_ms() - 1_000 < 1000
+    assert 0 <= BrokerClock(start_ms=1_000).now_ms() - 1_000 < MINUTE_MS
 
 
 def test_time_only_moves_forward() -> None:
@@ -53,7 +57,7 @@ def test_frozen_time_stands_still_until_resumed() -> None:
         assert clock.now_ms() == before
         clock.advance(5)
         assert clock.now_ms() == before + 5000
-    assert 0 <= clock.now_ms() - before - 5000 < 1000
+    assert 0 <= clock.now_ms() - before - 5000 < MINUTE_MS
 
 
 def test_a_task_that_sleeps_an_hour_wakes_when_another_thread_advances() -> None:
@@ -61,18 +65,21 @@ def test_a_task_that_sleeps_an_hour_wakes_when_another_thread_advances() -> None
     woke: list[int] = []
 
     async def main() -> None:
-        started = threading.Event()
-        thread = in_thread(lambda: (started.wait(), clock.advance(hours=1)))
-        begin = clock.now_ms()
-        started.set()
-        await clock.sleep(3600)
-        woke.append(clock.now_ms() - begin)
+        async def sleeper() -> None:
+            begin = clock.now_ms()
+            await clock.sleep(3600)
+            woke.append(clock.now_ms() - begin)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sleeper)
+            await wait_all_tasks_blocked()
+            thread = in_thread(lambda: clock.advance(hours=1))
         await trio.to_thread.run_sync(thread.join)
 
     real = time.monotonic()
     trio.run(main, clock=clock)
-    assert time.monotonic() - real < 5
-    assert HOUR_MS <= woke[0] < HOUR_MS + 5000
+    assert time.monotonic() - real < 60
+    assert HOUR_MS <= woke[0] < HOUR_MS + MINUTE_MS
 
 
 def test_advance_from_a_thread_returns_after_the_timers_have_acted() -> None:
@@ -152,8 +159,8 @@ def test_hosted_clock_advances_waits_of_its_own_only(autojump: bool) -> None:
             await trio.lowlevel.checkpoint()
             clock.advance(hours=1)
             await woke.wait()
-        assert HOUR_MS <= clock.now_ms() - before < HOUR_MS + 2000
-        assert trio.current_time() - host_before < 2
+        assert HOUR_MS <= clock.now_ms() - before < HOUR_MS + MINUTE_MS
+        assert trio.current_time() - host_before < 60
 
     hosted(scenario, autojump)
 
@@ -183,8 +190,8 @@ def test_attaching_keeps_the_time() -> None:
         clock.advance(10)
         before = clock.now_ms()
         clock.attach()
-        assert 0 <= clock.now_ms() - before < 1000
-        assert 5_010_000 <= clock.now_ms() < 5_012_000
+        assert 0 <= clock.now_ms() - before < MINUTE_MS
+        assert 5_010_000 <= clock.now_ms() < 5_010_000 + MINUTE_MS
 
     trio.run(main, clock=MockClock())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -36,7 +36,7 @@ async def serving(cluster: FakeCluster) -> AsyncIterator[Server]:
 
 def run(cluster: FakeCluster, test: Callable[[Server], Awaitable[None]]) -> None:
     async def main() -> None:
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             async with serving(cluster) as server:
                 await test(server)
 
@@ -352,10 +352,23 @@ def test_the_context_knows_both_ends(install: Install) -> None:
     run(cluster, scenario)
 
 
+def three_free_ports() -> int:
+    """The first of three ports in a row that nobody has."""
+    while True:
+        with ExitStack() as taken:
+            try:
+                first = taken.enter_context(socket.socket())
+                first.bind(("127.0.0.1", 0))
+                base = int(first.getsockname()[1])
+                for port in (base + 1, base + 2):
+                    taken.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except (OSError, OverflowError):
+                continue
+            return base
+
+
 def test_nodes_take_following_ports() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        base = probe.getsockname()[1]
+    base = three_free_ports()
     cluster = FakeCluster(nodes=3)
 
     async def main() -> None:
@@ -403,7 +416,7 @@ def test_closing_lets_the_request_under_way_finish(install: Install) -> None:
                 await busy.send_all(beat())
                 await started.wait()
                 async with trio.open_nursery() as closing:
-                    closing.start_soon(server.close, 5)
+                    closing.start_soon(server.close, 60)
                     assert await is_closed(idle)
                     finish.set()
                     await read_frame(busy)

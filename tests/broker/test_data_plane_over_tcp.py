@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -57,6 +56,16 @@ def values(response: Any) -> list[bytes | None]:
     return [record.value for batch in iter_batches(data.records or b"") for record in batch.records()]
 
 
+def until_it_waits(broker: KafkaBroker, partition: int) -> None:
+    """Return when a fetch waits for records of the partition."""
+    topic = broker.cluster.topics.get("a")
+    assert topic is not None
+    waiters = topic.partitions[partition].waiters
+    give_up = time.monotonic() + 30
+    while not broker._call(lambda: len(waiters)):
+        assert time.monotonic() < give_up, "the fetch does not wait"
+
+
 def test_what_goes_in_comes_out(client: WireClient) -> None:
     sent = [b"%d" % i for i in range(50)]
     for value in sent:
@@ -75,19 +84,18 @@ def test_megabytes_in_and_out(client: WireClient) -> None:
 
 
 def test_a_waiting_fetch_is_answered_when_another_connection_produces(running: KafkaBroker, client: WireClient) -> None:
-    began = time.monotonic()
+    request = fetch(1, 0, wait_ms=3_600_000)
+    correlation_id = client.send(request, 12)
+    until_it_waits(running, 1)
     with connect(running) as other:
-        sender = threading.Timer(0.05, other.request, (produce(1, b"late"), 9))
-        sender.start()
-        assert values(client.request(fetch(1, 0, wait_ms=20_000), 12)) == [b"late"]
-        sender.join()
-    assert time.monotonic() - began < 5
+        other.request(produce(1, b"late"), 9)
+    assert values(client.receive(request, 12, correlation_id)) == [b"late"]
 
 
 def test_advancing_the_clock_ends_a_wait(running: KafkaBroker, client: WireClient) -> None:
     request = fetch(2, 0, wait_ms=3_600_000)
     correlation_id = client.send(request, 12)
-    time.sleep(0.05)
+    until_it_waits(running, 2)
     running.clock.advance(hours=1)
     assert values(client.receive(request, 12, correlation_id)) == []
 
@@ -101,8 +109,8 @@ def test_answers_come_in_the_order_of_the_requests(client: WireClient) -> None:
 
 def test_a_client_that_leaves_while_it_waits_harms_nobody(running: KafkaBroker, client: WireClient) -> None:
     with connect(running) as leaving:
-        leaving.send(fetch(3, 0, wait_ms=200), 12)
-        time.sleep(0.02)
+        leaving.send(fetch(3, 0, wait_ms=3_600_000), 12)
+        until_it_waits(running, 3)
     client.request(produce(3, b"x"), 9)
     assert values(client.request(fetch(3, 0), 12)) == [b"x"]
 

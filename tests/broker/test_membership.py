@@ -26,7 +26,7 @@ def led_by(broker: KafkaBroker, topic: str, node: int) -> PartitionInfo:
 def is_open(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=5).close()
+        socket.create_connection((host, int(port)), timeout=30).close()
     except OSError:
         return False
     return True

@@ -35,10 +35,12 @@ GROUP = "crash-group"
 _QUIET = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100, "socket.timeout.ms": 3000}
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def reserve_port() -> socket.socket:
+    """A socket that has a port and does not listen: nobody is given that port, and whoever asks for it can listen."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    return holder
 
 
 @dataclass
@@ -84,10 +86,18 @@ class Clients:
         self._may_write.wait()
         return not self._stopping.is_set()
 
+    def wait_for_each(self) -> None:
+        """Return when each writer has been told something: a busy machine may have cut all of them short until now."""
+        deadline = time.monotonic() + 60
+        while not (len(self.told.plain) > 50 and self.told.committed and self.told.offset):
+            assert not self.errors, self.errors[:3]
+            assert time.monotonic() < deadline, "a client gets nowhere"
+            time.sleep(0.02)
+
     def stop(self) -> None:
         self._stopping.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(120)
             assert not thread.is_alive(), "a client hangs"
 
     def _guarded(self, work: object) -> None:
@@ -110,7 +120,7 @@ class Clients:
             producer.produce("plain", b"p%d" % number, b"k%d" % (number % 7), on_delivery=delivered)
             number += 1
             producer.poll(0.002)
-        assert producer.flush(40) == 0
+        assert producer.flush(60) == 0
 
     def _transact(self) -> None:
         number = 0
@@ -176,7 +186,8 @@ class Broker:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.port = free_port()
+        self._reserved = reserve_port()  # also while the broker is dead
+        self.port = int(self._reserved.getsockname()[1])
         self._process: subprocess.Popen[str] | None = None
 
     def start(self, kill_at: int = -1) -> None:
@@ -191,6 +202,11 @@ class Broker:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+    def end(self) -> None:
+        """The last kill: the port is given back."""
+        self.kill()
+        self._reserved.close()
 
     def dies_within(self, seconds: float) -> bool:
         """Whether it killed itself; if not it is killed now."""
@@ -210,7 +226,7 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> list[bytes]:
     consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
     values: list[bytes] = []
     ended: set[int] = set()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while len(ended) < partitions:
         assert time.monotonic() < deadline, f"{topic} cannot be read to its end"
         message = consumer.poll(0.2)
@@ -228,7 +244,7 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> list[bytes]:
 def committed_offset(bootstrap: str) -> int:
     """The offset that the group has committed."""
     request = OffsetFetchRequest(GROUP, [OffsetFetchRequestTopic("plain", [0])])
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     with wire_client(bootstrap) as client:
         while True:
             response = client.request(request, 5)
@@ -271,7 +287,7 @@ def run(directory: Path, rounds: int, seed: int) -> dict[str, int]:
     try:
         return _run(broker, rounds, seed)
     finally:
-        broker.kill()
+        broker.end()
 
 
 def _run(broker: Broker, rounds: int, seed: int) -> dict[str, int]:
@@ -293,11 +309,12 @@ def _run(broker: Broker, rounds: int, seed: int) -> dict[str, int]:
                 check(bootstrap, clients.told)
         assert not clients.errors, clients.errors[:3]
     time.sleep(0.5)
+    clients.wait_for_each()
     clients.stop()
     assert not clients.errors, clients.errors[:3]
     check(bootstrap, clients.told)
     finisher = Producer({"bootstrap.servers": bootstrap, "transactional.id": "crash-txn", **_QUIET})
-    finisher.init_transactions(20)
+    finisher.init_transactions(60)
     check_whole(bootstrap)
     told = clients.told
     return {

@@ -52,7 +52,7 @@ class WireClient:
     """The blocking form: ``WireClient(host, port).request(MetadataRequest(topics=None))``."""
 
     def __init__(
-        self, host: str = "127.0.0.1", port: int = 9092, *, timeout_s: float = 10.0, client_id: str = "wire"
+        self, host: str = "127.0.0.1", port: int = 9092, *, timeout_s: float = 30.0, client_id: str = "wire"
     ) -> None:
         self.client_id = client_id
         self._socket = socket.create_connection((host, port), timeout=timeout_s)

@@ -24,7 +24,7 @@ def commit(bootstrap: str, offset: int) -> None:
 def committed(bootstrap: str) -> int:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     asked = ConsumerGroupTopicPartitions("readers", [TopicPartition("orders", 1)])
-    return int(admin.list_consumer_group_offsets([asked])["readers"].result(20).topic_partitions[0].offset)
+    return int(admin.list_consumer_group_offsets([asked])["readers"].result(60).topic_partitions[0].offset)
 
 
 @pytest.mark.clients
@@ -34,13 +34,13 @@ def test_a_copy_serves_what_the_original_had(tmp_path: Path, capsys: pytest.Capt
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "compression.type": "lz4"})
         for i in range(500):
             producer.produce("orders", b"v%d" % i, b"k%d" % i, partition=i % 2, headers={"n": b"%d" % i})
-        producer.flush(20)
+        assert producer.flush(60) == 0
         transactional = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "tx"})
-        transactional.init_transactions(20)
+        transactional.init_transactions(60)
         for commits in (True, False, True):
             transactional.begin_transaction()
             transactional.produce("txn", b"committed" if commits else b"aborted")
-            transactional.commit_transaction(20) if commits else transactional.abort_transaction(20)
+            transactional.commit_transaction(60) if commits else transactional.abort_transaction(60)
         commit(broker.bootstrap_servers, 42)
         expected = {name: list(broker.records(name)) for name in topics}
         ids = {

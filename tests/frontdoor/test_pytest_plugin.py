@@ -15,7 +15,7 @@ import pytest
 
 def reach(broker):
     host, _, port = broker.bootstrap_servers.split(",")[0].partition(":")
-    socket.create_connection((host, int(port)), timeout=5).close()
+    socket.create_connection((host, int(port)), timeout=30).close()
 
 def break_it(broker):
     from odradek.broker.dispatch import HANDLERS
@@ -26,7 +26,7 @@ def break_it(broker):
     HANDLERS[18] = dataclasses.replace(kept, function=broken)
     broker._call(broker.cluster.dispatcher._routes.clear)
     host, _, port = broker.bootstrap_servers.partition(":")
-    with socket.create_connection((host, int(port)), timeout=5) as client:
+    with socket.create_connection((host, int(port)), timeout=30) as client:
         client.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
         client.recv(100)
     HANDLERS[18] = kept
@@ -236,7 +236,7 @@ import struct
 
 def test_fails(kafka_broker):
     host, _, port = kafka_broker.bootstrap_servers.partition(":")
-    with socket.create_connection((host, int(port)), timeout=5) as client:
+    with socket.create_connection((host, int(port)), timeout=30) as client:
         client.sendall(struct.pack(">ihhih", 10, 18, 0, 42, -1))
         client.recv(100)
     assert False, "mine"
@@ -251,7 +251,7 @@ def test_loading_the_plugin_costs_next_to_nothing() -> None:
         [sys.executable, "-X", "importtime", "-m", "pytest", "--version", "-p", "no:trio", "-p", "no:anyio"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     loaded = [line for line in done.stderr.splitlines() if "odradek." in line]
     assert [line.split("|")[-1].strip() for line in loaded] in (

@@ -114,16 +114,16 @@ class Member:
         return answer
 
 
-async def trouble(broker: Broker, random: Random) -> None:
-    """Reloads and time jumps, for half a second."""
+async def trouble(broker: Broker, random: Random, members: list[Member]) -> None:
+    """Reloads and time jumps, for half a second, and until the members have had some answers in spite of them."""
     partition = broker.cluster.groups.partition_for("g")
-    with trio.move_on_after(0.5):
-        while True:
-            await trio.sleep(random.choice([0, 0.005, 0.05]))
-            if random.random() < 0.7:
-                broker.reload_coordinator(partition)
-            else:
-                broker.clock.advance(random.choice([1, 31]))
+    half_a_second = trio.current_time() + 0.5
+    while trio.current_time() < half_a_second or sum(member.answers for member in members) <= 50:
+        await trio.sleep(random.choice([0, 0.005, 0.05]))
+        if random.random() < 0.7:
+            broker.reload_coordinator(partition)
+        else:
+            broker.clock.advance(random.choice([1, 31]))
 
 
 async def time_goes_on(broker: Broker) -> None:
@@ -143,15 +143,14 @@ def test_whoever_is_cut_off_holds_nobody_up(seed: int) -> None:
             async with await TrioWireClient.connect(members[0].host, int(members[0].port)) as client:
                 await client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
             over = trio.Event()
-            with trio.fail_after(30):
+            with trio.fail_after(60):
                 async with trio.open_nursery() as nursery:
                     for member in members:
                         nursery.start_soon(member.live, over)
-                    await trouble(broker, random)
+                    await trouble(broker, random, members)
                     over.set()
                     await trio.sleep(0.2)
                     nursery.cancel_scope.cancel()  # some wait for members that will not come back
-            assert sum(member.answers for member in members) > 50
             broker.clock.advance(61)  # whoever is gone is out, but for those whose JoinGroup still waits
             fresh = [Member(broker, number, random) for number in range(MEMBERS)]
             async with trio.open_nursery() as nursery:
@@ -160,7 +159,7 @@ def test_whoever_is_cut_off_holds_nobody_up(seed: int) -> None:
                 nursery.start_soon(time_goes_on, broker)
                 info = await broker.group("g").wait(
                     lambda g: g.state == "Stable" and {m.member_id for m in g.members} == {m.member_id for m in fresh},
-                    timeout=20,
+                    timeout=60,
                 )
                 nursery.cancel_scope.cancel()
             for member in members:

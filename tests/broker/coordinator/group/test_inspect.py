@@ -138,7 +138,7 @@ def test_waiting_in_trio_for_a_broker_in_the_same_run_and_in_a_thread(broker: Ka
 def test_a_coordinator_can_be_made_to_load_again(broker: KafkaBroker) -> None:
     me = member(broker)
     broker.reload_coordinator(broker.cluster.groups.partition_for("g"))
-    info = broker.group("g").wait_stable_sync(timeout=5)
+    info = broker.group("g").wait_stable_sync(timeout=30)
     assert [m.member_id for m in info.members] == [me]
 
 
@@ -152,7 +152,7 @@ def test_a_look_finds_a_coordinator_loaded() -> None:
             own.reload_coordinator(partition)
             assert list(own.groups()) == ["g"]
             own.reload_coordinator(partition)
-            assert (await own.group("g").wait_stable(timeout=5)).state == "Stable"
+            assert (await own.group("g").wait_stable(timeout=30)).state == "Stable"
 
     trio.run(main)
 
