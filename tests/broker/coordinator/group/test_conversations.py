@@ -4,20 +4,45 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from odradek.broker.clock import BrokerClock
 from odradek.broker.threaded import KafkaBroker
 from tests.scenarios.group_conversations import CONVERSATIONS, transcribe
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "group_conversations.json.gz"
+LOOK_EVERY_S = 0.02
+
+
+class PatientClock(BrokerClock):
+    """Real time but for what the machine took away: no more than `LOOK_EVERY_S` pass between two looks at the clock.
+
+    The conversations have members that are out after a second, and others that must not be out because a busy machine
+    let the second pass between two of their requests.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen = self._shown = time.monotonic()
+        self._source = self._look
+
+    def _look(self) -> float:
+        now = time.monotonic()
+        self._shown += min(now - self._seen, LOOK_EVERY_S)
+        self._seen = now
+        return self._shown
+
+    def deadline_to_sleep_time(self, deadline: float) -> float:
+        return min(super().deadline_to_sleep_time(deadline), LOOK_EVERY_S)
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker() as started:
+    with KafkaBroker(clock=PatientClock()) as started:
         yield started
         assert started.bugs == []
 
