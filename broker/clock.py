@@ -23,13 +23,13 @@ class BrokerClock(trio.abc.Clock):
     Two ways to use it:
 
     - as the clock of a trio run (``trio.run(main, clock=BrokerClock())``): every ``trio.sleep`` and deadline of that
-    run
-      follows it;
+      run follows it;
     - hosted in a run that has a clock of its own (``clock.attach()``): waits made through :meth:`sleep` and
       :meth:`move_on_after` follow it, and its time is the host clock's plus the offset. Broker code waits through
       these two methods only, so it works in both ways.
 
-    Invariants: time never goes back; ``now_ms`` and ``current_time`` move together.
+    Invariants: time never goes back; ``now_ms`` and ``current_time`` move together; no jump falls inside a step of a
+    task of the broker's run, so "how long until then" and the wait that follows see the same time.
     """
 
     def __init__(self, *, start_ms: int | None = None) -> None:
@@ -86,28 +86,16 @@ class BrokerClock(trio.abc.Clock):
         step = seconds + 60 * minutes + 3600 * hours + 86400 * days
         if not 0 <= step < inf:
             raise ValueError(f"a clock only moves forward: {step} s")
-        with self._lock:
-            if self._frozen_at is None:
-                self._offset += step
-            else:
-                self._frozen_at += step
-        self._wake()
+        self._change(lambda: self._jump(step))
         return self.now_ms()
 
     def freeze(self) -> None:
         """Stop the clock; only :meth:`advance` moves it until :meth:`resume`."""
-        with self._lock:
-            if self._frozen_at is None:
-                self._frozen_at = self._source() + self._offset
-        self._wake()
+        self._change(self._stop)
 
     def resume(self) -> None:
         """Let the clock run on from where it stands."""
-        with self._lock:
-            if self._frozen_at is not None:
-                self._offset = self._frozen_at - self._source()
-                self._frozen_at = None
-        self._wake()
+        self._change(self._go_on)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
@@ -169,29 +157,61 @@ class BrokerClock(trio.abc.Clock):
             return -inf if due <= self._frozen_at else inf
         return due - self._offset
 
-    def _wake(self) -> None:
-        """Let the trio run see the new time, and wait until it has (from another thread)."""
+    def _jump(self, step: float) -> None:
+        if self._frozen_at is None:
+            self._offset += step
+        else:
+            self._frozen_at += step
+
+    def _stop(self) -> None:
+        if self._frozen_at is None:
+            self._frozen_at = self._source() + self._offset
+
+    def _go_on(self) -> None:
+        if self._frozen_at is not None:
+            self._offset = self._frozen_at - self._source()
+            self._frozen_at = None
+
+    def _change(self, change: Callable[[], None]) -> None:
+        """Make a change on the broker's thread, between two steps of its tasks, and wait until it has acted on it."""
         token = self._token
-        if token is None:
-            return
+        change = _once(change, self._lock)
         try:
+            if token is None:
+                return
             if threading.get_ident() == self._thread_id:
+                change()
                 self._shift_waits()
                 token.run_sync_soon(_nothing, idempotent=True)
                 return
             settled = threading.Event()
-            token.run_sync_soon(self._start_settling, settled)
+            token.run_sync_soon(self._start_settling, change, settled)
+            settled.wait(_SETTLE_TIMEOUT_S)
         except trio.RunFinishedError:
             return
-        settled.wait(_SETTLE_TIMEOUT_S)
+        finally:
+            change()  # Nobody else did: no run, or one that is over or stands still.
 
     def _shift_waits(self) -> None:
         for scope, due in self._waits.items():
             scope.deadline = self._host_deadline(due)
 
-    def _start_settling(self, settled: threading.Event) -> None:
+    def _start_settling(self, change: Callable[[], None], settled: threading.Event) -> None:
+        change()
         self._shift_waits()
         trio.lowlevel.spawn_system_task(_settle, settled)
+
+
+def _once(change: Callable[[], None], lock: threading.Lock) -> Callable[[], None]:
+    """``change`` as a function that works at its first call only, from whichever thread that comes."""
+    pending = [change]
+
+    def make() -> None:
+        with lock:
+            if pending:
+                pending.pop()()
+
+    return make
 
 
 def _nothing() -> None:

@@ -103,6 +103,38 @@ def test_advance_from_a_thread_returns_after_the_timers_have_acted() -> None:
     assert seen == [["once", "twice"]]
 
 
+def test_another_thread_moves_the_clock_between_two_steps_of_a_task_never_inside_one() -> None:
+    clock = BrokerClock()
+
+    async def main() -> None:
+        due_ms = clock.now_ms() + 2 * MINUTE_MS
+        thread = in_thread(lambda: clock.advance(hours=1))
+        thread.join(0.05)  # as long as this step goes on, the other thread waits
+        left_ms = due_ms - clock.now_ms()
+        assert thread.is_alive()
+        assert left_ms > MINUTE_MS
+        await clock.sleep(left_ms / 1000)  # would take two minutes if the jump had come before
+        await trio.to_thread.run_sync(thread.join)
+        assert clock.now_ms() - due_ms >= HOUR_MS - 2 * MINUTE_MS
+
+    trio.run(main, clock=clock)
+
+
+def test_a_broker_that_stands_still_does_not_stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.broker.clock._SETTLE_TIMEOUT_S", 0.01)
+    clock = BrokerClock()
+
+    async def main() -> None:
+        before = clock.now_ms()
+        in_thread(lambda: clock.advance(hours=1)).join()
+        jumped = clock.now_ms() - before
+        await trio.lowlevel.checkpoint()
+        await trio.lowlevel.checkpoint()
+        assert HOUR_MS <= jumped <= clock.now_ms() - before < HOUR_MS + MINUTE_MS  # once, not twice
+
+    trio.run(main, clock=clock)
+
+
 def test_a_frozen_clock_holds_timers_back() -> None:
     clock = BrokerClock()
 
