@@ -36,7 +36,8 @@ def assigned_partitions(assignment: bytes) -> dict[str, tuple[int, ...]]:
             topic, position = _string(assignment, position)
             (size,) = _INT32.unpack_from(assignment, position)
             partitions = Struct(f">{size}i") if 0 <= size <= len(assignment) else Struct(">q")
-            topics[topic] = partitions.unpack_from(assignment, position + 4)
+            # librdkafka's cooperative-sticky assignor may name a topic twice.
+            topics[topic] = topics.get(topic, ()) + partitions.unpack_from(assignment, position + 4)
             position += 4 + 4 * size
     except (error, UnicodeDecodeError) as problem:
         raise ValueError(f"not an assignment: {problem}") from problem
