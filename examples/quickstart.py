@@ -9,7 +9,7 @@ def send_orders(broker: odradek.KafkaBroker) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for number in range(5):
         producer.produce("orders", key=str(number), value=f"order {number}", headers={"kind": b"book"})
-    producer.flush(10)
+    producer.flush()
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -19,13 +20,14 @@ from odradek import KafkaBroker
 WORKER = Path(__file__).with_name("worker.py")
 CUSTOMERS = ["Ada", "Bela", "Chiara"]
 PATIENCE_S = 120.0
+SESSION_S = 45.0
 
 
-def bill(bootstrap: str, count: int) -> Counter[str]:
+def bill(bootstrap: str, numbers: Iterable[int]) -> Counter[str]:
     """Write bills; return what each customer has to pay."""
     producer = Producer({"bootstrap.servers": bootstrap})
     due: Counter[str] = Counter()
-    for number in range(count):
+    for number in numbers:
         customer, amount = CUSTOMERS[number % 3], number
         producer.produce("bills", key=customer, value=str(amount))
         due[customer] += amount
@@ -41,24 +43,17 @@ def totals(broker: KafkaBroker, isolation: str) -> Counter[str]:
     return found
 
 
-def main(bills: int = 600, kills: int = 6) -> bool:
+def main(bills: int = 100, kills: int = 6) -> bool:
     """Whether the totals are right."""
     chance = random.Random(1)
-    config = {"group.min.session.timeout.ms": 1000}
-    with KafkaBroker(topics={"bills": 3, "totals": 2}, config=config) as broker:
-        bootstrap = broker.bootstrap_servers
-        due = bill(bootstrap, bills)
-        deadline = time.monotonic() + PATIENCE_S
-        killed = 0
-        while totals(broker, "read_committed") != due and time.monotonic() < deadline:
-            worker = subprocess.Popen([sys.executable, str(WORKER), bootstrap, "bills", "totals"])
-            reach_something_new(broker, due, worker, deadline if killed == kills else time.monotonic() + 8)
-            time.sleep(chance.random() / 50)  # at another step of its work each time
-            worker.kill()
-            worker.wait()
-            killed += killed < kills
-            broker.clock.advance(seconds=7)  # its session ends at once, without waiting for it
-            print(f"killed a worker: {sum(totals(broker, 'read_committed').values())} of {sum(due.values())} summed up")
+    with KafkaBroker(topics={"bills": 3, "totals": 2}) as broker:
+        due: Counter[str] = Counter()
+        for number in range(kills):
+            due += bill(broker.bootstrap_servers, range(number * bills, (number + 1) * bills))
+            work(broker, until=something_new(broker), further_s=chance.random() / 50)  # at another step each time
+            committed = totals(broker, "read_committed").total()
+            print(f"killed a worker: {committed} of {due.total()} summed up")
+        work(broker, until=lambda: totals(broker, "read_committed") == due)
         committed, everything = totals(broker, "read_committed"), totals(broker, "read_uncommitted")
         for customer in CUSTOMERS:
             aborted = everything[customer] - committed[customer]
@@ -66,14 +61,22 @@ def main(bills: int = 600, kills: int = 6) -> bool:
         return committed == due
 
 
-def reach_something_new(broker: KafkaBroker, due: Counter[str], worker: subprocess.Popen[bytes], until: float) -> None:
-    """Wait until the worker has written something, is done, or has had its time."""
+def something_new(broker: KafkaBroker) -> Callable[[], bool]:
+    """Whether anything was written to the output after this call."""
     before = totals(broker, "read_uncommitted")
-    while time.monotonic() < until and worker.poll() is None:
-        now = totals(broker, "read_uncommitted")
-        if now != before or totals(broker, "read_committed") == due:
-            return
+    return lambda: totals(broker, "read_uncommitted") != before
+
+
+def work(broker: KafkaBroker, until: Callable[[], bool], further_s: float = 0) -> None:
+    """Let a worker work until something is so and a moment longer, and kill it."""
+    worker = subprocess.Popen([sys.executable, str(WORKER), broker.bootstrap_servers, "bills", "totals"])
+    deadline = time.monotonic() + PATIENCE_S
+    while not until() and worker.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
+    time.sleep(further_s)
+    worker.kill()
+    worker.wait()
+    broker.clock.advance(SESSION_S + 1)  # its session ends at once, without waiting for it
 
 
 if __name__ == "__main__":

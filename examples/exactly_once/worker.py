@@ -27,7 +27,6 @@ def work(bootstrap: str, source: str, sink: str) -> None:
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
-            "session.timeout.ms": 6000,
             "log_level": 2,
         }
     )

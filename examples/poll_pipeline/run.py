@@ -45,7 +45,7 @@ def fill(broker: odradek.KafkaBroker) -> None:
     for number in range(RECORDS_PER_PARTITION):
         for partition in range(4):
             producer.produce("orders", value=f"order {number}", partition=partition)
-    producer.flush(10)
+    producer.flush()
 
 
 def show(number: int, polled: dict[TopicPartition, list[Any]], fetches: list[tuple[int, dict[int, int]]]) -> None:
@@ -67,13 +67,13 @@ def main() -> None:
             max_poll_records=MAX_POLL_RECORDS,
             enable_auto_commit=False,
             enable_incremental_fetch_sessions=False,  # so that every request names all the partitions it wants
-            fetch_max_wait_ms=50,
+            fetch_max_wait_ms=5000,  # nothing new comes: each node is asked for that once, and answers when we are done
         )
         consumer.assign([TopicPartition("orders", partition) for partition in range(4)])
         received = number = 0
         while received < 4 * RECORDS_PER_PARTITION:
             number += 1
-            polled = consumer.poll(timeout_ms=1000)
+            polled = consumer.poll(timeout_ms=30_000)
             received += sum(len(each) for each in polled.values())
             show(number, polled, wire.take())
         consumer.close()

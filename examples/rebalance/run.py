@@ -32,11 +32,10 @@ class Member:
                 "client.id": name,
                 "partition.assignment.strategy": assignor,
                 "heartbeat.interval.ms": 100,
-                "session.timeout.ms": 6000,
             }
         )
         self._leaving = threading.Event()
-        self._thread = threading.Thread(target=self._poll)
+        self._thread = threading.Thread(target=self._poll, daemon=True)
         self._consumer.subscribe(list(TOPICS))
         self._thread.start()
 
@@ -69,19 +68,24 @@ def rehearse(broker: odradek.KafkaBroker, assignor: str) -> list[Generation]:
 
 
 def _settle(group: odradek.Group, members: dict[str, Member]) -> None:
-    """Until every partition has an owner who knows it, or nobody is left; a cooperative assignor needs two rounds."""
+    """Until every partition has an owner who took it, or nobody is left; a cooperative assignor needs two rounds."""
     if not members:
         group.wait_sync(lambda info: info.state == "Empty")
         return
     group.wait_stable_sync(members=len(members))
     with Member.noticed:
-        if not Member.noticed.wait_for(lambda: _all_owned(members), timeout=30):
+        if not Member.noticed.wait_for(lambda: _all_taken(group, members), timeout=30):
             raise TimeoutError(f"{group.info()}: {[member.owned for member in members.values()]}")
 
 
-def _all_owned(members: dict[str, Member]) -> bool:
-    owned = [place for member in members.values() for place in member.owned]
-    return len(owned) == len(set(owned)) == sum(TOPICS.values())
+def _all_taken(group: odradek.Group, members: dict[str, Member]) -> bool:
+    """Whether all partitions are given to somebody, and each member takes for its own what it was given."""
+    given = {
+        each.client_id: {(topic, index) for topic, indexes in each.assignment.items() for index in indexes}
+        for each in group.info().members
+    }
+    owned = {name: member.owned for name, member in members.items()}
+    return owned == given and sum(map(len, given.values())) == sum(TOPICS.values())
 
 
 def main() -> None:

@@ -7,6 +7,8 @@ beside the Spark pipeline: within a partition, a message that is due behind one 
 
 from __future__ import annotations
 
+from collections import Counter
+
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 import odradek
@@ -33,38 +35,45 @@ class RetryConsumer:
             {**servers, "group.id": "retry", "auto.offset.reset": "earliest", "enable.auto.commit": False}
         )
         # Assigned by hand: a member's session goes by the broker's clock, and would end when that leaps by an hour.
-        self.consumer.assign([TopicPartition(topic, 0) for topic in (POLICY.main_topic, *POLICY.retry_topics)])
-        self.paused: dict[tuple[str, int], tuple[int, int]] = {}
+        self.topics = [POLICY.main_topic, *POLICY.retry_topics]
+        self.consumer.assign([TopicPartition(topic, 0) for topic in self.topics])
+        self.handled: Counter[str] = Counter()
+        self.paused: dict[str, tuple[int, int]] = {}
 
-    def step(self) -> bool:
+    def step(self) -> None:
         """Take one message if there is any that is due."""
         self.resume_due()
         message = self.consumer.poll(0.2)
         if message is None or message.error():
-            return False
+            return
         headers = dict(message.headers() or ())
         retry_number, due = (int(headers.get(name, 0)) for name in ("retry_number", "retry_timestamp"))
         if due > self.broker.clock.now_ms():
             self.pause(message, due)
-            return True
+            return
         try:
             handle(message, retry_number)
         except RuntimeError as error:
             self.pass_on(message, retry_number, error)
         self.consumer.commit(message, asynchronous=False)
-        return True
+        self.handled[message.topic()] += 1
+
+    def all_wait(self) -> bool:
+        """Whether each message that was not handled is behind one that is not due, and none is on its way to us."""
+        written = {name: topic.partitions[0].high_watermark for name, topic in self.broker.topics().items()}
+        return all(topic in self.paused or self.handled[topic] == written[topic] for topic in self.topics)
 
     def pause(self, message: Message, due: int) -> None:
         where = TopicPartition(message.topic(), message.partition(), message.offset())
-        self.paused[message.topic(), message.partition()] = (message.offset(), due)
+        self.paused[message.topic()] = (message.offset(), due)
         self.consumer.pause([where])
 
     def resume_due(self) -> None:
         now = self.broker.clock.now_ms()
-        for (topic, partition), (offset, due) in list(self.paused.items()):
+        for topic, (offset, due) in list(self.paused.items()):
             if due <= now:
-                del self.paused[topic, partition]
-                where = TopicPartition(topic, partition, offset)
+                del self.paused[topic]
+                where = TopicPartition(topic, 0, offset)
                 self.consumer.resume([where])
                 self.consumer.seek(where)
 
@@ -80,7 +89,7 @@ class RetryConsumer:
         headers.append(("retry_error", str(error)))
         topic = POLICY.failed_topic if step is None else step.topic
         self.producer.produce(topic, message.value(), message.key(), headers=headers)
-        self.producer.flush(10)
+        self.producer.flush()
         print(f"{message.value().decode()}: attempt {retry_number} failed, to {topic}", flush=True)
 
 
@@ -89,14 +98,14 @@ def main() -> None:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         for order in ("apples", "pears", "plums"):
             producer.produce("main_topic", key=order, value=order)
-        producer.flush(10)
+        producer.flush()
         began = broker.clock.now_ms()
         retry = RetryConsumer(broker)
         while not list(broker.records("failed_topic")):
-            worked = retry.step()
-            due = min((when for _, when in retry.paused.values()), default=None)
-            if not worked and due is not None:
+            if retry.all_wait():
+                due = min(when for _, when in retry.paused.values())
                 broker.clock.advance(max(0, due - broker.clock.now_ms()) / 1000)
+            retry.step()
         minutes = round((broker.clock.now_ms() - began) / 60_000)
         retry.consumer.close()
         for record in broker.records("failed_topic"):

@@ -30,7 +30,7 @@ def place_orders(broker: odradek.KafkaBroker) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for order in ("apples", "pears", "plums"):
         producer.produce("main_topic", key=order, value=order)
-    producer.flush(10)
+    producer.flush()
 
 
 def main() -> None:

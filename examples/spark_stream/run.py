@@ -20,7 +20,7 @@ def send(broker: odradek.KafkaBroker, text: str) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "compression.type": "lz4", "linger.ms": 20})
     for word in text.split():
         producer.produce("words", value=word)
-    producer.flush(10)
+    producer.flush()
 
 
 def count_what_came(spark: Any, broker: odradek.KafkaBroker, checkpoint: str) -> None:
