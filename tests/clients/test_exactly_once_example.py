@@ -10,7 +10,7 @@ RUN = Path(__file__).parents[2] / "examples" / "exactly_once" / "run.py"
 
 
 def test_each_bill_counts_once() -> None:
-    done = subprocess.run([sys.executable, str(RUN)], capture_output=True, text=True, timeout=180)
+    done = subprocess.run([sys.executable, str(RUN)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert sum(line.startswith("killed a worker") for line in lines) >= 6

@@ -13,6 +13,7 @@ from tests.scenarios.group_members import LIBRARIES, Joining, Member
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.python_clients import KITS, Kit, Out, Reading, Settings
 from tests.scenarios.target import Target, odradek_target, unique, wait_until
+from tests.scenarios.transactions_python import read
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +26,12 @@ def target() -> Iterator[Target]:
 def topic(broker: Target) -> str:
     name = unique("spread")
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    admin.create_topics([NewTopic(name, 6, replication_factor=3)])[name].result(20)
+    admin.create_topics([NewTopic(name, 6, replication_factor=3)])[name].result(60)
     return name
 
 
 def test_leaders_and_ports_are_spread(broker: Target, topic: str) -> None:
-    found: Any = AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(topic, timeout=10)
+    found: Any = AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(topic, timeout=60)
     assert sorted(found.brokers) == [1, 2, 3]
     assert len({node.port for node in found.brokers.values()}) == 3
     leaders = [partition.leader for partition in found.topics[topic].partitions.values()]
@@ -65,22 +66,21 @@ def test_coordinators_are_spread(broker: Target) -> None:
         consumer.commit(offsets=[confluent_kafka.TopicPartition("__consumer_offsets", 0, 1)], asynchronous=False)
         consumer.close()
     described = admin.describe_consumer_groups(groups)
-    assert {described[group].result(20).coordinator.id for group in groups} == {1, 2, 3}
+    assert {described[group].result(60).coordinator.id for group in groups} == {1, 2, 3}
 
 
 def test_a_transaction_spans_nodes(broker: Target, topic: str) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": unique("txn")})
-    producer.init_transactions(20)
+    producer.init_transactions(60)
     for commit in (True, False):
         producer.begin_transaction()
         for partition in range(6):
             producer.produce(topic, b"%d" % commit, partition=partition)
         if commit:
-            producer.commit_transaction(20)
+            producer.commit_transaction(60)
         else:
-            producer.abort_transaction(20)
-    reading = Reading(start=dict.fromkeys(range(6), 0), isolation="read_committed", timeout=3)
-    assert [each.value for each in KITS[0].consume(broker.bootstrap, topic, 7, reading)] == [b"1"] * 6
+            producer.abort_transaction(60)
+    assert read(broker.bootstrap, topic, isolation="read_committed", partitions=6) == ["1"] * 6
 
 
 @pytest.mark.jdk

@@ -17,6 +17,7 @@ import argparse
 import fcntl
 import functools
 import os
+import random
 import re
 import shutil
 import signal
@@ -119,7 +120,7 @@ def java_command(main: str, *args: str, heap: str = "256m", extra: Sequence[str]
     return ["java", *options, *extra, "-cp", classpath(), main, *args]
 
 
-def run_tool(main: str, *args: str, timeout: float = 120, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+def run_tool(main: str, *args: str, timeout: float = 300, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka's command-line classes to its end; the result has returncode, stdout and stderr."""
     return subprocess.run(
         java_command(main, *args), capture_output=True, text=True, timeout=timeout, input=stdin, check=False
@@ -127,15 +128,21 @@ def run_tool(main: str, *args: str, timeout: float = 120, stdin: str | None = No
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports free on 127.0.0.1 a moment ago."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Ports free on 127.0.0.1 a moment ago, of those that no system gives to a client that connects to something.
+
+    A JVM takes seconds to come to its ports: one out of the clients' range could be a client's by then.
+    """
+    found: list[int] = []
+    for port in random.sample(range(15_000, 32_000), 1000):
+        with socket.socket() as attempt:
+            try:
+                attempt.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == count:
+            break
+    return found
 
 
 class RealKafka:
@@ -211,7 +218,7 @@ class RealKafka:
             self.process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self.folder)
         return self.process
 
-    def start(self, timeout: float = 60) -> RealKafka:
+    def start(self, timeout: float = 180) -> RealKafka:
         """Start the node and wait until it answers an ApiVersions request and has joined its own cluster."""
         self.prepare()
         process = self.launch()
@@ -240,7 +247,7 @@ class RealKafka:
             return
         process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
         try:
-            process.wait(20)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

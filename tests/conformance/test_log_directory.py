@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 import odradek
 from odradek.storage.dump import dump, render_text
 from tests.conformance.real_kafka import RealKafka, Unavailable, run_tool
+from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -32,25 +33,25 @@ def fill(bootstrap: str) -> None:
         for i in range(20):
             producer.produce("d-codecs", b"value-%d" % i * 20, b"key-%d" % i, headers={"h": b"%d" % i})
         producer.produce("d-codecs", None, b"tombstone")
-        producer.flush(20)
+        producer.flush(60)
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "batch.num.messages": 20})
     for i in range(6000):
         producer.produce("d-seg", b"x" * 500, b"k%d" % i, timestamp=1_700_000_000_000 + i)
         if i % 500 == 0:
-            producer.flush(20)
+            producer.flush(60)
     for i in range(300):
         producer.produce("d-comp", b"%d" % i * 10, b"k%d" % (i % 10))
-    producer.flush(20)
+    producer.flush(60)
     transactional = Producer({"bootstrap.servers": bootstrap, "transactional.id": "d-tx"})
-    transactional.init_transactions(20)
+    transactional.init_transactions(60)
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "d-group", "enable.auto.commit": False})
     for number in range(6):
         transactional.begin_transaction()
         for i in range(3):
             transactional.produce("d-txn", b"%d-%d" % (number, i))
         offsets = [TopicPartition("d-codecs", 0, number)]
-        transactional.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 20)
-        transactional.abort_transaction(20) if number % 3 == 1 else transactional.commit_transaction(20)
+        transactional.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 60)
+        transactional.abort_transaction(60) if number % 3 == 1 else transactional.commit_transaction(60)
     consumer.close()
 
 
@@ -109,11 +110,14 @@ def test_kafkas_dump_tool_prints_what_we_wrote(written: Path, partition: str) ->
 
 def test_a_real_broker_serves_partitions_that_odradek_wrote(written: Path) -> None:
     try:
-        with RealKafka() as kafka:
+        with RealKafka(config={"log.retention.ms": "-1"}) as kafka:  # some of the timestamps are years old
             admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
             names = ["d-codecs", "d-seg", "d-txn"]
             for future in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
-                future.result(20)
+                future.result(60)
+            # the folders come a moment after the answer
+            folders = [kafka.log_dir / f"{name}-0" for name in names]
+            wait_until("folders", lambda: all((each / "partition.metadata").exists() for each in folders))
             kafka.halt()
             for name in names:
                 ours, theirs = written / f"{name}-0", kafka.log_dir / f"{name}-0"
@@ -143,10 +147,12 @@ def read(bootstrap: str, topic: str) -> list[bytes | None]:
     consumer.assign([TopicPartition(topic, 0, 0)])
     values: list[bytes | None] = []
     for _ in range(20_000):
-        message = consumer.poll(10)
+        message = consumer.poll(60)
         assert message is not None, f"{topic} gives nothing"
-        if message.error():
+        error = message.error()
+        if error is None:
+            values.append(message.value())
+        elif error.code() == KafkaError._PARTITION_EOF:
             break
-        values.append(message.value())
     consumer.close()
     return values

@@ -44,7 +44,7 @@ def outcome(futures: Any) -> dict[str, tuple[int, str] | None]:
     for key, future in futures.items():
         name = key if isinstance(key, str) else getattr(key, "name", str(key))
         try:
-            future.result(20)
+            future.result(60)
             found[name] = None
         except KafkaException as error:
             found[name] = (error.args[0].code(), error.args[0].str())
@@ -53,7 +53,7 @@ def outcome(futures: Any) -> dict[str, tuple[int, str] | None]:
 
 def configs(admin: AdminClient, kind: str, name: str) -> dict[str, Any]:
     resource = ConfigResource(kind, name)
-    return dict(admin.describe_configs([resource])[resource].result(20))
+    return dict(admin.describe_configs([resource])[resource].result(60))
 
 
 def change(admin: AdminClient, kind: str, name: str, *entries: ConfigEntry) -> tuple[int, str] | None:
@@ -68,7 +68,7 @@ def entry(name: str, operation: AlterConfigOpType, value: str | None = None) -> 
 def described(admin: AdminClient, name: str) -> Any:
     """The topic's description, or None while the broker does not know it (real Kafka: for a moment)."""
     try:
-        found = admin.describe_topics(TopicCollection([name]))[name].result(20)
+        found = admin.describe_topics(TopicCollection([name]))[name].result(60)
     except KafkaException as error:
         if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise
@@ -84,7 +84,7 @@ def test_topics_come_grow_and_go(admin: AdminClient) -> None:
     assert outcome(admin.create_partitions([NewPartitions(name, 4)])) == {name: None}
     wait_until("more partitions", lambda: (found := described(admin, name)) and len(found.partitions) == 4)
     assert outcome(admin.delete_topics([name])) == {name: None}
-    wait_until("the end", lambda: name not in admin.list_topics(timeout=5).topics)
+    wait_until("the end", lambda: name not in admin.list_topics(timeout=60).topics)
     assert outcome(admin.create_topics([NewTopic(name, 1, 1)])) == {name: None}
     again = wait_until("the new topic", lambda: described(admin, name))
     assert str(again.topic_id) != str(topic.topic_id)
@@ -114,7 +114,7 @@ def test_topics_that_cannot_be(admin: AdminClient, topic: NewTopic, code: int, m
 def test_validation_creates_nothing(admin: AdminClient) -> None:
     name = unique("t")
     assert outcome(admin.create_topics([NewTopic(name, 1, 1)], validate_only=True)) == {name: None}
-    assert name not in admin.list_topics(timeout=5).topics
+    assert name not in admin.list_topics(timeout=60).topics
 
 
 def test_existing_and_missing_topics(admin: AdminClient, make_topic: MakeTopic) -> None:
@@ -177,7 +177,7 @@ def test_settings_that_are_refused(admin: AdminClient, make_topic: MakeTopic) ->
 
 
 def test_a_broker_describes_itself(admin: AdminClient) -> None:
-    node = min(admin.list_topics(timeout=5).brokers)
+    node = min(admin.list_topics(timeout=60).brokers)
     found = configs(admin, "broker", str(node))
     assert found["node.id"].value == str(node)
     assert found["node.id"].is_read_only
@@ -190,7 +190,7 @@ def test_a_broker_describes_itself(admin: AdminClient) -> None:
 
 def test_a_changed_broker_default_shows_in_topics(admin: AdminClient, make_topic: MakeTopic) -> None:
     name = make_topic()
-    node = str(min(admin.list_topics(timeout=5).brokers))
+    node = str(min(admin.list_topics(timeout=60).brokers))
     own = entry("log.cleaner.delete.retention.ms", AlterConfigOpType.SET, "12345")
     assert change(admin, "broker", node, own) is None
     wait_until("the default", lambda: configs(admin, "topic", name)["delete.retention.ms"].value == "12345")
@@ -200,7 +200,7 @@ def test_a_changed_broker_default_shows_in_topics(admin: AdminClient, make_topic
 
 
 def test_the_cluster(admin: AdminClient, broker: Target) -> None:
-    cluster = admin.describe_cluster(include_authorized_operations=True).result(20)
+    cluster = admin.describe_cluster(include_authorized_operations=True).result(60)
     assert cluster.cluster_id
     assert cluster.controller.id in [node.id for node in cluster.nodes]
     assert f"{cluster.nodes[0].host}:{cluster.nodes[0].port}" == broker.bootstrap
@@ -219,7 +219,7 @@ def test_an_election_that_is_not_needed(admin: AdminClient, make_topic: MakeTopi
     from confluent_kafka import TopicPartition
 
     name = make_topic()
-    result = admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(name, 0)]).result(20)
+    result = admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(name, 0)]).result(60)
     assert [error.code() for error in result.values()] == [84]
 
 

@@ -42,7 +42,7 @@ class Shell:
 
     def consume(self, topic: str, count: int, *args: str) -> list[str]:
         """The lines of the console consumer for that many records from the start of the topic."""
-        wanted = ["--topic", topic, "--from-beginning", "--max-messages", str(count), "--timeout-ms", "15000"]
+        wanted = ["--topic", topic, "--from-beginning", "--max-messages", str(count), "--timeout-ms", "60000"]
         return self.lines("consumer.ConsoleConsumer", *wanted, *args)
 
 
@@ -54,13 +54,14 @@ def shell(java: JavaHost, broker: Target) -> Shell:
 def test_topics(shell: Shell) -> None:
     topic = unique("tools")
     shell.run("TopicCommand", "--create", "--topic", topic, "--partitions", "3", "--config", "retention.ms=60000")
-    assert topic in shell.lines("TopicCommand", "--list")
+    wait_until("the topic", lambda: topic in shell.lines("TopicCommand", "--list"))
     described = shell.run("TopicCommand", "--describe", "--topic", topic).stdout
     assert re.search(rf"Topic: {topic}\s+TopicId: \S{{22}}\s+PartitionCount: 3\s+ReplicationFactor: 1", described)
     assert "retention.ms=60000" in described
     assert described.count("Leader:") == 3
     shell.run("TopicCommand", "--alter", "--topic", topic, "--partitions", "5")
-    assert "PartitionCount: 5" in shell.run("TopicCommand", "--describe", "--topic", topic).stdout
+    describe = ("TopicCommand", "--describe", "--topic", topic)
+    wait_until("more partitions", lambda: "PartitionCount: 5" in shell.run(*describe).stdout)
     again = shell.run("TopicCommand", "--create", "--topic", topic, status=1)
     assert "already exists" in again.stdout + again.stderr
     shell.run("TopicCommand", "--delete", "--topic", topic)
@@ -72,12 +73,15 @@ def test_configs(shell: Shell, make_topic: MakeTopic) -> None:
     entity = ("--entity-type", "topics", "--entity-name", topic)
     command = "kafka.admin.ConfigCommand"
     shell.run(command, "--alter", *entity, "--add-config", "cleanup.policy=[compact,delete],segment.ms=60000")
-    described = shell.run(command, "--describe", *entity).stdout
-    assert "cleanup.policy=compact,delete" in described
-    assert "segment.ms=60000" in described
-    assert "DYNAMIC_TOPIC_CONFIG:segment.ms=60000" in described
+
+    def described() -> str:
+        return shell.run(command, "--describe", *entity).stdout
+
+    wait_until("the settings", lambda: "segment.ms=60000" in described())
+    assert "cleanup.policy=compact,delete" in described()
+    assert "DYNAMIC_TOPIC_CONFIG:segment.ms=60000" in described()
     shell.run(command, "--alter", *entity, "--delete-config", "segment.ms")
-    assert "segment.ms" not in shell.run(command, "--describe", *entity).stdout
+    wait_until("the default", lambda: "segment.ms" not in described())
     assert "retention.ms=604800000" in shell.run(command, "--describe", "--all", *entity).stdout
     bad = shell.run(command, "--alter", *entity, "--add-config", "segment.ms=soon", status=1)
     assert "Invalid value soon" in bad.stdout + bad.stderr
@@ -135,10 +139,11 @@ def test_consumer_groups(shell: Shell, make_topic: MakeTopic) -> None:
             "group.id": group,
             "client.id": "watched",
             "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
         }
     )
     consumer.subscribe([topic])
-    wait_until("assignment", lambda: consumer.poll(0.1) is None and consumer.assignment(), 30)
+    wait_until("assignment", lambda: consumer.poll(0.1) is None and consumer.assignment())
     consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, 4)], asynchronous=False)
     assert group in shell.lines(command, "--list")
     rows = [line.split() for line in shell.lines(command, "--describe", "--group", group) if topic in line]
@@ -170,8 +175,11 @@ def test_consumer_groups(shell: Shell, make_topic: MakeTopic) -> None:
 
 
 def _internal(shell: Shell, topic: str, formatter: str, wanted: str) -> list[dict[str, Any]]:
-    """What a formatter prints of an internal topic's records about a name (no line ends between them)."""
-    chosen = ["--topic", topic, "--from-beginning", "--timeout-ms", "1500"]
+    """What a formatter prints of an internal topic's records about a name (no line ends between them).
+
+    The tool ends when nothing has come for a while, which may be early on a busy machine: wait for the last record.
+    """
+    chosen = ["--topic", topic, "--from-beginning", "--timeout-ms", "2000"]
     chosen += ["--formatter", f"{TOOLS}.consumer.{formatter}"]
     text = shell.run("consumer.ConsoleConsumer", *chosen).stdout
     decoder, found, place = json.JSONDecoder(), [], 0
@@ -186,15 +194,17 @@ def test_formatters_of_the_offsets_topic(shell: Shell, make_topic: MakeTopic) ->
     settings = {"bootstrap.servers": shell.bootstrap, "group.id": group, "client.id": "formatted-client"}
     consumer = confluent_kafka.Consumer({**settings, "partition.assignment.strategy": "range"})
     consumer.subscribe([topic])
-    wait_until("assignment", lambda: consumer.poll(0.1) is None and consumer.assignment(), 30)
+    wait_until("assignment", lambda: consumer.poll(0.1) is None and consumer.assignment())
     consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, 7, "note")], asynchronous=False)
     consumer.close()
-    (commit,) = _internal(shell, "__consumer_offsets", "OffsetsMessageFormatter", group)
+    offsets = ("__consumer_offsets", "OffsetsMessageFormatter", group)
+    (commit,) = wait_until("the commit", lambda: _internal(shell, *offsets))
     assert commit["key"] == {"type": 1, "data": {"group": group, "topic": topic, "partition": 0}}
     value = commit["value"]
     assert (value["version"], value["data"]["offset"]) == (4, 7)
     assert value["data"]["metadata"].rstrip("\0") == "note"  # librdkafka sends the C string's end along
-    groups = _internal(shell, "__consumer_offsets", "GroupMetadataMessageFormatter", group)
+    members = ("__consumer_offsets", "GroupMetadataMessageFormatter", group)
+    groups = wait_until("the end of the group", lambda: _left(_internal(shell, *members)))
     stable = [each["value"]["data"] for each in groups if each["value"] and each["value"]["data"]["members"]]
     assert stable
     last = stable[-1]
@@ -205,13 +215,19 @@ def test_formatters_of_the_offsets_topic(shell: Shell, make_topic: MakeTopic) ->
     assert (empty["protocol"], empty["leader"], empty["generation"], empty["members"]) == (None, None, 2, [])
 
 
+def _left(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records of a group if somebody was in it and nobody is."""
+    sizes = [len(each["value"]["data"]["members"]) for each in records if each["value"]]
+    return records if any(sizes) and not sizes[-1] else []
+
+
 def test_transactions_tool_and_formatter(shell: Shell, make_topic: MakeTopic) -> None:
     topic, name = make_topic(), unique("formatted-txn")
     producer = confluent_kafka.Producer({"bootstrap.servers": shell.bootstrap, "transactional.id": name})
-    producer.init_transactions(20)
+    producer.init_transactions(60)
     producer.begin_transaction()
     producer.produce(topic, b"x")
-    assert producer.flush(20) == 0
+    assert producer.flush(60) == 0
     described = shell.lines("TransactionsCommand", "describe", "--transactional-id", name)[-1].split()
     assert described[1] == name
     assert described[4] == "Ongoing"
@@ -222,7 +238,7 @@ def test_transactions_tool_and_formatter(shell: Shell, make_topic: MakeTopic) ->
     partition = ["--topic", topic, "--partition", "0"]
     open_now = shell.lines("TransactionsCommand", "describe-producers", *partition)[-1].split()
     assert open_now[:2] == described[2:4]
-    producer.commit_transaction(20)
+    producer.commit_transaction(60)
     hanging = shell.run("TransactionsCommand", "find-hanging", *partition).stdout
     assert name not in hanging
     records = wait_until(
@@ -266,8 +282,8 @@ def test_transactional_message_copier_that_aborts_at_random(shell: Shell, make_t
     assert json.loads(told[-1])["stage"] == "ShutdownComplete"
     committed = shell.consume(copy, 300, "--isolation-level", "read_committed")
     assert committed == values
-    described = shell.run("consumer.group.ConsumerGroupCommand", "--describe", "--group", group).stdout
-    assert re.search(rf"{source}\s+0\s+300\s+300\s+0\s", described)
+    describe = ("consumer.group.ConsumerGroupCommand", "--describe", "--group", group)
+    wait_until("the group's offset", lambda: re.search(rf"{source}\s+0\s+300\s+300\s+0\s", shell.run(*describe).stdout))
 
 
 def test_producer_performance(java: JavaHost, shell: Shell, make_topic: MakeTopic) -> None:

@@ -14,7 +14,6 @@ import json
 import re
 import secrets
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,6 +24,7 @@ from odradek.protocol.messages.create_topics import CreatableTopic, CreatableTop
 from odradek.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from odradek.protocol.messages.delete_topics import DeleteTopicsRequest
 from odradek.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from odradek.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from odradek.protocol.messages.end_txn import EndTxnRequest
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -40,9 +40,11 @@ from odradek.protocol.messages.produce import PartitionProduceData, ProduceReque
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.wire_client import WireClient
+from tests.scenarios.target import wait_until
 
 Transcript = list[Any]
-WAIT_MS = 200
+WAIT_MS = 200  # of fetches that wait for all of it
+LONG_MS = 30_000  # of fetches that must not: no machine is as slow as that
 RETRY = frozenset({14, 15, 16, 51})
 BIG = 1 << 20
 Place = tuple[int, int]
@@ -54,7 +56,7 @@ class Conversation:
 
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
-        self.client = WireClient(host, port)
+        self.client = WireClient(host, port, timeout_s=60)
         self.secret = secrets.token_hex(4)
         self.transcript: Transcript = []
         self.start_ms = int(time.time() * 1000) - 100_000
@@ -79,7 +81,7 @@ class Conversation:
     def create(self, topic: str, **configs: str) -> None:
         """A topic of two partitions, ready for use."""
         wanted = [CreatableTopicConfig(key.replace("_", "."), value) for key, value in configs.items()]
-        request = CreateTopicsRequest(topics=[CreatableTopic(self.real(topic), 2, 1, [], wanted)], timeout_ms=10_000)
+        request = CreateTopicsRequest(topics=[CreatableTopic(self.real(topic), 2, 1, [], wanted)], timeout_ms=30_000)
         assert self.client.request(request, 5).topics[0].error_code == 0
         found = self._until(topic, lambda each: each.error_code == 0 and len(each.partitions) == 2)
         self.ids[topic] = found.topic_id
@@ -87,26 +89,25 @@ class Conversation:
         # A leader that Metadata knows already may not have its log yet.
         probes = [ListOffsetsPartition(index, -1, -2) for index in range(2)]
         request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(self.real(topic), probes)])
-        for _ in range(200):
-            if not any(each.error_code for each in self.client.request(request, 4).topics[0].partitions):
-                return
-            time.sleep(0.02)
-        raise AssertionError(f"{topic} has no leaders")
+        wait_until(
+            f"logs of {topic}",
+            lambda: not any(each.error_code for each in self.client.request(request, 4).topics[0].partitions),
+        )
 
     def delete(self, topic: str) -> None:
-        """On a connection of its own: another thread may be waiting on the conversation's."""
-        with WireClient(self.host, self.port) as client:
-            client.request(DeleteTopicsRequest(topic_names=[self.real(topic)], timeout_ms=5000), 5)
+        """On a connection of its own: a fetch may be waiting on the conversation's."""
+        with WireClient(self.host, self.port, timeout_s=60) as client:
+            client.request(DeleteTopicsRequest(topic_names=[self.real(topic)], timeout_ms=30_000), 5)
             self._until(topic, lambda each: each.error_code == 3, client)
 
     def _until(self, topic: str, good: Callable[[Any], bool], client: WireClient | None = None) -> Any:
         request = MetadataRequest([MetadataRequestTopic(name=self.real(topic))], False)
-        for _ in range(200):
-            found = (client or self.client).request(request, 12).topics[0]
-            if good(found):
-                return found
-            time.sleep(0.02)
-        raise AssertionError(found)
+
+        def found() -> Any:
+            topic = (client or self.client).request(request, 12).topics[0]
+            return topic if good(topic) else None
+
+        return wait_until(f"metadata of {topic}", found)
 
     # -- records
 
@@ -172,9 +173,10 @@ class Conversation:
         limit: int = BIG,
         leader_epoch: int = -1,
         last_epoch: int = -1,
+        meanwhile: Callable[[], None] = lambda: None,
         **fields: Any,
     ) -> int:
-        """Ask, write down the answer and whether it took the wait; return the session id."""
+        """Ask, do something else, write down the answer and whether it took the wait; return the session id."""
         topics = [
             FetchTopic(
                 self.real(topic),
@@ -195,7 +197,9 @@ class Conversation:
             **fields,
         )
         began = time.monotonic()
-        response = self.client.request(request, version)
+        correlation_id = self.client.send(request, version)
+        meanwhile()
+        response = self.client.receive(request, version, correlation_id)
         waited = (time.monotonic() - began) * 1000 >= wait_ms > 0
         found = [
             [
@@ -270,7 +274,14 @@ class Conversation:
     def end(self, asked: str, tx: str, producer: tuple[int, int], commit: bool, version: int = 3) -> None:
         answer = self._retry(lambda: self.client.request(EndTxnRequest(tx, *producer, commit), version))
         self.note(f"end transaction {version}: {asked}", answer.error_code)
-        time.sleep(0.2)
+        if answer.error_code == 0:
+            wait_until("markers", lambda: not self._is_ending(tx))
+
+    def _is_ending(self, tx: str) -> bool:
+        """Whether partitions still lack their marker."""
+        described = self.client.request(DescribeTransactionsRequest([tx]), 0).transaction_states[0]
+        assert described.error_code in {0, *RETRY}, described
+        return bool(described.error_code) or described.transaction_state.startswith("Prepare")
 
     def add(self, asked: str, tx: str, producer: tuple[int, int], topic: str, *indexes: int) -> None:
         request = AddPartitionsToTxnRequest(
@@ -279,12 +290,13 @@ class Conversation:
             v3_and_below_producer_epoch=producer[1],
             v3_and_below_topics=[AddPartitionsToTxnTopic(self.real(topic), list(indexes))],
         )
-        for _ in range(100):
+
+        def added() -> list[int]:
             results = self.client.request(request, 3).results_by_topic_v3_and_below[0].results_by_partition
             codes = [each.partition_error_code for each in results]
-            if not RETRY.intersection(codes):
-                break
-            time.sleep(0.05)
+            return [] if RETRY.intersection(codes) else codes
+
+        codes = wait_until("partitions in the transaction", added)
         self.note(f"add partitions: {asked}", codes)
 
     def describe(self, topic: str, *indexes: int) -> None:
@@ -314,12 +326,11 @@ class Conversation:
         )
 
     def _retry(self, ask: Callable[[], Any]) -> Any:
-        for _ in range(200):
+        def answer() -> Any:
             answer = ask()
-            if answer.error_code not in RETRY:
-                break
-            time.sleep(0.05)
-        return answer
+            return None if answer.error_code in RETRY else answer
+
+        return wait_until("an answer", answer)
 
 
 # -- conversations
@@ -400,7 +411,7 @@ def reading(c: Conversation) -> None:
     c.fetch("negative limit, nothing there", [("a", [(1, 0)])], limit=-1)
     c.fetch("a partition twice", [("a", [(0, 0), (0, 4)])])
     c.fetch("a partition twice, first out of range", [("a", [(0, 99), (0, 4)])])
-    c.fetch("out of range", [("a", [(0, 99), (1, -1)])], wait_ms=WAIT_MS)
+    c.fetch("out of range", [("a", [(0, 99), (1, -1)])], wait_ms=LONG_MS)
     for replica_id in (-2, 0, 1, 5):
         c.fetch(f"replica {replica_id}", [("a", [(1, 0)])], replica_id=replica_id)
     for epoch in (-2, 0, 1):
@@ -413,21 +424,23 @@ def reading(c: Conversation) -> None:
 
 def waiting(c: Conversation) -> None:
     c.create("a")
-    c.fetch("nothing asked", [], wait_ms=WAIT_MS)
+    c.fetch("nothing asked", [], wait_ms=LONG_MS)
     c.fetch("nothing there", [("a", [(0, 0)])], wait_ms=WAIT_MS)
-    c.fetch("no minimum", [("a", [(0, 0)])], wait_ms=WAIT_MS, min_bytes=0)
+    c.fetch("no minimum", [("a", [(0, 0)])], wait_ms=LONG_MS, min_bytes=0)
     c.fetch("negative wait", [("a", [(0, 0)])], wait_ms=-1)
-    c.fetch("only unknown", [("none", [(0, 0)])], wait_ms=WAIT_MS)
+    c.fetch("only unknown", [("none", [(0, 0)])], wait_ms=LONG_MS)
     c.fetch("unknown beside empty", [("none", [(0, 0)]), ("a", [(0, 0), (7, 0)])], wait_ms=WAIT_MS)
     c.fetch("unknown id beside empty", [("none", [(0, 0)]), ("a", [(0, 0), (7, 0)])], wait_ms=WAIT_MS, version=13)
     c.produce("one", "a", (0, c.batch(1)))
     c.fetch("less than the minimum", [("a", [(0, 0)])], wait_ms=WAIT_MS, min_bytes=1000)
     for version in (11, 13):
         c.create(f"w{version}")
-        timer = threading.Timer(0.2, c.delete, (f"w{version}",))
-        timer.start()
-        c.fetch("deleted meanwhile", [(f"w{version}", [(0, 0)])], wait_ms=10_000, version=version)
-        timer.join()
+
+        def delete(topic: str = f"w{version}") -> None:
+            time.sleep(WAIT_MS / 1000)  # the fetch waits by then
+            c.delete(topic)
+
+        c.fetch("deleted meanwhile", [(f"w{version}", [(0, 0)])], wait_ms=LONG_MS, version=version, meanwhile=delete)
         # Which of two errors it is depends on how far Kafka had come with the deletion.
         gone = c.transcript[-1][1][2][0]
         gone[2] = "gone" if gone[2] in (3, 6) else gone[2]
@@ -446,7 +459,7 @@ def sessions(c: Conversation) -> None:
         c.fetch("moved on", [(a, [(0, 3)]), (b, [(0, 1)])], session=(opened, 2), **more)
         c.fetch("idle", [], session=(opened, 3), wait_ms=WAIT_MS, **more)
         c.produce("more", a, (1, c.batch(5)))
-        c.fetch("one has data", [], session=(opened, 4), wait_ms=WAIT_MS, **more)
+        c.fetch("one has data", [], session=(opened, 4), wait_ms=LONG_MS, **more)
         c.fetch("one forgotten", [(a, [(1, 1)])], session=(opened, 5), forget=[(a, [0])], **more)
         c.delete_records("moves the start", b, (0, 1))
         c.fetch("start moved", [], session=(opened, 6), **more)

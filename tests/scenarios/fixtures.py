@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import pytest
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tests.scenarios.target import Target, unique, wait_until
 
@@ -45,15 +45,25 @@ def make_topic(broker: Target) -> MakeTopic:
 
 
 def create_topic(admin: AdminClient, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> None:
-    """Create a topic and wait until metadata shows a leader for each of its partitions."""
+    """Create a topic and wait until each of its partitions has a leader that answers."""
     new = NewTopic(name, partitions, replication_factor=1, config=dict(configs or {}))
-    admin.create_topics([new], operation_timeout=10)[name].result(20)
+    admin.create_topics([new], operation_timeout=30)[name].result(60)
     wait_until(f"leaders of {name}", lambda: _leaders(admin, name) == partitions)
+    wait_until(f"logs of {name}", lambda: _answer(admin, name, partitions))
 
 
 def _leaders(admin: AdminClient, name: str) -> int:
     try:
-        topic: Any = admin.list_topics(name, timeout=5).topics[name]
+        topic: Any = admin.list_topics(name, timeout=30).topics[name]
     except KafkaException:
         return -1
     return sum(partition.leader >= 0 for partition in topic.partitions.values())
+
+
+def _answer(admin: AdminClient, name: str, partitions: int) -> bool:
+    """Whether all leaders do: in a real Kafka, metadata knows a leader a moment before that has its log."""
+    asked = {TopicPartition(name, index): OffsetSpec.earliest() for index in range(partitions)}
+    try:
+        return all(future.result(60).offset >= 0 for future in admin.list_offsets(asked).values())
+    except KafkaException:
+        return False

@@ -56,6 +56,7 @@ from odradek.protocol.schema import codec
 from odradek.protocol.stored.group_metadata import GroupMetadataValue
 from odradek.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from tests.fakes.wire_client import WireClient
+from tests.scenarios.target import wait_until
 
 Transcript = list[Any]
 _MEMBER_ID = re.compile(r"^(.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -89,26 +90,27 @@ class Conversation:
 
     def _prepare(self) -> None:
         client = self._client("setup")
-        client.request(CreateTopicsRequest(topics=[CreatableTopic(self.topic, 2, 1)], timeout_ms=10_000), 7)
-        for _ in range(100):
+        client.request(CreateTopicsRequest(topics=[CreatableTopic(self.topic, 2, 1)], timeout_ms=30_000), 7)
+
+        def known() -> Any:
             topic = client.request(MetadataRequest(topics=[MetadataRequestTopic(name=self.topic)])).topics[0]
-            found = client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=[self.group]), 4)
-            if topic.error_code == 0 and len(topic.partitions) == 2 and found.coordinators[0].error_code == 0:
-                break
-            _pause()
-        self.topic_id: bytes = topic.topic_id
-        self._names[uuid_to_text(topic.topic_id)] = "<topic id>"
-        for _ in range(100):
-            probe = client.request(HeartbeatRequest(self.group, 1, "x"), 4)
-            if probe.error_code == 25:
-                return
-            _pause()
-        raise AssertionError(f"the coordinator is not there: {probe}")
+            return topic if topic.error_code == 0 and len(topic.partitions) == 2 else None
+
+        self.topic_id: bytes = wait_until("the topic", known).topic_id
+        self._names[uuid_to_text(self.topic_id)] = "<topic id>"
+        for group in (self.group, f"{self.group}-b", f"{self.group}-none"):
+            find = FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
+            wait_until("a coordinator", lambda find=find: client.request(find, 4).coordinators[0].error_code == 0)
+            wait_until("its groups", lambda group=group: self._probe(group).error_code == 25)
+
+    def _probe(self, group: str) -> Any:
+        """The answer to the heartbeat of a stranger, which changes nothing."""
+        return self._client("setup").request(HeartbeatRequest(group, 1, "x"), 4)
 
     def _client(self, name: str) -> WireClient:
         client = self._clients.get(name)
         if client is None:
-            client = self._clients[name] = WireClient(self.host, self.port, client_id=name)
+            client = self._clients[name] = WireClient(self.host, self.port, client_id=name, timeout_s=60)
         return client
 
     def close(self) -> None:
@@ -127,7 +129,12 @@ class Conversation:
         self._open[who] = (request, version, self._client(who).send(request, version))
 
     def waits(self, who: str) -> None:
-        """Write down whether the answer is outstanding."""
+        """Write down whether the answer is outstanding, when the broker has had the time to come to the request.
+
+        Not only time, as a busy machine may give it none: others have asked after that and were answered.
+        """
+        for _ in range(5):
+            self._probe(self.group)
         answered = bool(select.select([self._client(who)._socket], [], [], 0.15)[0])
         self.transcript.append([f"{who} waits", not answered])
 
@@ -285,10 +292,6 @@ class Conversation:
             partition = partition_for(group, len(internal.partitions))
             rows = list(_group_records(client, partition, group))
             self.note(f"log of {group}", rows)
-
-
-def _pause() -> None:
-    select.select([], [], [], 0.1)
 
 
 def _group_records(client: WireClient, partition: int, group: str) -> Any:
@@ -663,8 +666,8 @@ def unreadable_subscriptions(c: Conversation) -> None:
 
 def rebalance_timeout(c: Conversation) -> None:
     """A member that does not join again in time is out."""
-    a, b = c.stable(2, rebalance=1_000)
-    c.join(a, rebalance=1_000)
+    a, b = c.stable(2, rebalance=4_000)
+    c.join(a, rebalance=4_000)
     c.beat(b, 2, "b")
     c.beat(b, 3, "b")
     c.describe()
@@ -673,20 +676,17 @@ def rebalance_timeout(c: Conversation) -> None:
 
 def sync_timeout(c: Conversation) -> None:
     """A member that does not sync in time is out; it takes a rebalance to tell the others."""
-    a, b = c.stable(2, rebalance=1_000)
-    c.begin_join(b, 9, "b", protocols=("range", "x"), rebalance=1_000)
+    a, b = c.stable(2, rebalance=4_000)
+    c.begin_join(b, 9, "b", protocols=("range", "x"), rebalance=4_000)
     c.waits("b")
-    c.begin_join(a, 9, "a", rebalance=1_000)
+    c.begin_join(a, 9, "a", rebalance=4_000)
     c.end("b")
     c.end("a")
     c.sync(a, 3, assignments={a: b"1"})
-    for _ in range(40):
-        if c._client("x").request(HeartbeatRequest(c.group, 3, a), 4).error_code == 27:
-            break
-        _pause()
+    wait_until("a rebalance", lambda: c._client("x").request(HeartbeatRequest(c.group, 3, a), 4).error_code == 27)
     c.describe()
     c.beat(b, 3, "b")
-    c.join(a, rebalance=1_000)
+    c.join(a, rebalance=4_000)
     c.log()
 
 
@@ -694,12 +694,8 @@ def topic_deletion(c: Conversation) -> None:
     """Offsets go with their topic."""
     c.commit([(0, 3), (1, 4)])
     state = [DeleteTopicState(name=c.topic)]
-    c._client("admin").request(DeleteTopicsRequest(topics=state, timeout_ms=10_000), 6)
-    for _ in range(100):
-        answer = c._client("x").request(OffsetFetchRequest(c.group, None), 7)
-        if not answer.topics:
-            break
-        _pause()
+    c._client("admin").request(DeleteTopicsRequest(topics=state, timeout_ms=30_000), 6)
+    wait_until("no offsets", lambda: not c._client("x").request(OffsetFetchRequest(c.group, None), 7).topics)
     c.fetch()
     c.describe()
     c.log()

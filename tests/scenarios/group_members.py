@@ -26,7 +26,7 @@ Committed = tuple[int, str] | None
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """How a member joins: a group, topics or a pattern, and settings that notice a death within three seconds."""
+    """How a member joins: a group, topics or a pattern. A short session ends soon after a death, or in a pause."""
 
     bootstrap: str
     group: str
@@ -34,7 +34,7 @@ class Joining:
     pattern: str = ""
     assignor: str = "range"
     instance: str | None = None
-    session_ms: int = 3000
+    session_ms: int = 10_000
     max_poll_ms: int = 300_000
     client_id: str = "member"
 
@@ -95,7 +95,7 @@ class ConfluentMember:
                 raise confluent_kafka.KafkaException(each.error)
 
     def committed(self, place: Place) -> Committed:
-        (found,) = self._consumer.committed([confluent_kafka.TopicPartition(*place)], timeout=10)
+        (found,) = self._consumer.committed([confluent_kafka.TopicPartition(*place)], timeout=60)
         return None if found.offset < 0 else (found.offset, (found.metadata or "").rstrip("\0"))
 
     def leave(self) -> None:
@@ -270,7 +270,7 @@ class Member:
     def _do(self, action: Callable[[Library], Any]) -> Any:
         answer: Future[Any] = Future()
         self._work.put((action, answer))
-        return answer.result(20)
+        return answer.result(60)
 
     def commit(self, offsets: Mapping[Place, tuple[int, str]]) -> None:
         """Commit and wait for the answer; raises the library's own error."""
@@ -284,7 +284,7 @@ class Member:
     def leave(self) -> None:
         """Leave the group and end the thread."""
         self._leaving.set()
-        self._thread.join(20)
+        self._thread.join(60)
         assert not self._thread.is_alive(), f"{self.client} does not end"
 
 

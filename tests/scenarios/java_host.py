@@ -116,7 +116,7 @@ class JavaHost:
 
     def tool(self, main: str, *args: str, stdin: str = "") -> ToolResult:
         """Run a command-line class of Kafka in the JVM."""
-        answer = self._send({"main": main, "args": list(args), "stdin": stdin}).result(120)
+        answer = self._send({"main": main, "args": list(args), "stdin": stdin}).result(300)
         return ToolResult(answer["status"], answer["stdout"], answer["stderr"])
 
     def close(self) -> None:

@@ -244,7 +244,7 @@ def _lists(body: p.ListOf, value: list[Any] | None, fixed: tuple[str, ...]) -> I
 def tell_all(bootstrap: str) -> Answers:
     """Every answer under its API; a text instead of an answer says that the connection was closed."""
     host, _, port = bootstrap.rpartition(":")
-    with WireClient(host, int(port)) as client:
+    with WireClient(host, int(port), timeout_s=60) as client:
         topic_id = prepare(client)
     told: Answers = {}
     for api, versions, form, fixed in questions(topic_id):
@@ -252,7 +252,7 @@ def tell_all(bootstrap: str) -> Answers:
             body = codec(API_BY_NAME[api].request, version).construct
             whole = completed(body, form)
             steps = told.setdefault(f"{api} v{version}", [])
-            with WireClient(host, int(port)) as client:
+            with WireClient(host, int(port), timeout_s=60) as client:
                 for what, odd in [("as it should be", whole), *variants(body, whole, fixed)]:
                     steps.append((what, masked(_ask(client, api, version, odd), topic_id)))
     return cast("Answers", json.loads(json.dumps(told)))
@@ -282,7 +282,7 @@ def prepare(client: WireClient) -> str:
         return _ask(client, api, version, completed(body, form))
 
     def ready(topics: list[Form]) -> bool:
-        return all(t["errorCode"] == 0 and all(not q["errorCode"] for q in t["partitions"]) for t in topics)
+        return all(not t.get("errorCode") and all(not q["errorCode"] for q in t["partitions"]) for t in topics)
 
     created = [
         {"name": TOPIC, "numPartitions": 2, "replicationFactor": 1},
@@ -304,11 +304,18 @@ def prepare(client: WireClient) -> str:
     data = {"name": TOPIC, "partitionData": [{"index": 0, "records": records}]}
     stored = {"acks": -1, "timeoutMs": 3000, "topicData": [data]}
     wait_until("leader", lambda: ask("Produce", 9, stored)["responses"][0]["partitionResponses"][0]["errorCode"] == 0)
-    asked: Form = {"groupId": "odd-nobody", "generationId": 1, "memberId": "m"}
-    wait_until("group", lambda: ask("Heartbeat", 4, asked)["errorCode"] == 25)
-    described: Form = {"transactionalIds": ["odd-nobody"]}
+    for topic, indexes in ((TOPIC, (0, 1)), (COMPACTED, (0,))):
+        logs: Form = {"topics": [{"name": topic, "partitions": [{"partitionIndex": at} for at in indexes]}]}
+        wait_until("logs", lambda logs=logs: ready(ask("ListOffsets", 4, logs)["topics"]))
+    for group in (GROUP, "odd-nobody", "odd-noone", "odd-none", "nonesuch"):
+        asked: Form = {"groupId": group, "generationId": 1, "memberId": "m"}
+        wait_until("group", lambda asked=asked: ask("Heartbeat", 4, asked)["errorCode"] == 25)
+    described: Form = {"transactionalIds": ["odd-nobody", "nonesuch"]}
     wait_until(
-        "transactions", lambda: ask("DescribeTransactions", 0, described)["transactionStates"][0]["errorCode"] == 105
+        "transactions",
+        lambda: (
+            [each["errorCode"] for each in ask("DescribeTransactions", 0, described)["transactionStates"]] == [105, 105]
+        ),
     )
     return str(next(each["topicId"] for each in ask("Metadata", 12, names)["topics"] if each["name"] == TOPIC))
 

@@ -27,7 +27,7 @@ def _cached(label: str, *sources: Path) -> Path:
 
 
 def _reports(command: list[str], bootstrap: str) -> Report:
-    done = subprocess.run([*command, bootstrap], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*command, bootstrap], capture_output=True, text=True, timeout=300, check=False)
     errors = {each["scenario"]: each["error"] for each in map(json.loads, done.stdout.splitlines())}
     return lambda name: str(errors.get(name, f"no report: {done.stderr[-2000:]}"))
 

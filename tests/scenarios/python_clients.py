@@ -64,7 +64,7 @@ class Reading:
 
     start: Mapping[int, int] = field(default_factory=lambda: {0: 0})
     isolation: str = "read_uncommitted"
-    timeout: float = 15
+    timeout: float = 60
 
 
 class Kit(Protocol):
@@ -122,7 +122,7 @@ class Confluent:
                 on_delivery=on_delivery(number),
                 **extra,
             )
-        assert producer.flush(20) == 0
+        assert producer.flush(60) == 0
         return [placed[number] for number in range(len(records))]
 
     def consume(self, bootstrap: str, topic: str, count: int, reading: Reading) -> list[Seen]:
@@ -146,7 +146,7 @@ class Confluent:
         consumer = confluent_consumer(bootstrap)
         try:
             asked = [confluent_kafka.TopicPartition(topic, p, at) for p, at in times.items()]
-            found = consumer.offsets_for_times(asked, timeout=10)
+            found = consumer.offsets_for_times(asked, timeout=60)
             return {each.partition: None if each.offset < 0 else each.offset for each in found}
         finally:
             consumer.close()
@@ -154,7 +154,7 @@ class Confluent:
     def watermarks(self, bootstrap: str, topic: str, partition: int) -> tuple[int, int]:
         consumer = confluent_consumer(bootstrap)
         try:
-            low, high = consumer.get_watermark_offsets(confluent_kafka.TopicPartition(topic, partition), timeout=10)
+            low, high = consumer.get_watermark_offsets(confluent_kafka.TopicPartition(topic, partition), timeout=60)
             return low, high
         finally:
             consumer.close()
@@ -212,10 +212,10 @@ class KafkaPython:
                 )
                 for record in records
             ]
-            producer.flush(20)
-            placed = [future.get(20) for future in futures]
+            producer.flush(60)
+            placed = [future.get(60) for future in futures]
         finally:
-            producer.close(10)
+            producer.close(60)
         return [(each.partition, each.offset) for each in placed]
 
     def consume(self, bootstrap: str, topic: str, count: int, reading: Reading) -> list[Seen]:
@@ -348,10 +348,10 @@ def _seen_aiokafka(record: Any) -> Seen:
 
 
 def run_async(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Run a coroutine on a new event loop to its end, within a minute."""
+    """Run a coroutine on a new event loop to its end, within two minutes."""
 
     async def bounded() -> Answer:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             return await work
 
     return asyncio.run(bounded())

@@ -100,7 +100,7 @@ def test_a_stuck_member_loses_its_partitions(library: str, group: Group, make_to
     topic = make_topic(partitions=2)
     first = group.join(library, topic)
     _owns(first, _all_of(topic, 2))
-    stuck = group.join(library, topic, max_poll_ms=3000)
+    stuck = group.join(library, topic, max_poll_ms=3000, session_ms=3000)
     _balanced([first, stuck], _all_of(topic, 2))
     stuck.frozen.set()
     _owns(first, _all_of(topic, 2))
@@ -115,14 +115,14 @@ def test_a_static_member_comes_back_to_its_partitions(library: str, group: Group
     again = group.join(library, topic, instance="i1", session_ms=30_000)
     _owns(again, _all_of(topic, 2))
     admin = AdminClient({"bootstrap.servers": group.bootstrap})
-    (member,) = admin.describe_consumer_groups([group.name])[group.name].result(20).members
+    (member,) = admin.describe_consumer_groups([group.name])[group.name].result(60).members
     assert member.group_instance_id == "i1"
 
 
 def test_commits(library: str, group: Group, make_topic: MakeTopic) -> None:
     topic = make_topic()
     KITS[0].produce(group.bootstrap, topic, [Out(b"a"), Out(b"b"), Out(b"c")], Settings())
-    first = group.join(library, topic)
+    first = group.join(library, topic, session_ms=30_000)
     wait_until("all read", lambda: _check(first) and len(first.values) == 3)
     assert first.committed((topic, 0)) is None
     first.commit({(topic, 0): (1, "")})
@@ -130,13 +130,13 @@ def test_commits(library: str, group: Group, make_topic: MakeTopic) -> None:
     first.commit({(topic, 0): (2, "why not")})
     assert first.committed((topic, 0)) == (2, "why not")
     first.leave()
-    second = group.join(library, topic)
+    second = group.join(library, topic, session_ms=30_000)
     wait_until("goes on at the commit", lambda: _check(second) and second.values == [b"c"])
 
 
 def test_a_commit_after_losing_the_partition_is_refused(library: str, group: Group, make_topic: MakeTopic) -> None:
     topic = make_topic()
-    stuck = group.join(library, topic, max_poll_ms=3000)
+    stuck = group.join(library, topic, max_poll_ms=3000, session_ms=3000)
     _owns(stuck, _all_of(topic, 1))
     stuck.frozen.set()
     other = group.join(library, topic)
@@ -154,13 +154,13 @@ def test_a_pattern_finds_new_topics_and_partitions(library: str, group: Group, m
     _owns(member, {(f"{prefix}.a", 0)})
     create_topic(admin, f"{prefix}.b", 1)
     _owns(member, {(f"{prefix}.a", 0), (f"{prefix}.b", 0)})
-    admin.create_partitions([NewPartitions(f"{prefix}.b", 2)])[f"{prefix}.b"].result(20)
+    admin.create_partitions([NewPartitions(f"{prefix}.b", 2)])[f"{prefix}.b"].result(60)
     _owns(member, {(f"{prefix}.a", 0), (f"{prefix}.b", 0), (f"{prefix}.b", 1)})
 
 
 def test_members_of_all_libraries_share_a_group(group: Group, make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=6)
-    members = [group.join(library, topic, assignor="range") for library in LIBRARIES]
+    members = [group.join(library, topic, assignor="range", session_ms=30_000) for library in LIBRARIES]
     _balanced(members, _all_of(topic, 6))
     KITS[0].produce(group.bootstrap, topic, [Out(b"%d" % n, partition=n % 6) for n in range(60)], Settings())
     wait_until(

@@ -28,6 +28,9 @@ SCENARIO_CONFIG: Mapping[str, str] = {
     "transaction.state.log.min.isr": "1",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     "auto.create.topics.enable": "true",
+    # Some scenarios write records with timestamps of years ago: the default retention would delete them before they are
+    # read, if its turn came then.
+    "log.retention.check.interval.ms": "86400000",
 }
 Answer = TypeVar("Answer")
 READY_LINE = re.compile(r"odradek ready on (\S+:\d+)")
@@ -48,7 +51,7 @@ def unique(name: str) -> str:
     return f"{name}-{secrets.token_hex(4)}"
 
 
-def wait_until(what: str, probe: Callable[[], Answer], timeout: float = 30) -> Answer:
+def wait_until(what: str, probe: Callable[[], Answer], timeout: float = 60) -> Answer:
     """The first true answer of the probe; fails, naming what was awaited and the last answer, after the timeout."""
     deadline = time.monotonic() + timeout
     while True:
@@ -83,7 +86,7 @@ def odradek_target(nodes: int = 1, config: Mapping[str, str] = SCENARIO_CONFIG) 
         finally:
             process.terminate()
             try:
-                status = process.wait(10)
+                status = process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 status = process.wait()
@@ -114,5 +117,6 @@ def kafka_target() -> Iterator[Target]:
     if running:
         yield Target("kafka", running)
         return
-    with RealKafka(config=SCENARIO_CONFIG) as node:
+    first_retention = {"log.initial.task.delay.ms": SCENARIO_CONFIG["log.retention.check.interval.ms"]}
+    with RealKafka(config={**SCENARIO_CONFIG, **first_retention}) as node:
         yield Target("kafka", node.bootstrap_servers)

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -26,7 +25,7 @@ with warnings.catch_warnings():  # its import reads its schemas through a deprec
     warnings.simplefilter("ignore", DeprecationWarning)
     import kafka
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 Answer = TypeVar("Answer")
 
 Ends = list[tuple[str, bool]]
@@ -65,11 +64,18 @@ def read(bootstrap: str, topic: str, *, isolation: str, partitions: int = 1) -> 
         return values
 
 
+def read_in_the_end(bootstrap: str, topic: str, expected: list[str], partitions: int = 1) -> None:
+    """Readers of committed records get these: a commit is answered before a real Kafka has written its markers."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (found := read(bootstrap, topic, isolation="read_committed", partitions=partitions)) != expected:
+        assert time.monotonic() < deadline, found
+
+
 def committed_offset(bootstrap: str, group: str, topic: str) -> int:
     """The group's offset in partition 0, -1001 if it has none."""
     consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 2})
     with contextlib.closing(consumer):
-        return int(consumer.committed([TopicPartition(topic, 0)], timeout=10)[0].offset)
+        return int(consumer.committed([TopicPartition(topic, 0)], timeout=PATIENCE_S)[0].offset)
 
 
 # -- writing, once for each library
@@ -119,7 +125,7 @@ def with_aiokafka(bootstrap: str, topic: str, transactional_id: str, ends: Ends)
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
     """Run asyncio code to its end."""
-    return asyncio.run(asyncio.wait_for(work, 60))
+    return asyncio.run(asyncio.wait_for(work, 120))
 
 
 WRITERS: dict[str, Callable[[str, str, str, Ends], None]] = {
@@ -143,7 +149,7 @@ def test_only_committed_transactions_are_read(
     topic = make_topic("iso")
     ends = [("a", True), ("b", False), ("c", False), ("d", True), ("e", True)]
     writer(bootstrap, topic, unique("id"), ends)
-    assert read(bootstrap, topic, isolation="read_committed") == ["a", "d", "e"]
+    read_in_the_end(bootstrap, topic, ["a", "d", "e"])
     # an aborted record may never have left the client
     assert [v for v in read(bootstrap, topic, isolation="read_uncommitted") if v in "ade"] == ["a", "d", "e"]
 
@@ -156,7 +162,7 @@ def test_an_open_transaction_holds_readers_back(bootstrap: str, make_topic: Make
     producer.produce(topic, b"open", partition=0)
     producer.flush(PATIENCE_S)
     with_confluent(bootstrap, topic, unique("behind"), [("behind", True)])
-    assert read(bootstrap, topic, isolation="read_committed") == ["before"]
+    read_in_the_end(bootstrap, topic, ["before"])
     assert read(bootstrap, topic, isolation="read_uncommitted") == ["before", "open", "behind"]
     producer.commit_transaction(PATIENCE_S)
     wait_until("the commit", lambda: len(read(bootstrap, topic, isolation="read_committed")) == 3)
@@ -173,7 +179,7 @@ def test_one_transaction_over_many_partitions(bootstrap: str, make_topic: MakeTo
         producer.flush(PATIENCE_S)
         (producer.commit_transaction if commit else producer.abort_transaction)(PATIENCE_S)
     for topic in topics:
-        assert read(bootstrap, topic, isolation="read_committed", partitions=3) == ["True"] * 3
+        read_in_the_end(bootstrap, topic, ["True"] * 3, partitions=3)
 
 
 def test_a_second_producer_fences_the_first(bootstrap: str, make_topic: MakeTopic) -> None:
@@ -191,7 +197,7 @@ def test_a_second_producer_fences_the_first(bootstrap: str, make_topic: MakeTopi
     error = caught.value.args[0]
     assert error.fatal()
     assert error.code() == KafkaError._FENCED
-    assert read(bootstrap, topic, isolation="read_committed") == ["second"]
+    read_in_the_end(bootstrap, topic, ["second"])
 
 
 def test_a_second_aiokafka_producer_fences_the_first(bootstrap: str, make_topic: MakeTopic) -> None:
@@ -213,7 +219,7 @@ def test_a_second_aiokafka_producer_fences_the_first(bootstrap: str, make_topic:
             await first.stop()
 
     run(work())
-    assert read(bootstrap, topic, isolation="read_committed") == ["second"]
+    read_in_the_end(bootstrap, topic, ["second"])
 
 
 def test_a_transaction_that_takes_too_long_is_aborted(bootstrap: str, make_topic: MakeTopic) -> None:
@@ -262,7 +268,6 @@ def transform(bootstrap: str, source: str, sink: str, name: str, die_at: str | N
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
-            "session.timeout.ms": 6000,
             "log_level": 2,
         }
     )
@@ -274,9 +279,9 @@ def transform(bootstrap: str, source: str, sink: str, name: str, die_at: str | N
 
     with contextlib.closing(consumer):
         consumer.subscribe([source])
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 2 * PATIENCE_S
         while time.monotonic() < deadline:
-            messages = consumer.consume(5, timeout=0.5)
+            messages = [message for message in consumer.consume(5, timeout=0.5) if not message.error()]
             if not messages:
                 if committed_offset(bootstrap, name, source) >= wanted:
                     return
@@ -294,7 +299,7 @@ def transform(bootstrap: str, source: str, sink: str, name: str, die_at: str | N
             step("offsets sent")
             producer.commit_transaction(PATIENCE_S)
             step("committed")
-        raise AssertionError("not done within a minute")
+        raise AssertionError("not done within two minutes")
 
 
 def test_each_input_counts_once_whenever_the_worker_dies(bootstrap: str, make_topic: MakeTopic) -> None:
@@ -306,12 +311,11 @@ def test_each_input_counts_once_whenever_the_worker_dies(bootstrap: str, make_to
         with pytest.raises(Killed):
             transform(bootstrap, source, sink, name, die_at, wanted)
     transform(bootstrap, source, sink, name, None, wanted)
-    squares = Counter(read(bootstrap, sink, isolation="read_committed"))
-    assert squares == Counter(str(number**2) for number in numbers)
+    read_in_the_end(bootstrap, sink, [str(number**2) for number in numbers])
 
 
 def source_end(bootstrap: str, topic: str) -> int:
     """The position of a consumer that has read all records (behind the last marker, or before it)."""
     consumer = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": unique("end"), "log_level": 2})
     with contextlib.closing(consumer):
-        return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)[1]) - 1
+        return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=PATIENCE_S)[1]) - 1

@@ -29,6 +29,7 @@ from odradek.protocol.messages.describe_transactions import DescribeTransactions
 from odradek.protocol.messages.end_txn import EndTxnRequest
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.protocol.messages.list_transactions import ListTransactionsRequest
 from odradek.protocol.messages.offset_fetch import (
@@ -54,7 +55,7 @@ from tests.scenarios.target import wait_until
 
 Steps = list[tuple[str, Any]]
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 _PASSING = {
     int(code)
     for code in (
@@ -140,6 +141,8 @@ class Teller:
         self.ask(CreateTopicsRequest(topics, 10_000), 2, settled=False)
         self.ask(FindCoordinatorRequest(key=self.transactional_id, key_type=1), 2)
         self.ask(FindCoordinatorRequest(key=self.group, key_type=0), 2)
+        self.ask(self.describe(), 0)
+        self.ask(HeartbeatRequest(self.group, 1, "nobody"), 0)
         for partition in (0, 1):
             self.read(partition, committed=False)
         self.ask(FetchRequest(max_wait_ms=0, topics=[FetchTopic(self.group_topic, partitions=[FetchPartition(0)])]), 11)
@@ -534,6 +537,7 @@ def ending(teller: Teller, end_version: int) -> Steps:
     teller.ask(teller.produce(producer, 0), 9)
     teller.take_over_partition(producer, 1)
     tell("EndTxn", teller.end(producer, True), end_version)
+    wait_until("the marker of the other partition", lambda: teller.read(0, committed=True))
     after = (pid, epoch + 1) if end_version == 5 else producer
     for version in (4, 5):
         for name, shown in (("before", producer), ("after", after), ("wrong-pid", (pid + 999, epoch))):
@@ -580,7 +584,7 @@ STORIES: dict[str, Callable[[Teller], Steps]] = {
 def teller(bootstrap: str, tag: str) -> Iterator[Teller]:
     """A teller connected to a broker."""
     host, _, port = bootstrap.rpartition(":")
-    with WireClient(host, int(port), timeout_s=30) as wire:
+    with WireClient(host, int(port), timeout_s=PATIENCE_S) as wire:
         yield Teller(wire, tag)
 
 

@@ -36,8 +36,33 @@ func topic(ctx context.Context, partitions int32) (string, error) {
 	}
 	defer cl.Close()
 	name := unique("t")
-	created, err := kadm.NewClient(cl).CreateTopic(ctx, partitions, 1, nil, name)
-	return name, errors.Join(err, created.Err)
+	adm := kadm.NewClient(cl)
+	created, err := adm.CreateTopic(ctx, partitions, 1, nil, name)
+	if err := errors.Join(err, created.Err); err != nil {
+		return "", err
+	}
+	_, err = ends(ctx, adm, name, int(partitions))
+	return name, err
+}
+
+// ends waits until that many partitions have leaders that answer, and gives the sum of their end offsets.
+func ends(ctx context.Context, adm *kadm.Client, name string, partitions int) (int64, error) {
+	for {
+		var sum int64
+		found, err := adm.ListEndOffsets(ctx, name)
+		if err == nil {
+			err = found.Error()
+		}
+		found.Each(func(offset kadm.ListedOffset) { sum += offset.Offset })
+		if err == nil && len(found[name]) == partitions {
+			return sum, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("ends of %d partitions: %v %v", partitions, found, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 func read(ctx context.Context, cl *kgo.Client, count int) ([]*kgo.Record, error) {
@@ -113,18 +138,8 @@ func admin(ctx context.Context) error {
 	if err := errors.Join(err, grown.Error()); err != nil {
 		return err
 	}
-	for i := 0; ; i++ {
-		found, err := adm.ListTopics(ctx, name)
-		if err != nil {
-			return err
-		}
-		if len(found[name].Partitions) == 3 {
-			break
-		}
-		if i == 200 {
-			return fmt.Errorf("partitions: %v", found[name].Partitions)
-		}
-		time.Sleep(20 * time.Millisecond)
+	if _, err := ends(ctx, adm, name, 3); err != nil {
+		return err
 	}
 	if err := cl.ProduceSync(ctx, kgo.StringRecord("x"), kgo.StringRecord("y")).FirstErr(); err == nil {
 		return errors.New("a record without a topic went out")
@@ -132,12 +147,10 @@ func admin(ctx context.Context) error {
 	if err := cl.ProduceSync(ctx, &kgo.Record{Topic: name, Value: []byte("x")}).FirstErr(); err != nil {
 		return err
 	}
-	ends, err := adm.ListEndOffsets(ctx, name)
+	sum, err := ends(ctx, adm, name, 3)
 	if err != nil {
 		return err
 	}
-	var sum int64
-	ends.Each(func(offset kadm.ListedOffset) { sum += offset.Offset })
 	if sum != 1 {
 		return fmt.Errorf("end offsets add up to %d", sum)
 	}
@@ -173,7 +186,7 @@ func join(group, name string, balancer kgo.GroupBalancer) (*member, error) {
 		}
 	}
 	cl, err := client(kgo.ConsumerGroup(group), kgo.ConsumeTopics(name), kgo.Balancers(balancer), kgo.OnPartitionsAssigned(gained),
-		kgo.OnPartitionsRevoked(gone), kgo.OnPartitionsLost(gone), kgo.SessionTimeout(3*time.Second), kgo.HeartbeatInterval(100*time.Millisecond),
+		kgo.OnPartitionsRevoked(gone), kgo.OnPartitionsLost(gone), kgo.SessionTimeout(30*time.Second), kgo.HeartbeatInterval(100*time.Millisecond),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit())
 	if err != nil {
 		return nil, err
@@ -245,11 +258,15 @@ func groups(balancer kgo.GroupBalancer) func(context.Context) error {
 			return err
 		}
 		offsets := map[string]map[int32]kgo.EpochOffset{name: {0: {Epoch: -1, Offset: 5}}}
-		var committed error
-		members[1].client.CommitOffsetsSync(ctx, offsets, nil)
 		adm := kadm.NewClient(members[1].client)
-		if found, err := adm.FetchOffsets(ctx, group); err != nil || found[name][0].At != 5 {
-			committed = fmt.Errorf("committed offset: %v %v", found, err)
+		committed := errors.New("no commit")
+		for committed != nil && ctx.Err() == nil { // one that meets a rebalance is refused
+			members[1].client.CommitOffsetsSync(ctx, offsets, nil)
+			found, err := adm.FetchOffsets(ctx, group)
+			committed = err
+			if err == nil && found[name][0].At != 5 {
+				committed = fmt.Errorf("committed offset: %v", found)
+			}
 		}
 		members[1].leave()
 		members[2].leave()
@@ -332,7 +349,7 @@ func main() {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 			defer cancel()
 			message := ""
 			if err := scenario.run(ctx); err != nil {

@@ -6,12 +6,12 @@ import { randomBytes } from "node:crypto";
 import kafkajs from "kafkajs";
 
 const { Kafka, CompressionTypes, logLevel } = kafkajs;
-const kafka = new Kafka({ clientId: "js", brokers: [process.argv[2]], logLevel: logLevel.NOTHING });
+const kafka = new Kafka({ clientId: "js", brokers: [process.argv[2]], logLevel: logLevel.NOTHING, connectionTimeout: 30_000, retry: { retries: 10 } });
 const unique = (label) => `js-${label}-${randomBytes(4).toString("hex")}`;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function until(what, probe) {
-  for (const end = Date.now() + 25_000; !(await probe()); await pause(20)) assert(Date.now() < end, what);
+  for (const end = Date.now() + 60_000; !(await probe()); await pause(20)) assert(Date.now() < end, what);
 }
 
 async function topic(numPartitions) {
@@ -32,7 +32,7 @@ async function produceAndConsume() {
     await producer.send({ topic: name, compression, messages: [...messages, { partition: 0, key: "gone", value: null }] });
   }
   await producer.disconnect();
-  const consumer = kafka.consumer({ groupId: unique("g"), sessionTimeout: 6000, maxWaitTimeInMs: 50 });
+  const consumer = kafka.consumer({ groupId: unique("g"), sessionTimeout: 30_000, maxWaitTimeInMs: 50 });
   const seen = [];
   await consumer.connect();
   await consumer.subscribe({ topic: name, fromBeginning: true });
@@ -71,7 +71,7 @@ async function roundRobinGroup() {
   const owned = [];
   const members = [];
   for (const number of [0, 1]) {
-    const consumer = kafka.consumer({ groupId, sessionTimeout: 6000, heartbeatInterval: 100, maxWaitTimeInMs: 50 });
+    const consumer = kafka.consumer({ groupId, sessionTimeout: 30_000, heartbeatInterval: 100, maxWaitTimeInMs: 50 });
     consumer.on(consumer.events.GROUP_JOIN, (event) => { owned[number] = event.payload.memberAssignment[name] ?? []; });
     await consumer.connect();
     await consumer.subscribe({ topic: name, fromBeginning: true });
@@ -105,7 +105,7 @@ async function transactions() {
     await transaction[end]();
   }
   await producer.disconnect();
-  const consumer = kafka.consumer({ groupId: unique("g"), sessionTimeout: 6000, maxWaitTimeInMs: 50 });
+  const consumer = kafka.consumer({ groupId: unique("g"), sessionTimeout: 30_000, maxWaitTimeInMs: 50 });
   const seen = [];
   await consumer.connect();
   await consumer.subscribe({ topic: name, fromBeginning: true });

@@ -38,10 +38,10 @@ public final class Administration {
     public static void lifeOfATopic(Context context) throws Exception {
         String name = context.topic(3);
         fails(TopicExistsException.class, context.admin().createTopics(List.of(new NewTopic(name, 1, (short) 1))).all());
-        check(context.admin().listTopics().names().get(20, TimeUnit.SECONDS).contains(name), "listed");
+        check(context.admin().listTopics().names().get(Context.PATIENCE_S, TimeUnit.SECONDS).contains(name), "listed");
         Uuid first = context.admin().describeTopics(List.of(name)).allTopicNames().get().get(name).topicId();
         check(!first.equals(Uuid.ZERO_UUID), "has an id");
-        context.admin().deleteTopics(List.of(name)).all().get(20, TimeUnit.SECONDS);
+        context.admin().deleteTopics(List.of(name)).all().get(Context.PATIENCE_S, TimeUnit.SECONDS);
         Context.waitUntil("gone", () -> !context.admin().listTopics().names().get().contains(name));
         fails(UnknownTopicOrPartitionException.class, context.admin().deleteTopics(List.of(name)).all());
         context.topicNamed(name, 2);
@@ -72,19 +72,19 @@ public final class Administration {
         int node = context.admin().describeCluster().nodes().get().iterator().next().id();
         NewTopic topic = new NewTopic(name, Map.of(0, List.of(node), 1, List.of(node)));
         var checked = context.admin().createTopics(List.of(topic), new CreateTopicsOptions().validateOnly(true));
-        checked.all().get(20, TimeUnit.SECONDS);
+        checked.all().get(Context.PATIENCE_S, TimeUnit.SECONDS);
         check(!context.admin().listTopics().names().get().contains(name), "only validated");
         var created = context.admin().createTopics(List.of(topic.configs(Map.of("retention.ms", "1000"))));
-        equal(2, created.numPartitions(name).get(20, TimeUnit.SECONDS));
+        equal(2, created.numPartitions(name).get(Context.PATIENCE_S, TimeUnit.SECONDS));
         equal(1, created.replicationFactor(name).get());
         equal("1000", created.config(name).get().get("retention.ms").value());
         var options = new NewTopic(unique("java"), Optional.empty(), Optional.empty());
-        equal(1, context.admin().createTopics(List.of(options)).numPartitions(options.name()).get(20, TimeUnit.SECONDS));
+        equal(1, context.admin().createTopics(List.of(options)).numPartitions(options.name()).get(Context.PATIENCE_S, TimeUnit.SECONDS));
     }
 
     public static void morePartitions(Context context) throws Exception {
         String name = context.topic(1);
-        context.admin().createPartitions(Map.of(name, NewPartitions.increaseTo(4))).all().get(20, TimeUnit.SECONDS);
+        context.admin().createPartitions(Map.of(name, NewPartitions.increaseTo(4))).all().get(Context.PATIENCE_S, TimeUnit.SECONDS);
         Context.waitUntil("four partitions", () ->
             context.admin().describeTopics(List.of(name)).allTopicNames().get().get(name).partitions().size() == 4);
         fails(InvalidPartitionsException.class, context.admin().createPartitions(Map.of(name, NewPartitions.increaseTo(2))).all());
@@ -138,12 +138,12 @@ public final class Administration {
 
     private static Config describe(Context context, ConfigResource resource) throws Exception {
         var options = new DescribeConfigsOptions().includeSynonyms(true).includeDocumentation(true);
-        return context.admin().describeConfigs(List.of(resource), options).all().get(20, TimeUnit.SECONDS).get(resource);
+        return context.admin().describeConfigs(List.of(resource), options).all().get(Context.PATIENCE_S, TimeUnit.SECONDS).get(resource);
     }
 
     private static void alter(Context context, ConfigResource resource, AlterConfigOp... operations) throws Exception {
         Collection<AlterConfigOp> all = List.of(operations);
-        context.admin().incrementalAlterConfigs(Map.of(resource, all)).all().get(20, TimeUnit.SECONDS);
+        context.admin().incrementalAlterConfigs(Map.of(resource, all)).all().get(Context.PATIENCE_S, TimeUnit.SECONDS);
     }
 
     public static void deletedRecords(Context context) throws Exception {
@@ -151,11 +151,11 @@ public final class Administration {
         TopicPartition at = new TopicPartition(name, 0);
         context.fill(name, "a", "b", "c", "d");
         var done = context.admin().deleteRecords(Map.of(at, RecordsToDelete.beforeOffset(3)));
-        equal(3L, done.lowWatermarks().get(at).get(20, TimeUnit.SECONDS).lowWatermark());
+        equal(3L, done.lowWatermarks().get(at).get(Context.PATIENCE_S, TimeUnit.SECONDS).lowWatermark());
         equal(List.of("d"), context.values(name, 0, "read_uncommitted"));
         equal(3L, offset(context, at, OffsetSpec.earliest()));
         fails(OffsetOutOfRangeException.class, context.admin().deleteRecords(Map.of(at, RecordsToDelete.beforeOffset(9))).all());
-        context.admin().deleteRecords(Map.of(at, RecordsToDelete.beforeOffset(-1))).all().get(20, TimeUnit.SECONDS);
+        context.admin().deleteRecords(Map.of(at, RecordsToDelete.beforeOffset(-1))).all().get(Context.PATIENCE_S, TimeUnit.SECONDS);
         equal(4L, offset(context, at, OffsetSpec.earliest()));
     }
 
@@ -166,7 +166,7 @@ public final class Administration {
         long now = System.currentTimeMillis();
         try (var producer = context.producer()) {
             for (long time : new long[] {now - 3000, now - 1000, now - 2000}) {
-                producer.send(new ProducerRecord<>(name, 0, time, null, "x")).get(20, TimeUnit.SECONDS);
+                producer.send(new ProducerRecord<>(name, 0, time, null, "x")).get(Context.PATIENCE_S, TimeUnit.SECONDS);
             }
         }
         equal(0L, offset(context, at, OffsetSpec.earliest()));
@@ -179,20 +179,20 @@ public final class Administration {
     }
 
     static long offset(Context context, TopicPartition at, OffsetSpec spec) throws Exception {
-        return context.admin().listOffsets(Map.of(at, spec)).partitionResult(at).get(20, TimeUnit.SECONDS).offset();
+        return context.admin().listOffsets(Map.of(at, spec)).partitionResult(at).get(Context.PATIENCE_S, TimeUnit.SECONDS).offset();
     }
 
     public static void theCluster(Context context) throws Exception {
         var cluster = context.admin().describeCluster();
-        check(!cluster.nodes().get(20, TimeUnit.SECONDS).isEmpty(), "has nodes");
+        check(!cluster.nodes().get(Context.PATIENCE_S, TimeUnit.SECONDS).isEmpty(), "has nodes");
         check(cluster.clusterId().get().length() == 22, "cluster id " + cluster.clusterId().get());
         check(cluster.controller().get() != null, "has a controller");
-        var features = context.admin().describeFeatures().featureMetadata().get(20, TimeUnit.SECONDS);
+        var features = context.admin().describeFeatures().featureMetadata().get(Context.PATIENCE_S, TimeUnit.SECONDS);
         equal((short) 2, features.finalizedFeatures().get("transaction.version").maxVersionLevel());
         String name = context.topic(1);
         context.fill(name, "x".repeat(1000));
         int node = cluster.nodes().get().iterator().next().id();
-        boolean found = context.admin().describeLogDirs(List.of(node)).allDescriptions().get(20, TimeUnit.SECONDS).get(node)
+        boolean found = context.admin().describeLogDirs(List.of(node)).allDescriptions().get(Context.PATIENCE_S, TimeUnit.SECONDS).get(node)
             .values().stream().anyMatch(folder -> folder.replicaInfos().containsKey(new TopicPartition(name, 0))
                 && folder.replicaInfos().get(new TopicPartition(name, 0)).size() > 1000);
         check(found, "the log folder shows the partition with its size");
@@ -202,10 +202,10 @@ public final class Administration {
         String name = context.topic(1);
         TopicPartition at = new TopicPartition(name, 0);
         try (var producer = context.producer("enable.idempotence", true)) {
-            producer.send(new ProducerRecord<>(name, 0, null, "a")).get(20, TimeUnit.SECONDS);
-            producer.send(new ProducerRecord<>(name, 0, null, "b")).get(20, TimeUnit.SECONDS);
+            producer.send(new ProducerRecord<>(name, 0, null, "a")).get(Context.PATIENCE_S, TimeUnit.SECONDS);
+            producer.send(new ProducerRecord<>(name, 0, null, "b")).get(Context.PATIENCE_S, TimeUnit.SECONDS);
         }
-        var states = context.admin().describeProducers(List.of(at)).partitionResult(at).get(20, TimeUnit.SECONDS).activeProducers();
+        var states = context.admin().describeProducers(List.of(at)).partitionResult(at).get(Context.PATIENCE_S, TimeUnit.SECONDS).activeProducers();
         equal(1, states.size());
         equal(1, states.get(0).lastSequence());
         equal(0, states.get(0).producerEpoch());

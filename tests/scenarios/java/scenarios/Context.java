@@ -14,6 +14,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -24,6 +25,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
 
 /** What a scenario works with: clients of the broker under test, closed at its end, and checks. */
 final class Context {
+    /** How long anything is waited for that must come. */
+    static final long PATIENCE_S = 60;
     final String bootstrap;
     private final List<AutoCloseable> open = new CopyOnWriteArrayList<>();
     private Admin admin;
@@ -62,7 +65,7 @@ final class Context {
         for (int i = 0; i < configs.length; i += 2) {
             config.put(configs[i], configs[i + 1]);
         }
-        admin().createTopics(List.of(new NewTopic(name, partitions, (short) 1).configs(config))).all().get(20, TimeUnit.SECONDS);
+        admin().createTopics(List.of(new NewTopic(name, partitions, (short) 1).configs(config))).all().get(PATIENCE_S, TimeUnit.SECONDS);
         waitUntil("leaders of " + name, () -> {
             try {
                 var topic = admin().describeTopics(List.of(name)).allTopicNames().get().get(name);
@@ -71,11 +74,17 @@ final class Context {
                 return false;
             }
         });
+        // a leader that metadata knows already may not have its log yet; the client asks until it has
+        Map<TopicPartition, OffsetSpec> logs = new HashMap<>();
+        for (int i = 0; i < partitions; i++) {
+            logs.put(new TopicPartition(name, i), OffsetSpec.earliest());
+        }
+        admin().listOffsets(logs).all().get(PATIENCE_S, TimeUnit.SECONDS);
         return name;
     }
 
     KafkaProducer<String, String> producer(Object... config) {
-        Map<String, Object> all = config("linger.ms", 0, "max.block.ms", 20_000, "delivery.timeout.ms", 30_000, "request.timeout.ms", 15_000);
+        Map<String, Object> all = config("linger.ms", 0, "max.block.ms", 60_000);
         all.putAll(config(config));
         return keep(new KafkaProducer<>(all, new StringSerializer(), new StringSerializer()));
     }
@@ -99,15 +108,15 @@ final class Context {
     void fill(String topic, String... values) throws Exception {
         try (KafkaProducer<String, String> producer = producer()) {
             for (String value : values) {
-                producer.send(new ProducerRecord<>(topic, 0, null, value)).get(20, TimeUnit.SECONDS);
+                producer.send(new ProducerRecord<>(topic, 0, null, value)).get(PATIENCE_S, TimeUnit.SECONDS);
             }
         }
     }
 
-    /** Poll until that many records came, or fail after 20 seconds. */
+    /** Poll until that many records came, or fail after a minute. */
     static List<ConsumerRecord<String, String>> read(KafkaConsumer<String, String> consumer, int count) {
         List<ConsumerRecord<String, String>> all = new ArrayList<>();
-        long end = System.nanoTime() + 20_000_000_000L;
+        long end = deadline();
         while (all.size() < count) {
             consumer.poll(Duration.ofMillis(50)).forEach(all::add);
             check(System.nanoTime() < end, "only " + all.size() + " of " + count + " records came: " + where(all));
@@ -128,13 +137,18 @@ final class Context {
             long end = consumer.endOffsets(List.of(at)).get(at);
             consumer.seekToBeginning(List.of(at));
             List<String> all = new ArrayList<>();
-            long deadline = System.nanoTime() + 20_000_000_000L;
+            long deadline = deadline();
             while (consumer.position(at) < end) {
                 consumer.poll(Duration.ofMillis(50)).forEach(record -> all.add(record.value()));
                 check(System.nanoTime() < deadline, "stuck at " + consumer.position(at) + " of " + end);
             }
             return all;
         }
+    }
+
+    /** The end of patience, as a value of System.nanoTime. */
+    static long deadline() {
+        return System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
     }
 
     static void check(boolean holds, String what) {
@@ -163,13 +177,13 @@ final class Context {
     }
 
     static <E extends Throwable> E fails(Class<E> kind, Future<?> future) {
-        return fails(kind, () -> future.get(20, TimeUnit.SECONDS));
+        return fails(kind, () -> future.get(PATIENCE_S, TimeUnit.SECONDS));
     }
 
     static void waitUntil(String what, Callable<Boolean> probe) throws Exception {
-        long end = System.nanoTime() + 20_000_000_000L;
+        long end = deadline();
         while (!probe.call()) {
-            check(System.nanoTime() < end, what + ": not within 20 s");
+            check(System.nanoTime() < end, what + ": not within " + PATIENCE_S + " s");
             Thread.sleep(20);
         }
     }

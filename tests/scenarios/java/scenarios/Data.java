@@ -52,7 +52,7 @@ public final class Data {
         try (var producer = context.producer()) {
             var record = new ProducerRecord<>(topic, 0, time, "key", (String) null);
             record.headers().add("a", "1".getBytes(StandardCharsets.UTF_8)).add("a", new byte[0]).add("null", null);
-            RecordMetadata placed = producer.send(record).get(20, TimeUnit.SECONDS);
+            RecordMetadata placed = producer.send(record).get(Context.PATIENCE_S, TimeUnit.SECONDS);
             equal(0L, placed.offset());
             equal(time, placed.timestamp());
         }
@@ -75,7 +75,7 @@ public final class Data {
         long before = System.currentTimeMillis();
         long placed;
         try (var producer = context.producer("compression.type", "zstd")) {
-            placed = producer.send(new ProducerRecord<>(topic, 0, 1234L, null, "x")).get(20, TimeUnit.SECONDS).timestamp();
+            placed = producer.send(new ProducerRecord<>(topic, 0, 1234L, null, "x")).get(Context.PATIENCE_S, TimeUnit.SECONDS).timestamp();
         }
         check(placed >= before, "the answer carries the append time");
         var consumer = context.consumer();
@@ -136,7 +136,7 @@ public final class Data {
         strict.assign(List.of(at));
         strict.seek(at, 17);
         var failure = fails(OffsetOutOfRangeException.class, () -> {
-            for (int i = 0; i < 100; i++) {
+            for (int i = 0; i < 600; i++) {
                 strict.poll(Duration.ofMillis(100));
             }
         });
@@ -155,7 +155,7 @@ public final class Data {
                 sent.add(producer.send(new ProducerRecord<>(topic, i % 2, null, "" + i)));
             }
             for (int i = 0; i < 1000; i++) {
-                equal((long) (i / 2), sent.get(i).get(20, TimeUnit.SECONDS).offset());
+                equal((long) (i / 2), sent.get(i).get(Context.PATIENCE_S, TimeUnit.SECONDS).offset());
             }
         }
         equal(500, context.values(topic, 0, "read_uncommitted").size());
@@ -173,7 +173,7 @@ public final class Data {
             long now = System.currentTimeMillis();
             fails(InvalidTimestampException.class, producer.send(new ProducerRecord<>(timely, 0, now + HOUR_MS, null, "x")));
             fails(InvalidTimestampException.class, producer.send(new ProducerRecord<>(timely, 0, now - HOUR_MS, null, "x")));
-            equal(0L, producer.send(new ProducerRecord<>(timely, 0, now, null, "x")).get(20, TimeUnit.SECONDS).offset());
+            equal(0L, producer.send(new ProducerRecord<>(timely, 0, now, null, "x")).get(Context.PATIENCE_S, TimeUnit.SECONDS).offset());
         }
     }
 
@@ -181,7 +181,7 @@ public final class Data {
         String topic = context.topic(2);
         try (var producer = context.producer()) {
             for (int i = 0; i < 6; i++) {
-                producer.send(new ProducerRecord<>(topic, i % 2, null, i + "x".repeat(100_000))).get(20, TimeUnit.SECONDS);
+                producer.send(new ProducerRecord<>(topic, i % 2, null, i + "x".repeat(100_000))).get(Context.PATIENCE_S, TimeUnit.SECONDS);
             }
         }
         var consumer = context.consumer("fetch.max.bytes", 50_000, "max.partition.fetch.bytes", 10_000);
@@ -191,12 +191,10 @@ public final class Data {
 
     public static void longPollWakesOnArrival(Context context) throws Exception {
         String topic = context.topic(1);
-        var consumer = context.consumer("fetch.max.wait.ms", 10_000, "fetch.min.bytes", 1);
+        var consumer = context.consumer("fetch.max.wait.ms", 200_000, "request.timeout.ms", 300_000, "fetch.min.bytes", 1);
         consumer.assign(List.of(new TopicPartition(topic, 0)));
         consumer.poll(Duration.ofMillis(200));
         context.fill(topic, "now");
-        long start = System.nanoTime();
-        equal("now", read(consumer, 1).get(0).value());
-        check(System.nanoTime() - start < 2_000_000_000L, "the waiting fetch was answered late");
+        equal("now", read(consumer, 1).get(0).value());  // which does not wait as long as the fetch would
     }
 }

@@ -32,7 +32,7 @@ import org.apache.kafka.common.utils.Exit;
  */
 public final class Host {
     static final ObjectMapper JSON = new ObjectMapper();
-    private static final long SCENARIO_SECONDS = 90;
+    private static final long SCENARIO_SECONDS = 300;
     private static volatile Integer exited;
     private static final List<Runnable> AT_EXIT = new CopyOnWriteArrayList<>();
     private static final PrintStream ANSWERS = System.out;

@@ -32,18 +32,18 @@ public final class Streaming {
         context.fill(input, "to be or not", "to be");
         KafkaStreams first = start(context, input, output, application, folder);
         awaitCounts(context, output, Map.of("to", 2L, "be", 2L, "or", 1L, "not", 1L));
-        first.close(Duration.ofSeconds(10));
+        first.close(Duration.ofSeconds(60));
         context.fill(input, "that is", "the question to be");
         KafkaStreams second = start(context, input, output, application, folder);
         awaitCounts(context, output, Map.of("to", 3L, "be", 3L, "or", 1L, "not", 1L, "that", 1L, "is", 1L, "the", 1L, "question", 1L));
-        second.close(Duration.ofSeconds(10));
+        second.close(Duration.ofSeconds(60));
     }
 
     private static KafkaStreams start(Context context, String input, String output, String application, Path folder) {
         Properties config = new Properties();
         config.putAll(context.config("application.id", application, "processing.guarantee", "exactly_once_v2",
             "state.dir", folder.toString(), "commit.interval.ms", 100, "statestore.cache.max.bytes", 0L,
-            "session.timeout.ms", 2000, "heartbeat.interval.ms", 200, "auto.offset.reset", "earliest",
+            "session.timeout.ms", 4000, "heartbeat.interval.ms", 200, "auto.offset.reset", "earliest",
             "replication.factor", 1, "num.stream.threads", 1,
             StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class,
             StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class));
@@ -67,7 +67,7 @@ public final class Streaming {
             consumer.assign(List.of(at));
             consumer.seekToBeginning(List.of(at));
             Map<String, Long> counts = new HashMap<>();
-            long end = System.nanoTime() + 60_000_000_000L;
+            long end = System.nanoTime() + 120_000_000_000L;
             while (!counts.equals(expected)) {
                 check(System.nanoTime() < end, "counts are " + counts + ", expected " + expected);
                 for (var record : consumer.poll(Duration.ofMillis(50))) {
