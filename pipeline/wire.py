@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import socket
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from struct import Struct
 from types import TracebackType
@@ -148,7 +149,7 @@ class WireClient:
         return found
 
     def create_topics(self, partitions: Mapping[str, int]) -> None:
-        """Create the topics that do not exist yet, with the cluster's default replication."""
+        """Create the topics that do not exist yet, with the cluster's default replication; they can be used then."""
         topics = [
             CreatableTopic(name=name, num_partitions=count, replication_factor=-1) for name, count in partitions.items()
         ]
@@ -158,6 +159,19 @@ class WireClient:
         for topic in answer.topics:
             if topic.error_code not in (0, ErrorCode.TOPIC_ALREADY_EXISTS):
                 raise KafkaError(ErrorCode(topic.error_code), f"topic {topic.name}: {topic.error_message or ''}")
+        self._wait_for_leaders(partitions)
+
+    def _wait_for_leaders(self, topics: Iterable[str]) -> None:
+        """Brokers learn of a new topic a moment after it was created."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            self.topics()
+            missing = [name for name in topics if (name, 0) not in self._leaders]
+            if not missing:
+                return
+            if time.monotonic() > deadline:
+                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no leader of {', '.join(missing)}")
+            time.sleep(0.05)
 
     # -- reading
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from odradek.pipeline.batch_errors import brief_text, with_brief_errors
+from tests.pipeline.test_session import PATIENCE_S
 
 GROUP = "5e1f6d0e-of-a-query"
 
@@ -25,7 +26,7 @@ def test_a_long_error_is_told(spark: Any, tmp_path: Path) -> None:
 
     query = ticks(spark, tmp_path).foreachBatch(with_brief_errors(fail)).start()
     with pytest.raises(Exception, match="NumberFormatException: For input string") as caught:
-        query.awaitTermination(60)
+        query.awaitTermination(PATIENCE_S)
     assert "BatchFailedError" in str(caught.value)
     assert "x" * 2000 not in str(caught.value)
 
@@ -36,7 +37,7 @@ def test_causes_are_told(spark: Any, tmp_path: Path) -> None:
 
     query = ticks(spark, tmp_path).foreachBatch(with_brief_errors(fail)).start()
     with pytest.raises(Exception, match="FileNotFoundException: /nonesuch/file"):
-        query.awaitTermination(60)
+        query.awaitTermination(PATIENCE_S)
 
 
 def error_of(call: Callable[[], object]) -> Exception:

@@ -19,7 +19,7 @@ def output_of(*path: str) -> str:
     # A JVM that starts fast; it says on standard error that it was told so.
     environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"}
     done = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, timeout=300, check=False, env=environment
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=600, check=False, env=environment
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -216,7 +216,8 @@ def test_a_hanging_transaction_is_found(spark: Any, kafka_broker: odradek.KafkaB
     from odradek.pipeline.jobs import transactions
 
     produce_transaction(kafka_broker, "in", ["done"], commit=True)
-    producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers, "transactional.id": "stuck"})
+    stuck = {"transactional.id": "stuck", "transaction.timeout.ms": 600_000}  # open for as long as Spark may take
+    producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers, **stuck})
     producer.init_transactions(30)
     producer.begin_transaction()
     producer.produce("in", value="open")

@@ -60,7 +60,7 @@ def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def wait(process: subprocess.Popen[bytes], done: Callable[[], bool], every_s: float = 0.005) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while not done():
         assert process.poll() is None, "the process ended by itself"
         assert time.monotonic() < deadline, "nothing happens"

@@ -52,6 +52,8 @@ def fill(servers: str) -> None:
         producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 30)
         producer.abort_transaction(30) if number % 2 else producer.commit_transaction(30)
     consumer.close()
+    # Kafka answers before the markers are written, and the id's next producer when they are.
+    Producer({"bootstrap.servers": servers, "transactional.id": "t"}).init_transactions(30)
 
 
 def places(kafka: RealKafka) -> list[LogPlace]:
@@ -131,7 +133,7 @@ def test_a_journey_through_the_retry_topics(spark: Any, kafka: RealKafka, tmp_pa
         {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "f", "auto.offset.reset": "earliest"}
     )
     consumer.subscribe(["failed_topic"])
-    message = consumer.poll(90)
+    message = consumer.poll(180)
     consumer.close()
     query.stop()
     assert query.exception() is None

@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 import odradek
 from odradek.pipeline.jobs.handlers import load_handler
 from odradek.pipeline.jobs.retry_policy import RetryPolicy, Step, parse_delay
+from tests.pipeline.test_session import PATIENCE_S
 
 MINUTE = 60_000
 POLICY = RetryPolicy()
@@ -79,7 +80,7 @@ class Running:
         self.query.stop()
 
     def wait(self, done: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while not done():
             if not self.query.isActive:
                 raise AssertionError(f"the query ended: {self.query.exception()}")
@@ -118,7 +119,7 @@ def test_the_whole_journey_of_two_hours_and_forty_minutes(
     spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
 ) -> None:
     send(kafka_broker, "bad", "good")
-    began = kafka_broker.clock.now_ms()
+    began_s, began = time.monotonic(), kafka_broker.clock.now_ms()
     waited = 0
     with Running(spark, kafka_broker, tmp_path, failing) as running:
         for number, minutes in enumerate(DELAYS_MIN, 1):
@@ -148,8 +149,8 @@ def test_the_whole_journey_of_two_hours_and_forty_minutes(
     due = [int(text_of(each, "retry_timestamp") or 0) for each in attempts]
     assert due == [each.now_ms + n * MINUTE for each, n in zip(reports, DELAYS_MIN, strict=False)]
     assert all(after.now_ms >= then for after, then in zip(reports[1:], due, strict=True))
-    slack_ms = 30_000  # the time that the batches took, on the same clock
-    assert 160 * MINUTE <= reports[-1].now_ms - began < 160 * MINUTE + len(reports) * slack_ms
+    passed_ms = 1000 * (time.monotonic() - began_s) + 1  # by itself the clock moved no further than that
+    assert 160 * MINUTE <= reports[-1].now_ms - began <= 160 * MINUTE + passed_ms
     (failed,) = stored(kafka_broker, "failed_topic")
     assert (failed.key, failed.value) == (b"key of bad", b"bad")
     assert failed.headers[:2] == (("trace", b"\xff\x00"), ("null", None))
@@ -162,7 +163,7 @@ def test_the_whole_journey_of_two_hours_and_forty_minutes(
 def test_a_message_that_waits_holds_up_nobody(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
     now = kafka_broker.clock.now_ms()
     producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers})
-    for due, value in [(now + 50 * MINUTE, "bad late"), (now - 1, "bad due"), (now + 2 * MINUTE, "bad soon")]:
+    for due, value in [(now + 50 * MINUTE, "bad late"), (now - 1, "bad due"), (now + 9 * MINUTE, "bad soon")]:
         headers = [("retry_number", b"3"), ("retry_timestamp", str(due).encode())]
         producer.produce("retry_30m_topic", value=value, headers=headers, partition=0)
     assert producer.flush(30) == 0
@@ -175,7 +176,7 @@ def test_a_message_that_waits_holds_up_nobody(spark: Any, kafka_broker: odradek.
         send(kafka_broker, "bad fresh")
         running.wait(lambda: [each.value for each in stored(kafka_broker, "retry_5m_topic")] == [b"bad fresh"])
         assert failed_values() == [b"bad due"]
-        kafka_broker.clock.advance(minutes=2)
+        kafka_broker.clock.advance(minutes=9)
         running.wait(lambda: len(failed_values()) == 2)
         assert failed_values() == [b"bad due", b"bad soon"]
 
@@ -200,7 +201,7 @@ def test_a_crash_between_write_and_commit_loses_and_doubles_nothing(
         running = Running(spark, kafka_broker, tmp_path, failing)
         running.on_batch = crash
         with pytest.raises(Exception, match="FOREACH_BATCH"):
-            running.query.awaitTermination(60)
+            running.query.awaitTermination(PATIENCE_S)
         running.query.stop()
         if running.reports[-1].repeated:
             break
@@ -235,7 +236,7 @@ def test_failed_messages_start_again(spark: Any, kafka_broker: odradek.KafkaBrok
     policy = RetryPolicy(delays=())
     job = RetryJob(kafka_broker.bootstrap_servers, str(tmp_path), failing, policy=policy, kafka=FAST)
     send(kafka_broker, "bad")
-    job.start(spark, once=True).awaitTermination(60)
+    assert job.start(spark, once=True).awaitTermination(PATIENCE_S)
     (failed,) = stored(kafka_broker, "failed_topic")
     assert text_of(failed, "retry_error") == "ValueError: attempt 0 of bad"
     for _ in range(2):  # the second time there is nothing new to replay
@@ -251,7 +252,7 @@ def test_an_error_of_spark_itself_is_told_as_it_is(
     send(kafka_broker, "good")
     running = Running(spark, kafka_broker, tmp_path, lambda _: os._exit(3))
     with running, pytest.raises(Exception, match="Python worker exited unexpectedly"):
-        running.query.awaitTermination(60)
+        running.query.awaitTermination(PATIENCE_S)
 
 
 @pytest.mark.kafka(topics=TOPICS)
@@ -262,7 +263,7 @@ def test_a_stop_in_the_middle_of_a_batch_is_no_error(
 
     def handle(message: Any) -> None:
         begun.touch()
-        time.sleep(5)  # the stop comes while the handler works
+        time.sleep(60)  # the stop comes while the handler works, and does not wait for it
 
     send(kafka_broker, "good")
     with Running(spark, kafka_broker, tmp_path / "checkpoint", handle) as running:

@@ -11,6 +11,9 @@ from confluent_kafka import Producer
 
 import odradek
 
+PATIENCE_S = 180
+"""For what Spark does in seconds where it has the machine for itself."""
+
 
 def produce(broker: odradek.KafkaBroker, topic: str, values: list[str], **config: Any) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, **config})
@@ -43,7 +46,7 @@ def run_once(rows: Any, checkpoint: Path) -> list[str]:
         .trigger(availableNow=True)
         .start()
     )
-    query.awaitTermination(60)
+    assert query.awaitTermination(PATIENCE_S), "the stream does not end"
     return seen
 
 
