@@ -136,8 +136,11 @@ class KafkaPythonMember:
             self._consumer.subscribe(list(joining.topics))
 
     def poll(self) -> list[bytes]:
-        # A poll that ends while its join waits for metadata or for an answer makes kafka-python forget that join.
-        return [record.value for batch in self._consumer.poll(timeout_ms=1000).values() for record in batch]
+        # kafka-python 3.0 forgets a join that new metadata called for when the poll ends before the join does: no later
+        # poll takes the answer, and heartbeats stay off. So it is told again that it has to join.
+        if self._consumer._coordinator.rejoining:
+            self._consumer._coordinator.request_rejoin()
+        return [record.value for batch in self._consumer.poll(timeout_ms=200).values() for record in batch]
 
     def owned(self) -> set[Place]:
         return {(each.topic, each.partition) for each in self._consumer.assignment()}
