@@ -122,15 +122,15 @@ class RetryJob:
         return {"kafka.bootstrap.servers": self.bootstrap_servers, **self.kafka}
 
     def _input(self, spark: SparkSession) -> DataFrame:
-        """All topics of the pipeline, and a tick, which makes a batch come even when nothing is written.
+        """The messages, and a tick without a topic, which makes a batch come even when nothing is written.
 
-        The failed topic is among them for its end offsets only, which a repeated batch needs.
+        The failed topic is read for its end offsets only, which a repeated batch needs.
         """
         reader = spark.readStream.format("kafka").option("startingOffsets", "earliest")
         reader = reader.options(**self.reader_options()).option("includeHeaders", "true")
-        records = reader.option("subscribe", ",".join(self.policy.all_topics)).load().drop("timestampType")
+        messages = _parsed(reader.option("subscribe", ",".join(self.policy.all_topics)).load(), self.policy)
         tick = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-        return records.unionByName(tick.selectExpr("cast(null as binary) as value"), allowMissingColumns=True)
+        return messages.unionByName(tick.selectExpr("cast(null as string) as topic"), allowMissingColumns=True)
 
 
 class _Batch:
@@ -166,7 +166,7 @@ class _Batch:
 
     def _messages(self, rows: DataFrame) -> DataFrame:
         """What arrived, and what was parked and came due, told apart by the column ``arrived``."""
-        messages = self._parsed(rows).selectExpr("*", "true as arrived")
+        messages = rows.where("topic is not null").selectExpr("*", "true as arrived")
         pending = self._came_due()
         return messages if pending is None else messages.unionByName(pending.selectExpr("*", "false as arrived"))
 
@@ -175,29 +175,6 @@ class _Batch:
         columns = ("arrived", f"due_ms > {self.now_ms}", f"due_ms <= {self.now_ms}")
         (counts,) = messages.selectExpr(*(f"count_if({each})" for each in columns)).collect()
         return (counts[0], counts[1], counts[2])
-
-    def _parsed(self, rows: DataFrame) -> DataFrame:
-        """The messages with what their headers say; on the main topic every message is at its beginning."""
-        from pyspark.sql import functions as f
-
-        retried = f.col("topic") != f.lit(self.policy.main_topic)
-        fresh = f.concat_ws("/", "topic", "partition", "offset")
-        number = _header(RETRY_NUMBER).try_cast("int")
-        due = _header(RETRY_TIMESTAMP).try_cast("bigint")
-        messages = rows.where(f.col("topic").isin([self.policy.main_topic, *self.policy.retry_topics]))
-        return messages.select(
-            "topic",
-            "partition",
-            "offset",
-            f.unix_millis("timestamp").alias("timestamp_ms"),
-            "key",
-            "value",
-            "headers",
-            # Whoever else writes to a retry topic starts at retry 1, due at once.
-            f.when(retried, f.coalesce(number, f.lit(1))).otherwise(0).cast("int").alias("retry_number"),
-            f.when(retried, f.coalesce(due, f.lit(0))).otherwise(0).cast("bigint").alias("due_ms"),
-            f.when(retried, f.coalesce(_header(RETRY_ORIGIN), fresh)).otherwise(fresh).alias("origin"),
-        )
 
     def _park(self, rows: DataFrame) -> None:
         bucketed = rows.selectExpr("*", f"due_ms div {_BUCKET_MS} as bucket", f"{self.number} as batch")
@@ -301,6 +278,30 @@ class _Batch:
             if self.policy.main_topic in offsets:
                 return {topic: offsets[topic] for topic in self.policy.output_topics}
         raise RuntimeError(f"the checkpoint has no offsets for batch {self.number}: {log[:200]!r}")
+
+
+def _parsed(records: DataFrame, policy: RetryPolicy) -> DataFrame:
+    """The messages with what their headers say; on the main topic every message is at its beginning."""
+    from pyspark.sql import functions as f
+
+    retried = f.col("topic") != f.lit(policy.main_topic)
+    fresh = f.concat_ws("/", "topic", "partition", "offset")
+    number = _header(RETRY_NUMBER).try_cast("int")
+    due = _header(RETRY_TIMESTAMP).try_cast("bigint")
+    messages = records.where(f.col("topic").isin([policy.main_topic, *policy.retry_topics]))
+    return messages.select(
+        "topic",
+        "partition",
+        "offset",
+        f.unix_millis("timestamp").alias("timestamp_ms"),
+        "key",
+        "value",
+        "headers",
+        # Whoever else writes to a retry topic starts at retry 1, due at once.
+        f.when(retried, f.coalesce(number, f.lit(1))).otherwise(0).cast("int").alias("retry_number"),
+        f.when(retried, f.coalesce(due, f.lit(0))).otherwise(0).cast("bigint").alias("due_ms"),
+        f.when(retried, f.coalesce(_header(RETRY_ORIGIN), fresh)).otherwise(fresh).alias("origin"),
+    )
 
 
 def _header(name: str) -> Column:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from odradek import KafkaBroker
+from tests.pipeline import quick_spark
 
 VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
@@ -60,9 +61,4 @@ def delete_records() -> Callable[[KafkaBroker, str, int, int], None]:
 
 @pytest.fixture(scope="session")
 def spark_config() -> dict[str, str]:
-    """A JVM that starts fast rather than one that runs long."""
-    return {
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
-        "spark.driver.memory": "768m",
-        "spark.sql.codegen.wholeStage": "false",
-    }
+    return {"spark.driver.extraJavaOptions": quick_spark.JAVA_OPTIONS, **quick_spark.SETTINGS}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,16 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.pipeline import quick_spark
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def output_of(*path: str) -> str:
     program = EXAMPLES.joinpath(*path)
-    # A JVM that starts fast; it says on standard error that it was told so.
-    environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"}
-    done = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, timeout=600, check=False, env=environment
-    )
+    command, environment = [sys.executable, str(program)], quick_spark.environment()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -18,6 +18,7 @@ from confluent_kafka import Producer
 
 import odradek
 from odradek.pipeline.wire import LATEST, WireClient
+from tests.pipeline import quick_spark
 
 pytestmark = pytest.mark.slow
 MESSAGES = 3000
@@ -43,12 +44,10 @@ query.awaitTermination()
 @contextmanager
 def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process in a group of its own, killed with everything that it started."""
-    # A JVM that starts fast; it says on standard error that it was told so.
-    environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"}
     process = subprocess.Popen(
         [sys.executable, *command],
         start_new_session=True,
-        env=environment,
+        env=quick_spark.environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

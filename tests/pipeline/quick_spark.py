@@ -1,0 +1,21 @@
+"""Settings under which Spark does little work soon rather than much work fast."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+SETTINGS = {
+    "spark.driver.memory": "768m",
+    "spark.sql.codegen.wholeStage": "false",
+    # Otherwise each operation on a column asks the JVM several times, for the sake of messages with line numbers.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent / "worker_path"),
+}
+
+
+def environment() -> dict[str, str]:
+    """For a program that starts a Spark of its own; the JVM says on standard error that it was told so."""
+    settings = " ".join(f"--conf {name}={value}" for name, value in SETTINGS.items())
+    return {**os.environ, "JAVA_TOOL_OPTIONS": JAVA_OPTIONS, "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell"}
