@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 
 import trio
@@ -175,22 +175,20 @@ class BrokerClock(trio.abc.Clock):
     def _change(self, change: Callable[[], None]) -> None:
         """Make a change on the broker's thread, between two steps of its tasks, and wait until it has acted on it."""
         token = self._token
-        change = _once(change, self._lock)
-        try:
-            if token is None:
-                return
-            if threading.get_ident() == self._thread_id:
-                change()
-                self._shift_waits()
-                token.run_sync_soon(_nothing, idempotent=True)
-                return
+        if token is not None and threading.get_ident() != self._thread_id:
+            change = _once(change, self._lock)
             settled = threading.Event()
-            token.run_sync_soon(self._start_settling, change, settled)
-            settled.wait(_SETTLE_TIMEOUT_S)
-        except trio.RunFinishedError:
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(self._start_settling, change, settled)
+                settled.wait(_SETTLE_TIMEOUT_S)
+            change()  # if the run did not, as it is over or stands still
             return
-        finally:
-            change()  # Nobody else did: no run, or one that is over or stands still.
+        with self._lock:
+            change()
+        self._shift_waits()
+        if token is not None:
+            with suppress(trio.RunFinishedError):
+                token.run_sync_soon(_nothing, idempotent=True)
 
     def _shift_waits(self) -> None:
         for scope, due in self._waits.items():
