@@ -164,14 +164,15 @@ class WireClient:
     def _wait_for_leaders(self, topics: Iterable[str]) -> None:
         """Brokers learn of a new topic a moment after it was created."""
         deadline = time.monotonic() + self._timeout_s
-        while True:
-            self.topics()
-            missing = [name for name in topics if (name, 0) not in self._leaders]
-            if not missing:
-                return
-            if time.monotonic() > deadline:
-                raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"no leader of {', '.join(missing)}")
-            time.sleep(0.05)
+        for name in topics:
+            while True:
+                try:
+                    self._leader(name, 0)
+                    break
+                except KafkaError as error:
+                    if not error.code.retriable or time.monotonic() > deadline:
+                        raise
+                time.sleep(0.05)
 
     # -- reading
 

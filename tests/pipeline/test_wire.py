@@ -1,0 +1,38 @@
+"""The requests of jobs and data source, to brokers that do not have everything at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import odradek
+from odradek.broker.context import RequestContext
+from odradek.pipeline.wire import WireClient
+
+
+def names_a_topic(_: RequestContext, request: Any) -> bool:
+    return bool(request.topics)
+
+
+def test_a_created_topic_is_waited_for(kafka_broker: odradek.KafkaBroker) -> None:
+    code = odradek.ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    unknown = odradek.Fault("Metadata", answer=code, times=2, when=names_a_topic)
+    kafka_broker.set_faults(unknown)
+    with WireClient(kafka_broker.bootstrap_servers) as client:
+        client.create_topics({"orders": 2})
+        assert unknown.hits == 2
+        assert client.offsets({("orders", 1): -1}) == {("orders", 1): 0}
+
+
+def test_an_error_that_waiting_does_not_mend_is_told(kafka_broker: odradek.KafkaBroker) -> None:
+    code = odradek.ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    refusal = odradek.Fault("Metadata", answer=code, when=names_a_topic)
+    kafka_broker.set_faults(refusal)
+    with (
+        WireClient(kafka_broker.bootstrap_servers) as client,
+        pytest.raises(odradek.KafkaError, match="topic orders") as caught,
+    ):
+        client.create_topics({"orders": 2})
+    assert caught.value.code == code
+    assert refusal.hits == 1
