@@ -20,7 +20,7 @@ from odradek import KafkaBroker
 WORKER = Path(__file__).with_name("worker.py")
 CUSTOMERS = ["Ada", "Bela", "Chiara"]
 PATIENCE_S = 120.0
-SESSION_S = 45.0
+SESSION_S = 45.0  # the default of the consumer's session.timeout.ms
 
 
 def bill(bootstrap: str, numbers: Iterable[int]) -> Counter[str]:

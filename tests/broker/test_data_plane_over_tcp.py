@@ -16,6 +16,7 @@ from odradek.protocol.messages.produce import PartitionProduceData, ProduceReque
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.wire_client import ConnectionClosed, WireClient
+from tests.scenarios.target import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +62,7 @@ def until_it_waits(broker: KafkaBroker, partition: int) -> None:
     topic = broker.cluster.topics.get("a")
     assert topic is not None
     waiters = topic.partitions[partition].waiters
-    give_up = time.monotonic() + 30
-    while not broker._call(lambda: len(waiters)):
-        assert time.monotonic() < give_up, "the fetch does not wait"
+    wait_until("a fetch that waits", lambda: broker._call(lambda: len(waiters)))
 
 
 def test_what_goes_in_comes_out(client: WireClient) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
@@ -17,5 +18,6 @@ SETTINGS = {
 
 def environment() -> dict[str, str]:
     """For a program that starts a Spark of its own; the JVM says on standard error that it was told so."""
-    settings = " ".join(f"--conf {name}={value}" for name, value in SETTINGS.items())
-    return {**os.environ, "JAVA_TOOL_OPTIONS": JAVA_OPTIONS, "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell"}
+    settings = [word for name, value in SETTINGS.items() for word in ("--conf", f"{name}={value}")]
+    arguments = shlex.join([*settings, "pyspark-shell"])
+    return {**os.environ, "JAVA_TOOL_OPTIONS": JAVA_OPTIONS, "PYSPARK_SUBMIT_ARGS": arguments}
