@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.config import BrokerConfig
-from odradek.broker.dispatch import Bug, Dispatcher
-from odradek.broker.faults import FaultSet
-from odradek.broker.features import Features
-from odradek.broker.maintenance import Maintenance
-from odradek.broker.node import Node, advertised_addresses
-from odradek.broker.partition import Partition
-from odradek.broker.producer_ids import ProducerIdAllocator
-from odradek.broker.server import Server
-from odradek.broker.topics import TopicRegistry
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.features import Features
+from odradek.broker.controller.node import Node, advertised_addresses
+from odradek.broker.controller.producer_ids import ProducerIdAllocator
+from odradek.broker.controller.topics import TopicRegistry
+from odradek.broker.net.server import Server
+from odradek.broker.partitions.maintenance import Maintenance
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.requests.dispatch import Bug, Dispatcher
+from odradek.broker.requests.faults import FaultSet
 from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
+    from odradek.broker.controller.dynamic_configs import DynamicConfigs
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.transaction.service import TransactionService
-    from odradek.broker.durability import Durability
-    from odradek.broker.dynamic_configs import DynamicConfigs
-    from odradek.broker.fetch_sessions import FetchSessionCache
+    from odradek.broker.partitions.durability import Durability
+    from odradek.broker.partitions.fetch_sessions import FetchSessionCache
 
 _RECENT_REQUESTS = 64
 _MAX_BUGS = 100
@@ -89,7 +89,7 @@ class Cluster:
     @cached_property
     def dynamic_configs(self) -> DynamicConfigs:
         """What clients change of the configuration; imported and made when it is first needed."""
-        from odradek.broker.dynamic_configs import DynamicConfigs
+        from odradek.broker.controller.dynamic_configs import DynamicConfigs
 
         return DynamicConfigs(self)
 
@@ -226,7 +226,7 @@ class Cluster:
 
 def _durability(cluster: Cluster, data_dir: Path) -> Durability:
     """What keeps a cluster on disk; not imported by one in memory."""
-    from odradek.broker.durability import Durability
+    from odradek.broker.partitions.durability import Durability
 
     return Durability(cluster, data_dir)
 

@@ -14,9 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import API_VERSIONS_KEY, HANDLERS, EncodedBody, handles
-from odradek.broker.features import (
+from odradek.broker.controller.features import (
     ELR_VERSION,
     GROUP_VERSION,
     KRAFT_VERSION,
@@ -27,7 +25,9 @@ from odradek.broker.features import (
     TRANSACTION_VERSION,
     Features,
 )
-from odradek.broker.handlers import advertised_versions
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.dispatch import API_VERSIONS_KEY, EncodedBody
+from odradek.broker.requests.registry import HANDLERS, advertised_versions, handles
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.api_versions import (
     ApiVersion,

@@ -15,12 +15,12 @@ from collections.abc import Iterable
 
 from odradek.broker.api.metadata import ALL_CLUSTER_OPERATIONS, NOT_ASKED
 from odradek.broker.cluster import Cluster
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import handles
-from odradek.broker.features import SUPPORTED, TRANSACTION_VERSION
-from odradek.broker.leadership import elect_any, elect_preferred, set_replicas
-from odradek.broker.partition import Partition
-from odradek.broker.placement import check_replicas
+from odradek.broker.controller.features import SUPPORTED, TRANSACTION_VERSION
+from odradek.broker.controller.leadership import elect_any, elect_preferred, set_replicas
+from odradek.broker.controller.placement import check_replicas
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,

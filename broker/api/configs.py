@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from odradek.broker import loggers
-from odradek.broker.config import ConfigSource
-from odradek.broker.config_defs.definition import ConfigKey, ConfigType
-from odradek.broker.config_entries import (
+from odradek.broker.config import loggers
+from odradek.broker.config.broker_config import ConfigSource
+from odradek.broker.config.definition import ConfigKey, ConfigType
+from odradek.broker.config.entries import (
     ConfigEntry,
     broker_entries,
     client_metrics_entries,
@@ -26,11 +26,11 @@ from odradek.broker.config_entries import (
     selected,
     topic_entries,
 )
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import handles
-from odradek.broker.dynamic_configs import Assignment, Change, ResourceType
-from odradek.broker.node_configs import own_configs
-from odradek.broker.topics import check_topic_name
+from odradek.broker.config.node_configs import own_configs
+from odradek.broker.controller.dynamic_configs import Assignment, Change, ResourceType
+from odradek.broker.controller.topics import check_topic_name
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import alter_configs as alter
 from odradek.protocol.messages import incremental_alter_configs as incremental

@@ -9,9 +9,9 @@ POLICY_VIOLATION, internal topics with INVALID_TOPIC_EXCEPTION.
 from __future__ import annotations
 
 from odradek.broker.api.partition_lookup import find_partition
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import handles
 from odradek.broker.map_order import scala_order_by_topic
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.delete_records import (
     DeleteRecordsPartition,

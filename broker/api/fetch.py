@@ -18,10 +18,7 @@ from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.leader_hints import leader_endpoints
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import handles
-from odradek.broker.error_answers import error_response
-from odradek.broker.fetch_sessions import (
+from odradek.broker.partitions.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     NO_SESSION,
@@ -31,7 +28,10 @@ from odradek.broker.fetch_sessions import (
     asked_items,
     has_place,
 )
-from odradek.broker.waiters import Waiter
+from odradek.broker.partitions.waiters import Waiter
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.error_answers import error_response
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import (
     AbortedTransaction,
@@ -46,7 +46,7 @@ from odradek.protocol.messages.fetch import (
 )
 
 if TYPE_CHECKING:
-    from odradek.broker.partition import Partition
+    from odradek.broker.partitions.partition import Partition
 
 READ_COMMITTED = 1
 

@@ -15,9 +15,9 @@ import base64
 import binascii
 from typing import Any
 
-from odradek.broker.context import RequestContext
 from odradek.broker.coordinator.service import CoordinatorService
-from odradek.broker.dispatch import handles
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from odradek.broker.context import RequestContext
+from odradek.broker.controller.topics import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member
 from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.states import DEAD, STABLE
-from odradek.broker.dispatch import handles
 from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order
-from odradek.broker.topics import CONSUMER_OFFSETS as GROUP_TOPIC
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from odradek.protocol.messages.describe_groups import (

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from odradek.broker.context import RequestContext
 from odradek.broker.coordinator.group.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
-from odradek.broker.coordinator.inbox import ReplySlot
-from odradek.broker.dispatch import handles
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.inbox import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse

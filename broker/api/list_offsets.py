@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections import Counter
 
 from odradek.broker.api.partition_lookup import find_partition
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import handles
-from odradek.broker.error_answers import error_response
 from odradek.broker.map_order import scala_order_by_topic
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.error_answers import error_response
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,

@@ -14,9 +14,7 @@ from __future__ import annotations
 import logging
 from typing import cast
 
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import EncodedBody, handles
-from odradek.broker.topics import (
+from odradek.broker.controller.topics import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,
     INTERNAL_TOPICS,
@@ -24,6 +22,9 @@ from odradek.broker.topics import (
     Topic,
     check_topic_name,
 )
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.dispatch import EncodedBody
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.describe_topic_partitions import (

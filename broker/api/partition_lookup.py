@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from odradek.broker.context import RequestContext
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

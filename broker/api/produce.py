@@ -17,10 +17,10 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.leader_hints import leader_endpoints
-from odradek.broker.context import CloseConnection, RequestContext
-from odradek.broker.dispatch import handles
-from odradek.broker.error_answers import error_response
-from odradek.broker.transaction_guard import TransactionGuard
+from odradek.broker.partitions.verification import TransactionGuard
+from odradek.broker.requests.context import CloseConnection, RequestContext
+from odradek.broker.requests.error_answers import error_response
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -37,8 +37,8 @@ from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, batch_size_a
 from odradek.storage.validation import RecordsRefused
 
 if TYPE_CHECKING:
-    from odradek.broker.partition import Partition
-    from odradek.broker.topics import Topic
+    from odradek.broker.controller.topics import Topic
+    from odradek.broker.partitions.partition import Partition
 
 ACKS_ALL = -1
 ADMIN_CLIENT_ID = "__admin_client"

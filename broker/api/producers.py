@@ -14,9 +14,9 @@ from collections.abc import Coroutine
 from typing import Any
 
 from odradek.broker.api.partition_lookup import find_partition
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import handles
-from odradek.broker.topics import check_topic_name
+from odradek.broker.controller.topics import check_topic_name
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.describe_producers import (
     DescribeProducersRequest,

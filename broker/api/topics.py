@@ -12,11 +12,11 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 
-from odradek.broker.config_entries import topic_entries
-from odradek.broker.context import RequestContext
-from odradek.broker.dispatch import handles
+from odradek.broker.config.entries import topic_entries
+from odradek.broker.controller.topics import CLUSTER_METADATA, MAX_NEW_PARTITIONS, Topic, TopicPlan
 from odradek.broker.map_order import hash_of_text, java_order
-from odradek.broker.topics import CLUSTER_METADATA, MAX_NEW_PARTITIONS, Topic, TopicPlan
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.create_partitions import (

@@ -17,9 +17,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from odradek.broker.api.merged_topics import merged
-from odradek.broker.context import RequestContext
+from odradek.broker.controller.topics import INTERNAL_TOPICS
 from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
-from odradek.broker.coordinator.machine import Producer
 from odradek.broker.coordinator.transaction.commands import (
     AddPartitions,
     DescribeTransaction,
@@ -30,9 +29,10 @@ from odradek.broker.coordinator.transaction.guard import Support
 from odradek.broker.coordinator.transaction.inspect import select_transactions
 from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC, write_marker
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
-from odradek.broker.dispatch import handles
 from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order, scala_order
-from odradek.broker.topics import INTERNAL_TOPICS
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.machine import Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse

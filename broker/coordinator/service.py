@@ -6,17 +6,17 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from odradek.broker.coordinator.loader import PartitionJournal
-from odradek.broker.coordinator.machine import Command, Effect, Machine, Producer, R
 from odradek.broker.coordinator.routing import partition_for
-from odradek.broker.coordinator.shard import Shard
+from odradek.broker.runtime.loader import PartitionJournal
+from odradek.broker.runtime.machine import Command, Effect, Machine, Producer, R
+from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.node import Node
-    from odradek.broker.partition import Partition
-    from odradek.broker.topics import Topic
+    from odradek.broker.controller.node import Node
+    from odradek.broker.controller.topics import Topic
+    from odradek.broker.partitions.partition import Partition
 
 M_co = TypeVar("M_co", bound=Machine, covariant=True)
 
@@ -196,7 +196,7 @@ class CoordinatorService(Generic[M_co]):
         return shard
 
     def _report(self, where: str, error: BaseException) -> None:
-        from odradek.broker.dispatch import Bug
+        from odradek.broker.requests.dispatch import Bug
 
         text = "".join(traceback.format_exception(error))
         self._cluster.remember_bug(Bug(where, error, text, b"", tuple(self._cluster.recent_requests())))

@@ -14,10 +14,10 @@ from odradek._version import __version__
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.coordinator.group.inspect import Group, GroupInfo, MemberInfo, OffsetInfo
-    from odradek.broker.faults import Fault
-    from odradek.broker.inspect import Broker, PartitionInfo, StoredRecord, TopicInfo
-    from odradek.broker.threaded import BrokerClosedError, KafkaBroker, open_broker
-    from odradek.broker.topic_spec import TopicSpec
+    from odradek.broker.facade.broker import Broker, PartitionInfo, StoredRecord, TopicInfo
+    from odradek.broker.facade.threaded import BrokerClosedError, KafkaBroker, open_broker
+    from odradek.broker.facade.topic_spec import TopicSpec
+    from odradek.broker.requests.faults import Fault
     from odradek.protocol.errors import ErrorCode, KafkaError
 
 __all__ = [
@@ -41,22 +41,22 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Broker": "odradek.broker.inspect",
+    "Broker": "odradek.broker.facade.broker",
     "BrokerClock": "odradek.broker.clock",
-    "BrokerClosedError": "odradek.broker.threaded",
+    "BrokerClosedError": "odradek.broker.facade.threaded",
     "ErrorCode": "odradek.protocol.errors",
-    "Fault": "odradek.broker.faults",
+    "Fault": "odradek.broker.requests.faults",
     "Group": "odradek.broker.coordinator.group.inspect",
     "GroupInfo": "odradek.broker.coordinator.group.inspect",
-    "KafkaBroker": "odradek.broker.threaded",
+    "KafkaBroker": "odradek.broker.facade.threaded",
     "KafkaError": "odradek.protocol.errors",
     "MemberInfo": "odradek.broker.coordinator.group.inspect",
     "OffsetInfo": "odradek.broker.coordinator.group.inspect",
-    "PartitionInfo": "odradek.broker.inspect",
-    "StoredRecord": "odradek.broker.inspect",
-    "TopicInfo": "odradek.broker.inspect",
-    "TopicSpec": "odradek.broker.topic_spec",
-    "open_broker": "odradek.broker.threaded",
+    "PartitionInfo": "odradek.broker.facade.broker",
+    "StoredRecord": "odradek.broker.facade.broker",
+    "TopicInfo": "odradek.broker.facade.broker",
+    "TopicSpec": "odradek.broker.facade.topic_spec",
+    "open_broker": "odradek.broker.facade.threaded",
 }
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from odradek.broker.config import ConfigError, TopicConfig
-from odradek.broker.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.config.broker_config import ConfigError, TopicConfig
+from odradek.broker.controller.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -29,7 +29,7 @@ from odradek.wire_client import WireClient, WireError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.partition import Partition
+    from odradek.broker.partitions.partition import Partition
 
 _TOPIC_RESOURCE = 2
 _DYNAMIC_TOPIC = 1

@@ -21,8 +21,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from odradek.broker.dispatch import Bug
-    from odradek.broker.threaded import KafkaBroker
+    from odradek.broker.facade.threaded import KafkaBroker
+    from odradek.broker.requests.dispatch import Bug
 
     BrokerFactory = Callable[..., KafkaBroker]
 
@@ -86,7 +86,7 @@ def _fail_on(bugs: list[Bug]) -> None:
 
 
 def _factory(watch: _Watch) -> Iterator[BrokerFactory]:
-    from odradek.broker.threaded import KafkaBroker
+    from odradek.broker.facade.threaded import KafkaBroker
 
     started: list[KafkaBroker] = []
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.context import ConnectionInfo, RequestContext
-from odradek.broker.dispatch import HANDLERS
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.registry import HANDLERS
 from odradek.protocol.headers import RequestHeader, encode_request_header
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

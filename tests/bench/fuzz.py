@@ -17,8 +17,8 @@ from pathlib import Path
 
 import trio
 
-from odradek.broker.dispatch import load_handlers
-from odradek.broker.threaded import KafkaBroker
+from odradek.broker.facade.threaded import KafkaBroker
+from odradek.broker.requests.registry import load_handlers
 from odradek.protocol.messages.metadata import MetadataRequest
 from tests.bench.mutation import mutate
 from tests.broker.conftest import request_frame

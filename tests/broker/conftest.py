@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker import dispatch
+from odradek.broker.requests import registry
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
 
@@ -18,16 +18,16 @@ Install = Callable[..., None]
 @pytest.fixture
 def install() -> Iterator[Install]:
     """``install(RequestClass, function, **options)`` registers a handler for the time of the test."""
-    dispatch.load_handlers()
-    kept = dict(dispatch.HANDLERS)
+    registry.load_handlers()
+    kept = dict(registry.HANDLERS)
 
     def register(request_class: type[Any], function: Callable[..., Any], **options: Any) -> None:
-        dispatch.HANDLERS.pop(request_class.API_KEY, None)
-        dispatch.handles(request_class, **options)(function)
+        registry.HANDLERS.pop(request_class.API_KEY, None)
+        registry.handles(request_class, **options)(function)
 
     yield register
-    dispatch.HANDLERS.clear()
-    dispatch.HANDLERS.update(kept)
+    registry.HANDLERS.clear()
+    registry.HANDLERS.update(kept)
 
 
 def request_frame(request: Any, version: int, correlation_id: int = 1, client_id: str | None = "test") -> bytes:

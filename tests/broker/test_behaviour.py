@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.threaded import KafkaBroker
+from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
 from tests.broker.probes import SILENT_FOR_S, Probe, Wire, probes

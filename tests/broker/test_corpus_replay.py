@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.dispatch import load_handlers
-from odradek.broker.threaded import KafkaBroker
+from odradek.broker.facade.threaded import KafkaBroker
+from odradek.broker.requests.registry import load_handlers
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header
 from odradek.protocol.registry import API_BY_KEY

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.threaded import KafkaBroker
+from odradek.broker.facade.threaded import KafkaBroker
 from tests.scenarios.data_plane_wire import CONVERSATIONS, transcribe
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "data_plane_wire.json.gz"

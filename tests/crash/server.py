@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.durability import Durability
+from odradek.broker.partitions.durability import Durability
 from odradek.protocol.records import Buffer
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.file_system import FileSystem

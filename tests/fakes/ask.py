@@ -6,8 +6,9 @@ import inspect
 from typing import Any, TypeVar
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.context import ConnectionInfo, RequestContext
-from odradek.broker.dispatch import HANDLERS, EncodedBody
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.dispatch import EncodedBody
+from odradek.broker.requests.registry import HANDLERS
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
@@ -25,7 +26,7 @@ def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: 
     try:
         response = HANDLERS[spec.key].function(context, decoded)
     except KafkaError as error:
-        from odradek.broker.error_answers import error_response
+        from odradek.broker.requests.error_answers import error_response
 
         response = error_response(decoded, chosen, error.code, error.message)
     assert not inspect.isawaitable(response)

@@ -6,13 +6,14 @@ from collections import deque
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.dispatch import Bug, Dispatcher, load_handlers
-from odradek.broker.features import Features
-from odradek.broker.node import Node
+from odradek.broker.controller.features import Features
+from odradek.broker.controller.node import Node
+from odradek.broker.requests.dispatch import Bug, Dispatcher
+from odradek.broker.requests.registry import load_handlers
 
 
 class FakeCluster:
-    """What :class:`odradek.broker.server.Server` and the dispatcher look at in a cluster."""
+    """What :class:`odradek.broker.net.server.Server` and the dispatcher look at in a cluster."""
 
     def __init__(self, nodes: int = 1, max_request_bytes: int = 1_000_000, max_idle_ms: int = 600_000) -> None:
         load_handlers()

@@ -8,9 +8,9 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
-from odradek.broker.context import ConnectionInfo, RequestContext
-from odradek.broker.dispatch import HANDLERS
-from odradek.broker.topics import Topic
+from odradek.broker.controller.topics import Topic
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.registry import HANDLERS
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.protocol.messages.produce import (
     PartitionProduceData,

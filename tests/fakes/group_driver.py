@@ -17,9 +17,9 @@ from odradek.broker.coordinator.group.commands import (
 )
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.coordinator.inbox import ReplySlot
-from odradek.broker.coordinator.machine import Command, Effect
-from odradek.broker.coordinator.shard import Shard, ShardState
+from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.runtime.machine import Command, Effect
+from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.join_group import JoinGroupResponse
 from odradek.protocol.messages.sync_group import SyncGroupResponse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from odradek.broker.coordinator.loader import build_coordinator_batch
-from odradek.broker.coordinator.machine import NewRecord, Producer
+from odradek.broker.runtime.loader import build_coordinator_batch
+from odradek.broker.runtime.machine import NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import RecordBatch, assign_offsets, build_batch, parse_batch
@@ -13,7 +13,7 @@ from odradek.protocol.records import Record
 
 
 class FakeJournal:
-    """See `odradek.broker.coordinator.loader.Journal`. ``refuse``: an error that the next appends raise."""
+    """See `odradek.broker.runtime.loader.Journal`. ``refuse``: an error that the next appends raise."""
 
     def __init__(self) -> None:
         self.batches: list[RecordBatch] = []

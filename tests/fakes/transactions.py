@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.machine import Command, Effect
-from odradek.broker.coordinator.shard import Shard, ShardState
 from odradek.broker.coordinator.transaction.commands import (
     AddPartitions,
     DescribeTransaction,
@@ -22,6 +20,8 @@ from odradek.broker.coordinator.transaction.commands import (
 from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction, read_record
+from odradek.broker.runtime.machine import Command, Effect
+from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.journal import FakeJournal
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from odradek.broker.handlers import index_source
+from odradek.broker.requests.registry import index_source
 from odradek.commands.coverage import markdown
 
 ROOT = Path(__file__).parents[2]

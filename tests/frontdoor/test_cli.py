@@ -17,7 +17,7 @@ import pytest
 
 from odradek import __version__
 from odradek.__main__ import main
-from odradek.broker.dispatch import load_handlers
+from odradek.broker.requests.registry import load_handlers
 
 
 def command(*words: str) -> list[str]:

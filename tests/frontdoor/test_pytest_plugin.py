@@ -18,7 +18,7 @@ def reach(broker):
     socket.create_connection((host, int(port)), timeout=30).close()
 
 def break_it(broker):
-    from odradek.broker.dispatch import HANDLERS
+    from odradek.broker.requests.registry import HANDLERS
     import dataclasses, struct
     kept = HANDLERS[18]
     def broken(ctx, request):

@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock
 
 import odradek
-from odradek.broker.threaded import BrokerClosedError
+from odradek.broker.facade.threaded import BrokerClosedError
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire, frames, probes
 

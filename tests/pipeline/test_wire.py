@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import odradek
-from odradek.broker.context import RequestContext
+from odradek.broker.requests.context import RequestContext
 from odradek.pipeline.wire import WireClient
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.group.consumer_data import assigned_partitions, subscribed_topics
 from odradek.broker.coordinator.group.states import DEAD, STABLE
-from odradek.broker.future_wait import WAIT_TIMEOUT_S, settled
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from odradek.broker.coordinator.group.rebalance import GroupChanged, Rebalance, 
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.coordinator.group.states import DEAD
 from odradek.broker.coordinator.group.stored_state import StoredState
-from odradek.broker.coordinator.machine import Cancel, Command, Effect, LogRecord, Outcome, Schedule
+from odradek.broker.runtime.machine import Cancel, Command, Effect, LogRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ _TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_L
 
 
 class GroupMachine:
-    """See `odradek.broker.coordinator.machine.Machine`.
+    """See `odradek.broker.runtime.machine.Machine`.
 
     ``stored`` is the hard state, which the log can rebuild. ``groups`` is the soft state of the groups that something
     has been asked of since the load; a group that is only stored is taken up from there when it is first needed.

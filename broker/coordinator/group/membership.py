@@ -20,7 +20,7 @@ from odradek.broker.coordinator.group.commands import (
 from odradek.broker.coordinator.group.rebalance import Rebalance, Step, join_error, sync_error
 from odradek.broker.coordinator.group.records import StoredGroup, encode_group_key, encode_group_value
 from odradek.broker.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
-from odradek.broker.coordinator.machine import Answer, Cancel, Effect, Outcome, Schedule
+from odradek.broker.runtime.machine import Answer, Cancel, Effect, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.join_group import JoinGroupResponse
 from odradek.protocol.messages.sync_group import SyncGroupResponse

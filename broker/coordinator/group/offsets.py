@@ -24,7 +24,7 @@ from odradek.broker.coordinator.group.records import (
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from odradek.broker.coordinator.group.stored_state import StoredState
-from odradek.broker.coordinator.machine import Effect, NewRecord, Outcome, Producer, Schedule
+from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, Producer, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 

@@ -13,7 +13,7 @@ from odradek.broker.coordinator.group.states import (
     PREPARING_REBALANCE,
     STABLE,
 )
-from odradek.broker.coordinator.machine import Answer, Cancel, Effect, NewRecord, Pause, Schedule
+from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Pause, Schedule
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.join_group import JoinGroupResponse
 from odradek.protocol.messages.sync_group import SyncGroupResponse

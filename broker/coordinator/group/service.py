@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.broker.controller.topics import CONSUMER_OFFSETS
 from odradek.broker.coordinator.group.commands import ForgetPartitions
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.rebalance import GroupChanged
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.coordinator.machine import Effect
 from odradek.broker.coordinator.service import CoordinatorService
-from odradek.broker.coordinator.shard import Shard
-from odradek.broker.topics import CONSUMER_OFFSETS
+from odradek.broker.runtime.machine import Effect
+from odradek.broker.runtime.shard import Shard
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.config import BrokerConfig
-    from odradek.broker.topics import Topic
+    from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.controller.topics import Topic
 
 _MINUTE_MS = 60_000
 

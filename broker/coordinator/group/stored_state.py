@@ -14,7 +14,7 @@ from odradek.broker.coordinator.group.records import (
     decode_offset_value,
     is_group_metadata,
 )
-from odradek.broker.coordinator.machine import LogRecord
+from odradek.broker.runtime.machine import LogRecord
 
 TopicPartition = tuple[str, int]
 Offsets = dict[TopicPartition, CommittedOffset]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from odradek.broker.coordinator.machine import Command, Effect
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction
+from odradek.broker.runtime.machine import Command, Effect
 from odradek.protocol.errors import ErrorCode
 
 

@@ -6,16 +6,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.broker.coordinator.shard import ShardState
 from odradek.broker.coordinator.transaction.holds import Hold
 from odradek.broker.coordinator.transaction.id_pattern import compile_id_pattern
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS, TransactionState
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction
+from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.node import Node
+    from odradek.broker.controller.node import Node
 
 
 @dataclass(frozen=True, slots=True)

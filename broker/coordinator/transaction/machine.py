@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from odradek.broker.coordinator.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
 from odradek.broker.coordinator.transaction import decisions
 from odradek.broker.coordinator.transaction.commands import (
     AbortTimedOut,
@@ -31,6 +30,7 @@ from odradek.broker.coordinator.transaction.transaction import (
     record_key,
     record_value,
 )
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 MARKER_RETRY_MS = 100

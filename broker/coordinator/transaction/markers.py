@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.coordinator.machine import Producer
 from odradek.broker.coordinator.transaction.transaction import MAX_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from odradek.broker.runtime.machine import Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.partition_log import AppendOrigin
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.node import Node
-    from odradek.broker.partition import Partition
+    from odradek.broker.controller.node import Node
+    from odradek.broker.partitions.partition import Partition
 
 GROUP_TOPIC = "__consumer_offsets"
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from odradek.broker.coordinator.machine import Effect, Producer
 from odradek.broker.coordinator.service import CoordinatorService
-from odradek.broker.coordinator.shard import Shard
 from odradek.broker.coordinator.transaction.commands import (
     GoOn,
     InitProducerId,
@@ -20,12 +18,14 @@ from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.markers import is_gone, write_marker
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.runtime.machine import Effect, Producer
+from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.context import RequestContext
+    from odradek.broker.requests.context import RequestContext
 
 TRANSACTION_TOPIC = "__transaction_state"
 
@@ -109,7 +109,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         partitions: Sequence[TopicPartition],
         api_version: int,
     ) -> Mapping[TopicPartition, KafkaError]:
-        """See `odradek.broker.transaction_guard.TransactionGuard`."""
+        """See `odradek.broker.partitions.verification.TransactionGuard`."""
         support = Support.of_produce(api_version)
         errors = await self.guard.check(transactional_id, producer_id, producer_epoch, partitions, support)
         return {partition: produce_error(code, support) for partition, code in errors.items()}

@@ -25,7 +25,7 @@ class Row:
 
 def rows() -> list[Row]:
     """Every API that a Kafka 4.3.1 broker serves, by key."""
-    from odradek.broker.dispatch import load_handlers
+    from odradek.broker.requests.registry import load_handlers
     from odradek.protocol.registry import API_BY_KEY
 
     handlers = load_handlers()
@@ -74,7 +74,7 @@ def uses() -> dict[str, str]:
 
 def config_rows() -> list[ConfigRow]:
     """Every broker and topic config, by kind, use and name."""
-    from odradek.broker.config import broker_keys, default_text, topic_keys
+    from odradek.broker.config.broker_config import broker_keys, default_text, topic_keys
 
     order = list(uses())
     found = [

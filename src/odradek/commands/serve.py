@@ -12,7 +12,7 @@ from odradek.commands import CommandError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.topic_spec import TopicSpec
+    from odradek.broker.facade.topic_spec import TopicSpec
 
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _serve(cluster: Cluster, topics: list[tuple[str, TopicSpec]], host: str, port: int) -> None:
     import trio
 
-    from odradek.broker.topic_spec import create_topic
+    from odradek.broker.facade.topic_spec import create_topic
 
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with cluster.run():
@@ -95,7 +95,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _topic(text: str) -> tuple[str, TopicSpec]:
-    from odradek.broker.topic_spec import TopicSpec
+    from odradek.broker.facade.topic_spec import TopicSpec
 
     name, _, rest = text.partition(":")
     count, _, settings = rest.partition(":")

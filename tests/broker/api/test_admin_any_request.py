@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.leadership import set_node_up
+from odradek.broker.controller.leadership import set_node_up
 from odradek.protocol.message import Message
 from odradek.protocol.registry import API_BY_NAME
 from odradek.protocol.schema import codec

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.dynamic_configs import Assignment, Change, ResourceType
-from odradek.broker.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.controller.dynamic_configs import Assignment, Change, ResourceType
+from odradek.broker.controller.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.protocol.json_form import from_json, to_json, uuid_from_text
 from odradek.protocol.registry import API_BY_NAME
 from tests.fakes.ask import ask

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.config import DEFAULTS_OF_ODRADEK
-from odradek.broker.config_defs.definition import keys_of
+from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK
+from odradek.broker.config.definition import keys_of
 from odradek.protocol.json_form import to_json
 from odradek.protocol.messages import alter_configs as alter
 from odradek.protocol.messages import incremental_alter_configs as incremental

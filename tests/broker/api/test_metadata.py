@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.leadership import set_node_up
+from odradek.broker.controller.leadership import set_node_up
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest

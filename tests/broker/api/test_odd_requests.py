@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.threaded import KafkaBroker
+from odradek.broker.facade.threaded import KafkaBroker
 from tests.scenarios.odd_requests import Answers, differing, tell_all
 from tests.scenarios.target import SCENARIO_CONFIG
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.context import CloseConnection
+from odradek.broker.requests.context import CloseConnection
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.threaded import KafkaBroker
+from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.threaded import KafkaBroker
+from odradek.broker.facade.threaded import KafkaBroker
 from tests.scenarios.group_conversations import CONVERSATIONS, transcribe
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "group_conversations.json.gz"

@@ -9,8 +9,8 @@ import trio
 
 from odradek import open_broker
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.coordinator.loader import load
-from odradek.broker.inspect import Broker
+from odradek.broker.facade.broker import Broker
+from odradek.broker.runtime.loader import load
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.heartbeat import HeartbeatRequest

@@ -12,7 +12,7 @@ import trio
 
 from odradek.broker.coordinator.group.consumer_data import assigned_partitions, subscribed_topics
 from odradek.broker.coordinator.group.inspect import GroupInfo
-from odradek.broker.threaded import KafkaBroker, open_broker
+from odradek.broker.facade.threaded import KafkaBroker, open_broker
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity

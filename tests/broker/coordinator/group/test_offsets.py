@@ -15,7 +15,7 @@ from odradek.broker.coordinator.group.commands import (
     TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.coordinator.machine import Producer
+from odradek.broker.runtime.machine import Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt

@@ -10,11 +10,11 @@ import trio
 import trio.lowlevel
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.controller.leadership import set_node_up
 from odradek.broker.coordinator.group.commands import CommitOffsets, Heartbeat, JoinGroup, OffsetToCommit, SyncGroup
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.service import GroupService, read_settings
-from odradek.broker.coordinator.shard import ShardState
-from odradek.broker.leadership import set_node_up
+from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 

@@ -13,13 +13,13 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.machine import Effect
-from odradek.broker.coordinator.shard import Shard
 from odradek.broker.coordinator.transaction.commands import MarkersWritten, ProducerIdentity, WriteMarkers
 from odradek.broker.coordinator.transaction.holds import Hold, marker_point
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS, RULES
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.runtime.machine import Effect
+from odradek.broker.runtime.shard import Shard
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch, iter_batches

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from odradek import KafkaBroker, open_broker
-from odradek.broker.inspect import Broker
+from odradek.broker.facade.broker import Broker
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState

@@ -1,0 +1,1 @@
+"""Configuration: Kafka's definitions and the values in force."""

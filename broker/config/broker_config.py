@@ -1,0 +1,446 @@
+"""The broker's and the topics' configuration: Kafka's names, defaults and sources, and changes while running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from odradek.broker.config.definition import (
+    ConfigError,
+    ConfigKey,
+    ConfigType,
+    ConfigValue,
+    Update,
+    Use,
+    format_value,
+    keys_of,
+)
+from odradek.protocol.compression import Codec
+from odradek.protocol.record_batch import TimestampType
+from odradek.storage.log_config import LogConfig
+
+__all__ = ["BrokerConfig", "ConfigError", "ConfigSource", "Synonym", "TopicConfig", "broker_keys", "topic_keys"]
+
+# Defaults in which odradek differs from Kafka (DIFFERENCES.md tells why).
+DEFAULTS_OF_ODRADEK = {"group.initial.rebalance.delay.ms": "0"}
+
+_MINUTE_MS = 60_000
+_HOUR_MS = 60 * _MINUTE_MS
+
+# Topic config -> broker configs that give its default, first set one wins, with the factor to the topic's unit.
+TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
+    "cleanup.policy": (("log.cleanup.policy", 1),),
+    "compression.gzip.level": (("compression.gzip.level", 1),),
+    "compression.lz4.level": (("compression.lz4.level", 1),),
+    "compression.type": (("compression.type", 1),),
+    "compression.zstd.level": (("compression.zstd.level", 1),),
+    "delete.retention.ms": (("log.cleaner.delete.retention.ms", 1),),
+    "file.delete.delay.ms": (("log.segment.delete.delay.ms", 1),),
+    "flush.messages": (("log.flush.interval.messages", 1),),
+    "flush.ms": (("log.flush.interval.ms", 1), ("log.flush.scheduler.interval.ms", 1)),
+    "index.interval.bytes": (("log.index.interval.bytes", 1),),
+    "local.retention.bytes": (("log.local.retention.bytes", 1),),
+    "local.retention.ms": (("log.local.retention.ms", 1),),
+    "max.compaction.lag.ms": (("log.cleaner.max.compaction.lag.ms", 1),),
+    "max.message.bytes": (("message.max.bytes", 1),),
+    "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
+    "message.timestamp.before.max.ms": (("log.message.timestamp.before.max.ms", 1),),
+    "message.timestamp.type": (("log.message.timestamp.type", 1),),
+    "min.cleanable.dirty.ratio": (("log.cleaner.min.cleanable.ratio", 1),),
+    "min.compaction.lag.ms": (("log.cleaner.min.compaction.lag.ms", 1),),
+    "min.insync.replicas": (("min.insync.replicas", 1),),
+    "preallocate": (("log.preallocate", 1),),
+    "retention.bytes": (("log.retention.bytes", 1),),
+    "retention.ms": (
+        ("log.retention.ms", 1),
+        ("log.retention.minutes", _MINUTE_MS),
+        ("log.retention.hours", _HOUR_MS),
+    ),
+    "segment.bytes": (("log.segment.bytes", 1),),
+    "segment.index.bytes": (("log.index.size.max.bytes", 1),),
+    "segment.jitter.ms": (("log.roll.jitter.ms", 1), ("log.roll.jitter.hours", _HOUR_MS)),
+    "segment.ms": (("log.roll.ms", 1), ("log.roll.hours", _HOUR_MS)),
+    "unclean.leader.election.enable": (("unclean.leader.election.enable", 1),),
+}
+
+# Broker configs that stand for the same thing, most precise first.
+BROKER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    name: family
+    for family in (
+        ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+        ("log.roll.ms", "log.roll.hours"),
+        ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    )
+    for name in family
+} | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
+
+# (smaller, larger): the first must not exceed the second.
+_ORDERED = (
+    ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
+    ("group.consumer.min.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
+    ("group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
+    ("group.share.min.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"),
+    ("group.share.min.session.timeout.ms", "group.share.max.session.timeout.ms"),
+    ("group.streams.min.heartbeat.interval.ms", "group.streams.max.heartbeat.interval.ms"),
+    ("group.streams.min.session.timeout.ms", "group.streams.max.session.timeout.ms"),
+)
+
+
+class ConfigSource(IntEnum):
+    """Where a value comes from, as DescribeConfigs numbers it."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    DYNAMIC_BROKER_LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
+
+
+class Synonym(NamedTuple):
+    """One of the settings that a value could come from, in order of precedence."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+def broker_keys() -> Mapping[str, ConfigKey]:
+    """Every broker config by name: Kafka's and odradek's own."""
+    return _broker_keys or _load_broker_keys()
+
+
+_broker_keys: dict[str, ConfigKey] = {}
+
+
+def _load_broker_keys() -> Mapping[str, ConfigKey]:
+    for name, key in (*keys_of("broker").items(), *keys_of("odradek").items()):
+        _broker_keys[name] = key
+    return _broker_keys
+
+
+def topic_keys() -> Mapping[str, ConfigKey]:
+    """Every topic config by name."""
+    return keys_of("topic")
+
+
+def check_supported(key: ConfigKey, text: str) -> None:
+    """ConfigError if odradek does not do what ``key`` asks for and ``text`` asks for something."""
+    if key.name == "remote.storage.enable" and key.parse(text) is True:
+        raise ConfigError(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+    if key.use is Use.REFUSED or (key.use is Use.UNSERVED and key.name in broker_keys()):
+        default = DEFAULTS_OF_ODRADEK.get(key.name, key.default)
+        if key.normal(text) != (default or ""):
+            raise ConfigError(f"config '{key.name}' is not supported by odradek{_instead(key.name, default)}")
+
+
+class BrokerConfig:
+    """All broker configs of one cluster, in Kafka's layers.
+
+    From strongest to weakest: ``dynamic_nodes[node_id]``, ``dynamic_default`` (both changed by clients), ``static``
+    (given at the start), default. Without a node id a getter answers for the cluster: per-node values count only where
+    the cluster has one node. All layers hold checked text. Owner: the cluster; listeners (:meth:`on_change`) hear the
+    names that changed.
+    """
+
+    def __init__(self, values: Mapping[str, Any] | None = None, *, node_ids: Iterable[int] = (1,)) -> None:
+        self.static: dict[str, str] = {}
+        self.dynamic_default: dict[str, str] = {}
+        self.dynamic_nodes: dict[int, dict[str, str]] = {}
+        self.node_ids = tuple(node_ids)
+        self._listeners: list[Callable[[frozenset[str]], None]] = []
+        self._values: dict[tuple[str, int | None], ConfigValue] = {}
+        self._cluster_values: dict[str, ConfigValue] = {}
+        self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
+        for name, value in (values or {}).items():
+            self.static[name] = self.check(name, _text_of(name, value))
+        self._check_order()
+        # A new cluster has eligible leader replicas on (KIP-966), which keeps min.insync.replicas cluster-wide.
+        self.dynamic_default["min.insync.replicas"] = self.static.get("min.insync.replicas", "1")
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any] | None) -> BrokerConfig:
+        """A config from names to values (text, numbers, booleans, lists); ConfigError says what is wrong."""
+        return cls(values)
+
+    @staticmethod
+    def check(name: str, text: str) -> str:
+        """``text`` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
+        key = broker_keys().get(name)
+        if key is None or key.update is Update.DYNAMIC_ONLY:
+            raise ConfigError(f"unknown config '{name}'{_suggestion(name)}")
+        normal = key.normal(text)
+        check_supported(key, text)
+        return normal
+
+    # -- reading
+
+    def get(self, name: str, node_id: int | None = None) -> ConfigValue:
+        """The typed value; KeyError for an unknown name."""
+        if node_id is None:
+            try:
+                return self._cluster_values[name]
+            except KeyError:
+                value = self._cluster_values[name] = self._resolve(name, self._node_for_cluster())
+                return value
+        cached = self._values.get((name, node_id), self)
+        if cached is self:
+            cached = self._values[name, node_id] = self._resolve(name, node_id)
+        return cached  # type: ignore[return-value]
+
+    def get_int(self, name: str, node_id: int | None = None) -> int:
+        """The value of a number config; TypeError if it is null or no integer."""
+        value = self.get(name, node_id)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{name} is no integer: {value!r}")
+        return value
+
+    def get_float(self, name: str, node_id: int | None = None) -> float:
+        """The value of a number config."""
+        value = self.get(name, node_id)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise TypeError(f"{name} is no number: {value!r}")
+        return float(value)
+
+    def get_bool(self, name: str, node_id: int | None = None) -> bool:
+        """The value of a boolean config."""
+        value = self.get(name, node_id)
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} is no boolean: {value!r}")
+        return value
+
+    def get_str(self, name: str, node_id: int | None = None) -> str:
+        """The value of a text config; TypeError if it is null."""
+        value = self.get(name, node_id)
+        if not isinstance(value, str):
+            raise TypeError(f"{name} is no text: {value!r}")
+        return value
+
+    def get_list(self, name: str, node_id: int | None = None) -> tuple[str, ...]:
+        """The value of a list config; nothing where it is null."""
+        value = self.get(name, node_id)
+        if value is None and broker_keys()[name].type is ConfigType.LIST:
+            return ()
+        if not isinstance(value, tuple):
+            raise TypeError(f"{name} is no list: {value!r}")
+        return value
+
+    def is_set(self, name: str) -> bool:
+        """Whether ``name`` was given at the start or changed since."""
+        return (
+            name in self.static or name in self.dynamic_default or any(name in d for d in self.dynamic_nodes.values())
+        )
+
+    def synonyms(self, name: str, node_id: int | None) -> list[Synonym]:
+        """The settings that the value of ``name`` on ``node_id`` could come from, strongest first."""
+        family = BROKER_SYNONYMS.get(name, (name,))
+        layers = (
+            (self.dynamic_nodes.get(-1 if node_id is None else node_id, {}), ConfigSource.DYNAMIC_BROKER),
+            (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            (self.static, ConfigSource.STATIC_BROKER),
+        )
+        found = [Synonym(s, layer[s], source) for layer, source in layers for s in family if s in layer]
+        for synonym in family:
+            default = default_text(synonym)
+            if default is not None:
+                found.append(Synonym(synonym, default, ConfigSource.DEFAULT))
+        # Kafka drops what comes before the first entry under the asked name.
+        start = next((i for i, entry in enumerate(found) if entry.name == name), len(found))
+        return found[start:]
+
+    # -- changing
+
+    def on_change(self, callback: Callable[[frozenset[str]], None]) -> None:
+        """``callback(names)`` after every change of dynamic values."""
+        self._listeners.append(callback)
+
+    def set_dynamic(self, node_id: int | None, values: Mapping[str, str]) -> None:
+        """Replace the dynamic layer of a node, or the cluster-wide one (None), by checked values."""
+        layer = self.dynamic_default if node_id is None else self.dynamic_nodes.setdefault(node_id, {})
+        changed = frozenset(n for n in {*layer, *values} if layer.get(n) != values.get(n))
+        layer.clear()
+        layer.update(values)
+        if changed:
+            self._values.clear()
+            self._cluster_values.clear()
+            self._log_configs.clear()
+            for callback in list(self._listeners):
+                callback(changed)
+
+    # -- topics
+
+    def topic_default(self, name: str, node_id: int | None = None) -> ConfigValue:
+        """The value of a topic config where the topic does not set it."""
+        for synonym, factor in TOPIC_SYNONYMS.get(name, ()):
+            value = self.get(synonym, node_id)
+            if value is not None:
+                if isinstance(value, bool) or not isinstance(value, int):
+                    return value
+                # A negative time means "no limit" in any unit.
+                return -1 if value < 0 and factor > 1 else value * factor
+        return topic_keys()[name].default_value()
+
+    def log_config(self, overrides: Mapping[str, str]) -> LogConfig:
+        """What the log of a topic with these overrides obeys; equal overrides share one object."""
+        cache_key = frozenset(overrides.items())
+        config = self._log_configs.get(cache_key)
+        if config is None:
+            config = self._log_configs[cache_key] = _build_log_config(self, overrides)
+        return config
+
+    # -- inside
+
+    def _node_for_cluster(self) -> int | None:
+        return self.node_ids[0] if len(self.node_ids) == 1 else None
+
+    def _resolve(self, name: str, node_id: int | None) -> ConfigValue:
+        key = broker_keys()[name]
+        layers = (self.dynamic_nodes.get(-1 if node_id is None else node_id, {}), self.dynamic_default, self.static)
+        for layer in layers:
+            if name in layer:
+                return key.parse(layer[name])
+        text = default_text(name)
+        return None if text is None else key.parse(text)
+
+    def _check_order(self) -> None:
+        for smaller, larger in _ORDERED:
+            if (smaller in self.static or larger in self.static) and self.get_int(smaller) > self.get_int(larger):
+                raise ConfigError(f"{larger} must be greater than or equal to {smaller}")
+        self._cluster_values.clear()
+
+
+class TopicConfig:
+    """The configs that a topic sets itself (``overrides``, checked text), over the broker's defaults.
+
+    Owner: the topic. Replaced, not changed, when a client alters the topic.
+    """
+
+    __slots__ = ("broker", "overrides")
+
+    def __init__(self, broker: BrokerConfig, overrides: Mapping[str, str] | None = None) -> None:
+        self.broker = broker
+        self.overrides: Mapping[str, str] = dict(overrides or {})
+
+    def get(self, name: str) -> ConfigValue:
+        """The typed value of a topic config; KeyError for an unknown name."""
+        text = self.overrides.get(name)
+        return self.broker.topic_default(name) if text is None else topic_keys()[name].parse(text)
+
+    def log_config(self) -> LogConfig:
+        """What the topic's logs obey."""
+        return self.broker.log_config(self.overrides)
+
+    @staticmethod
+    def check(values: Mapping[str, str]) -> dict[str, str]:
+        """Topic configs in normal form; ConfigError in Kafka's words for a name or value that does not fit."""
+        keys = topic_keys()
+        for name in values:
+            if name not in keys:
+                raise ConfigError(f"Unknown topic config name: {name}")
+        checked = {name: keys[name].normal(text) for name, text in values.items()}
+        _check_topic_values(checked)
+        for name, text in checked.items():
+            check_supported(keys[name], text)
+        return checked
+
+
+def default_text(name: str) -> str | None:
+    """The default of a broker config as text: Kafka's, or odradek's own where they differ."""
+    own = DEFAULTS_OF_ODRADEK.get(name)
+    return broker_keys()[name].default if own is None else own
+
+
+def _check_topic_values(values: Mapping[str, str]) -> None:
+    low, high = values.get("min.compaction.lag.ms"), values.get("max.compaction.lag.ms")
+    lag = int(low if low is not None else 0)
+    limit = int(high) if high is not None else None
+    if limit is not None and lag > limit:
+        raise ConfigError(
+            f"conflict topic config setting min.compaction.lag.ms ({lag}) > max.compaction.lag.ms ({limit})"
+        )
+
+
+def _text_of(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return format_value(value) or ""
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item) for item in value)
+    raise ConfigError(f"config '{name}' needs text, a number, a boolean or a list, not {value!r}")
+
+
+# Beginning of a refused name -> what to do instead.
+_INSTEAD = {
+    "log.dir": "give a data directory (--data-dir)",
+    "metadata.log.dir": "give a data directory (--data-dir)",
+    "listeners": "give host and port (--host, --port)",
+    "broker.id": "set node.id",
+    "process.roles": "every node is broker and controller",
+    "controller.": "every node is broker and controller",
+    "sasl.": "there is no SASL",
+    "ssl.": "there is no TLS",
+    "security.": "listeners speak plain text",
+    "authorizer.": "everything is allowed",
+    "remote.log.": "there is no tiered storage",
+}
+
+
+def _instead(name: str, default: str | None) -> str:
+    for beginning, hint in _INSTEAD.items():
+        if name.startswith(beginning):
+            return f": {hint}"
+    return f" (only its default {default!r} is)"
+
+
+def _suggestion(name: str) -> str:
+    synonyms = TOPIC_SYNONYMS.get(name)
+    if synonyms and synonyms[0][0] != name:
+        return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
+    import difflib
+
+    close = difflib.get_close_matches(name, broker_keys(), n=1, cutoff=0.75)
+    return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+_LOG_CONFIG_FIELDS = {
+    field: name
+    for field in LogConfig.__dataclass_fields__
+    if (name := field.replace("_", ".")) in TOPIC_SYNONYMS and name != "compression.type"
+}
+
+
+def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> LogConfig:
+    topic = TopicConfig(broker, overrides)
+    fields: dict[str, Any] = {field: topic.get(name) for field, name in _LOG_CONFIG_FIELDS.items()}
+    fields["cleanup_policy"] = frozenset(fields["cleanup_policy"])
+    fields["message_timestamp_type"] = (
+        TimestampType.LOG_APPEND_TIME
+        if fields["message_timestamp_type"] == "LogAppendTime"
+        else TimestampType.CREATE_TIME
+    )
+    codec = topic.get("compression.type")
+    if codec != "producer":
+        fields["compression_type"] = Codec.NONE if codec == "uncompressed" else Codec[str(codec).upper()]
+    internal_segment = overrides.get("internal.segment.bytes")
+    if internal_segment is not None:
+        fields["segment_bytes"] = int(internal_segment)
+    fields["producer_id_expiration_ms"] = broker.get_int("producer.id.expiration.ms")
+    return LogConfig(**fields)
+
+
+def listed_keys(use: Use) -> list[ConfigKey]:
+    """Broker and topic configs with this use, for the coverage report and DIFFERENCES.md."""
+    return [key for table in (broker_keys(), topic_keys()) for key in table.values() if key.use is use]
+
+
+def is_list_key(key: ConfigKey | None) -> bool:
+    """Whether APPEND and SUBTRACT work on the key."""
+    return key is not None and key.type is ConfigType.LIST

@@ -1,0 +1,284 @@
+"""What a configuration key is: type, default, limits, how it may change, and what odradek does with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum, IntEnum
+from functools import cache
+from pathlib import Path
+
+from odradek.broker.map_order import hash_of_text, java_order
+
+ConfigValue = bool | int | float | str | tuple[str, ...] | None
+
+_INT_RANGES = {"int": 31, "short": 15, "long": 63}
+# Patterns are compiled when they are first needed: every broker start would pay for them.
+_JAVA_INTEGER = r"[+-]?[0-9]+"
+_JAVA_DOUBLE = r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)"
+_DURATION = r"(?i)\+?P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+(\.[0-9]{0,9})?S)?)?"
+_THROTTLED = r"[0-9]+:[0-9]+"
+
+
+class ConfigError(ValueError):
+    """A configuration that the broker refuses; the text says which key and why."""
+
+
+class ConfigType(IntEnum):
+    """Types with the numbers that DescribeConfigs v3+ carries."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class Update(Enum):
+    """How a broker config may change while the broker runs."""
+
+    READ_ONLY = ""
+    PER_BROKER = "broker"
+    CLUSTER_WIDE = "cluster"
+    DYNAMIC_ONLY = "dynamic-only"
+
+
+class Use(Enum):
+    """What odradek makes of a key.
+
+    ``HONOURED``: does what Kafka does. ``DISK``: does so for logs on disk; logs in memory have nothing to apply it to.
+    ``INERT``: taken and shown, without effect: it steers machinery that odradek does not have (threads, buffers,
+    replication traffic). ``UNSERVED``: belongs to an API that is not served. ``REFUSED``: only the default is taken.
+    """
+
+    HONOURED = "honoured"
+    DISK = "disk"
+    INERT = "inert"
+    UNSERVED = "unserved"
+    REFUSED = "refused"
+
+
+class ConfigKey:
+    """One key of one resource kind; immutable. ``default`` is the text of Kafka's default, None for null."""
+
+    __slots__ = ("default", "documentation", "importance", "internal", "limits", "name", "type", "update", "use")
+
+    def __init__(
+        self,
+        name: str,
+        type: ConfigType,
+        default: str | None,
+        importance: str = "medium",
+        limits: str = "",
+        update: Update = Update.READ_ONLY,
+        use: Use = Use.HONOURED,
+        documentation: str = "",
+        internal: bool = False,
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.default = default
+        self.importance = importance
+        self.limits = limits
+        self.update = update
+        self.use = use
+        self.documentation = documentation
+        self.internal = internal
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Whether the value is never shown."""
+        return self.type is ConfigType.PASSWORD
+
+    def parse(self, text: str) -> ConfigValue:
+        """The typed value of ``text``; ConfigError in Kafka's words if type or limits do not fit."""
+        value = _parse_type(self, text)
+        if self.limits:
+            kind, _, rest = self.limits.partition(" ")
+            _LIMITS.get(kind, _check_range)(self, value, rest)
+        return value
+
+    def default_value(self) -> ConfigValue:
+        """The typed default."""
+        return None if self.default is None else _parse_type(self, self.default)
+
+    def normal(self, text: str) -> str:
+        """``text`` as DescribeConfigs shows it once parsed (trimmed, lists without blanks, booleans in lower case)."""
+        return format_value(self.parse(text)) or ""
+
+
+def format_value(value: ConfigValue) -> str | None:
+    """The text of a typed value, as Kafka writes it."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, float):
+        return _format_double(value)
+    return str(value)
+
+
+def _format_double(value: float) -> str:
+    """Double.toString of Java: plain between 1e-3 and 1e7, else with an exponent."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value) if "e" not in repr(value) else format(value, "f").rstrip("0")
+    mantissa, _, exponent = format(value, ".17e").partition("e")
+    digits = repr(value).lower().partition("e")[0].replace(".", "").replace("-", "").strip("0") or "0"
+    sign = "-" if mantissa.startswith("-") else ""
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{int(exponent)}"
+
+
+def invalid_value(name: str, shown: object, why: str) -> ConfigError:
+    """Kafka's sentence for a value that does not fit."""
+    return ConfigError(f"Invalid value {shown} for configuration {name}: {why}")
+
+
+def _parse_type(key: ConfigKey, text: str) -> ConfigValue:
+    trimmed = text.strip()
+    match key.type:
+        case ConfigType.BOOLEAN:
+            if trimmed.lower() not in ("true", "false"):
+                raise invalid_value(key.name, text, "Expected value to be either true or false")
+            return trimmed.lower() == "true"
+        case ConfigType.INT | ConfigType.SHORT | ConfigType.LONG:
+            bits = _INT_RANGES[key.type.name.lower()]
+            number = int(trimmed) if re.fullmatch(_JAVA_INTEGER, trimmed) else None
+            if number is None or not -(1 << bits) <= number < 1 << bits:
+                raise invalid_value(key.name, text, f"Not a number of type {key.type.name}")
+            return number
+        case ConfigType.DOUBLE:
+            if not re.fullmatch(_JAVA_DOUBLE, trimmed):
+                raise invalid_value(key.name, text, "Not a number of type DOUBLE")
+            return float(trimmed.rstrip("dDfF") if "n" not in trimmed.lower() else trimmed)
+        case ConfigType.LIST:
+            # Of items that are given twice the first one counts.
+            return tuple(dict.fromkeys(part.strip() for part in trimmed.split(","))) if trimmed else ()
+        case ConfigType.PASSWORD:
+            return text
+        case _:
+            return trimmed
+
+
+def _check_range(key: ConfigKey, value: ConfigValue, _: str) -> None:
+    bounds, _, other = key.limits.partition("/")
+    low, _, high = bounds.partition("..")
+    assert isinstance(value, (int, float))
+    if other:
+        if not (float(low) <= value <= float(high) or value == float(other)):
+            why = f"Value must be between {low} and {high} or equal to {other}"
+            raise invalid_value(key.name, format_value(value), why)
+        return
+    if low and value < float(low):
+        raise invalid_value(key.name, format_value(value), f"Value must be at least {low}")
+    if high and value > float(high):
+        raise invalid_value(key.name, format_value(value), f"Value must be no more than {high}")
+
+
+def _check_choice(key: ConfigKey, value: ConfigValue, choices: str) -> None:
+    if value not in choices.split():
+        raise invalid_value(key.name, value, "String must be one of: " + ", ".join(choices.split()))
+
+
+def _check_choice_in_any_case(key: ConfigKey, value: ConfigValue, choices: str) -> None:
+    if str(value).upper() not in choices.split():
+        raise invalid_value(key.name, value, "String must be one of (case insensitive): " + ", ".join(choices.split()))
+
+
+def _check_list(key: ConfigKey, value: ConfigValue, choices: str) -> None:
+    assert isinstance(value, tuple)
+    if "" in value:
+        raise ConfigError(f"Configuration '{key.name}' values must not be empty.")
+    valid = choices.split()
+    for item in value:
+        if valid and item not in valid:
+            raise invalid_value(key.name, item, "String must be one of: " + ", ".join(valid))
+
+
+def _check_filled_list(key: ConfigKey, value: ConfigValue, choices: str) -> None:
+    if not value:
+        shown = f"[{', '.join(choices.split())}]" if choices else "any non-empty value"
+        raise ConfigError(f"Configuration '{key.name}' must not be empty. Valid values include: {shown}")
+    _check_list(key, value, choices)
+
+
+def _check_non_empty(key: ConfigKey, value: ConfigValue, _: str) -> None:
+    if not value:
+        raise invalid_value(key.name, value, "String must be non-empty")
+
+
+def _check_non_null(key: ConfigKey, value: ConfigValue, _: str) -> None:
+    if value is None:
+        raise invalid_value(key.name, "null", "entry must be non null")
+
+
+def _check_throttled_replicas(key: ConfigKey, value: ConfigValue, _: str) -> None:
+    assert isinstance(value, tuple)
+    if value not in ((), ("*",)) and not all(re.fullmatch(_THROTTLED, item) for item in value):
+        why = (
+            f"{key.name} must be the literal '*' or a list of replicas in the following format: "
+            "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        )
+        raise invalid_value(key.name, f"[{', '.join(value)}]", why)
+
+
+def _check_offset_reset(key: ConfigKey, value: ConfigValue, _: str) -> None:
+    text = str(value)
+    prefix, _, duration = text.partition(":")
+    if text in ("latest", "earliest") or (prefix == "by_duration" and re.fullmatch(_DURATION, duration)):
+        return
+    why = (
+        f"Invalid value `{text}` for configuration {key.name}. The value must be either 'earliest', 'latest' or of the "
+        "format 'by_duration:<PnDTnHnMn.nS>'."
+    )
+    raise invalid_value(key.name, text, why)
+
+
+_LIMITS: Mapping[str, Callable[[ConfigKey, ConfigValue, str], None]] = {
+    "in": _check_choice,
+    "in-any-case": _check_choice_in_any_case,
+    "list": _check_list,
+    "list+": _check_filled_list,
+    "non-empty": _check_non_empty,
+    "non-null": _check_non_null,
+    "throttled-replicas": _check_throttled_replicas,
+    "offset-reset": _check_offset_reset,
+}
+
+
+@cache
+def keys_of(table: str) -> Mapping[str, ConfigKey]:
+    """The keys of a table (``broker``, ``topic``, ``group``, ``client_metrics``, ``odradek``) by name, in its order."""
+    text = (Path(__file__).parent / "definitions" / f"{table}.txt").read_text(encoding="utf-8")
+    keys: dict[str, ConfigKey] = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, type_name, default, importance, limits, update, use, documentation = line.split("|", 7)
+            update, _, flag = update.partition(" ") if update != "internal" else ("", "", "internal")
+            keys[name] = ConfigKey(
+                name,
+                ConfigType[type_name.upper()],
+                None if default == "~" else default,
+                importance,
+                limits,
+                Update(update),
+                Use(use),
+                documentation,
+                flag == "internal",
+            )
+    return keys
+
+
+def response_order(names: list[str]) -> list[str]:
+    """``names``, given in order of definition, as Kafka lists them: in the order of a Java HashMap of that size."""
+    return java_order(names, hash_of_text)

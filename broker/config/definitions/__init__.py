@@ -1,0 +1,1 @@
+"""Kafka's configs as tables: one line a config."""

@@ -1,0 +1,62 @@
+"""The loggers that clients can see and set through the BROKER_LOGGER resource.
+
+Kafka's names for what odradek has too stand for odradek's own Python loggers, so that a changed level has its effect.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+ROOT = "root"
+LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
+
+_PYTHON_LEVELS = {
+    "TRACE": 5,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+}
+_PYTHON_LOGGERS = {
+    ROOT: "odradek",
+    "kafka.server.KafkaApis": "odradek.broker.api",
+    "kafka.request.logger": "odradek.broker.requests.dispatch",
+    "kafka.network.SocketServer": "odradek.broker.net.server",
+    "kafka.server.ReplicaManager": "odradek.broker.partitions.partition",
+    "org.apache.kafka.storage.internals.log.LogCleaner": "odradek.storage.compaction",
+    "org.apache.kafka.storage.internals.log.UnifiedLog": "odradek.storage.partition_log",
+    "org.apache.kafka.coordinator.group.GroupCoordinatorService": "odradek.broker.coordinator.group",
+    "org.apache.kafka.coordinator.transaction.TransactionCoordinator": "odradek.broker.coordinator.transaction",
+}
+
+
+def levels() -> dict[str, str]:
+    """Every logger with the level that it works at."""
+    return {name: _name_of(logging.getLogger(python).getEffectiveLevel()) for name, python in _PYTHON_LOGGERS.items()}
+
+
+def check(name: str, level: str | None = None) -> None:
+    """INVALID_CONFIG in Kafka's words for an unknown logger or level (None: the level does not matter)."""
+    if name not in _PYTHON_LOGGERS:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+    if level is not None and level not in LEVELS:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Cannot set the log level of {name} to {level} as it is not a supported log level. Valid log levels are "
+            + ", ".join(LEVELS),
+        )
+
+
+def set_level(name: str, level: str | None) -> None:
+    """Set a checked level; None goes back to the one of the logger above."""
+    number = logging.NOTSET if level is None else _PYTHON_LEVELS[level]
+    logging.getLogger(_PYTHON_LOGGERS[name]).setLevel(number)
+
+
+def _name_of(number: int) -> str:
+    """The highest of Kafka's levels that is not above ``number``."""
+    found = [(value, name) for name, value in _PYTHON_LEVELS.items() if value <= number]
+    return max(found)[1] if found else "TRACE"

@@ -1,1 +1,0 @@
-"""Kafka's configuration as facts: names, types, defaults, limits, and what odradek makes of each."""

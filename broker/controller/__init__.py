@@ -1,0 +1,1 @@
+"""What the cluster is: topics, placement, leadership, features, nodes."""

@@ -1,0 +1,1 @@
+"""What a user of Python sees."""

@@ -1,0 +1,289 @@
+"""Looking into a broker without a client: topics, records, and whatever the coordinators offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
+from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
+from odradek.broker.requests.dispatch import Bug
+from odradek.broker.requests.faults import Fault
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.controller.topics import Topic
+    from odradek.broker.coordinator.group.inspect import Group, GroupInfo
+    from odradek.broker.coordinator.transaction.holds import Hold
+    from odradek.broker.coordinator.transaction.inspect import TransactionInfo
+
+T = TypeVar("T")
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+"""A broker that listens everywhere is reached from here at these addresses."""
+Isolation = Literal["read_uncommitted", "read_committed"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record as it lies in the log, with what its batch says.
+
+    ``timestamp``: milliseconds since 1970. ``producer_id``, ``producer_epoch``, ``sequence``: -1 without idempotence.
+    ``control``: ``"commit"`` or ``"abort"`` for a transaction marker, else ``None``.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    producer_id: int = -1
+    producer_epoch: int = -1
+    sequence: int = -1
+    transactional: bool = False
+    control: str | None = None
+    leader_epoch: int = 0
+    codec: str = "none"
+    log_append_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionInfo:
+    """A partition: who leads it, and which offsets its log holds."""
+
+    index: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    log_start_offset: int
+    high_watermark: int
+    last_stable_offset: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInfo:
+    """A topic: its id (as Kafka prints it), its partitions and the configs that were set on it."""
+
+    name: str
+    topic_id: str
+    internal: bool
+    partitions: tuple[PartitionInfo, ...]
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+class Broker:
+    """A running broker as its user sees it.
+
+    Everything that touches the cluster goes through ``call``, which runs a function in the broker's own thread:
+    directly when the broker runs in the caller's trio run, handed over when it has a thread of its own.
+    """
+
+    def __init__(self, cluster: Cluster, call: Callable[[Callable[[], Any]], Any]) -> None:
+        self._cluster = cluster
+        self._call_in_broker = call
+
+    def _call(self, function: Callable[[], T]) -> T:
+        result: T = self._call_in_broker(function)
+        return result
+
+    # -- where and when
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster itself; use it in the broker's own thread only."""
+        return self._cluster
+
+    @property
+    def clock(self) -> BrokerClock:
+        """The broker's clock: ``advance(hours=1)``, ``freeze()``, ``resume()``, from any thread."""
+        return self._cluster.clock
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What a client's ``bootstrap.servers`` takes: ``host:port`` of every node that is up."""
+        addresses = [node.address_for(_LOOPBACK.get(node.host)) for node in self._cluster.up_nodes()]
+        return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses)
+
+    @property
+    def bugs(self) -> list[Bug]:
+        """Exceptions that a handler should not have raised; empty in a broker that works."""
+        return list(self._cluster.bugs)
+
+    def last_requests(self) -> list[str]:
+        """What the broker was asked last, as lines of text, newest last."""
+        return self._cluster.recent_requests()
+
+    # -- topics and records
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        *,
+        replication_factor: int = -1,
+        config: Mapping[str, Any] | None = None,
+    ) -> TopicInfo:
+        """Create a topic, ready when the call returns; KafkaError if Kafka would refuse it."""
+        spec = TopicSpec(partitions, replication_factor, config_texts(config or {}))
+        return self._call(lambda: topic_info(create_topic(self._cluster, name, spec)))
+
+    def topics(self, *, internal: bool = False) -> dict[str, TopicInfo]:
+        """The topics by name; Kafka's own (``__consumer_offsets``, ...) only if asked for."""
+
+        def collect() -> dict[str, TopicInfo]:
+            every = sorted(self._cluster.topics.all(), key=lambda topic: topic.name)
+            return {topic.name: topic_info(topic) for topic in every if internal or not topic.internal}
+
+        return self._call(collect)
+
+    def records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        *,
+        start: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+    ) -> Iterator[StoredRecord]:
+        """The records of a topic, partition after partition, in offset order, as they are at the time of the call.
+
+        ``start``: first offset (default: the log's first). ``isolation="read_committed"`` leaves out aborted and open
+        transactions. ``control=True`` also shows transaction markers. KeyError for an unknown topic or partition.
+        """
+        from odradek.broker.facade.record_view import bounds_of, read_records
+
+        bounds = self._call(lambda: bounds_of(self._cluster, topic, partition, isolation))
+        return read_records(self._call, self._cluster, topic, bounds, start, isolation, control)
+
+    # -- groups
+
+    def groups(self) -> dict[str, GroupInfo]:
+        """The consumer groups by id, as they are at the time of the call."""
+        from odradek.broker.coordinator.group.inspect import list_groups
+
+        return self._call(lambda: list_groups(self._cluster))
+
+    def group(self, group_id: str) -> Group:
+        """A consumer group to look at and wait for: ``broker.group("g").wait_stable_sync(members=2)``."""
+        from odradek.broker.coordinator.group.inspect import Group
+
+        return Group(group_id, self._cluster, self._call)
+
+    def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
+        """Make the coordinator of a partition forget everything and load again from its log, as after a move."""
+        services = (self._cluster.groups, self._cluster.transactions)
+        self._call(lambda: next(s for s in services if s.topic_name == topic).reload(partition))
+
+    # -- transactions
+
+    @property
+    def transactions(self) -> dict[str, TransactionInfo]:
+        """The transactional ids with state, partitions and age, as they are now."""
+        from odradek.broker.coordinator.transaction.inspect import list_transactions
+
+        return self._call(lambda: list_transactions(self._cluster))
+
+    def hold(self, transactional_id: str, at: str) -> TransactionHold:
+        """Keep the coordinator of a transactional id from going on past a point until released.
+
+        ``at``: ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
+        ``Marker:topic-partition``; ValueError for anything else.
+        """
+        from odradek.broker.coordinator.transaction.inspect import hold
+
+        return TransactionHold(self._call(lambda: hold(self._cluster, transactional_id, at)), self._call_in_broker)
+
+    # -- nodes
+
+    def stop_node(self, node_id: int) -> None:
+        """Take a node down as a crash does; others lead its partitions where they are in sync."""
+        from odradek.broker.controller.membership import stop_node
+
+        self._call(lambda: stop_node(self._cluster, node_id))
+
+    def start_node(self, node_id: int) -> None:
+        """Bring a node back at its old address."""
+        from odradek.broker.controller.membership import start_node
+
+        self._call(lambda: start_node(self._cluster, node_id))
+
+    def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+        """Let another in-sync replica lead a partition."""
+        from odradek.broker.controller.membership import move_leader
+
+        self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
+
+    # -- faults
+
+    def set_faults(self, *faults: Fault) -> None:
+        """Make the broker misbehave as told; no argument = behave again."""
+        self._call(lambda: self._cluster.set_faults(faults))
+
+
+class TransactionHold:
+    """A transactional id that is held at a point; a ``with`` block releases it at its end. Usable from any thread."""
+
+    def __init__(self, held: Hold, call: Callable[[Callable[[], Any]], Any]) -> None:
+        self._held = held
+        self._call = call
+
+    @property
+    def reached(self) -> bool:
+        """Whether the transaction has come to the point and stands there."""
+        return self._held.reached
+
+    async def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait, in trio or asyncio code, until the transaction stands at the point. TimeoutError after seconds."""
+        if not await settled(self._held.arrival, timeout):
+            raise self._late(timeout)
+
+    def wait_reached_sync(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """The blocking twin of `wait_reached`. Not for the broker's own thread."""
+        try:
+            self._held.arrival.result(timeout)
+        except TimeoutError:
+            raise self._late(timeout) from None
+
+    def _late(self, timeout: float) -> TimeoutError:
+        return TimeoutError(f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s")
+
+    def release(self) -> None:
+        """Let the transaction go on. Idempotent."""
+        self._call(self._held.release)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def topic_info(topic: Topic) -> TopicInfo:
+    """A picture of a topic (in the broker's thread)."""
+    import base64
+
+    return TopicInfo(
+        name=topic.name,
+        topic_id=base64.urlsafe_b64encode(topic.topic_id).rstrip(b"=").decode(),
+        internal=topic.internal,
+        partitions=tuple(
+            PartitionInfo(
+                index=partition.index,
+                leader=partition.leader_id,
+                leader_epoch=partition.leader_epoch,
+                replicas=tuple(partition.replicas),
+                isr=tuple(partition.isr),
+                log_start_offset=partition.log.log_start_offset,
+                high_watermark=partition.log.high_watermark,
+                last_stable_offset=partition.log.last_stable_offset,
+                size_bytes=partition.log.size_bytes,
+            )
+            for partition in topic.partitions
+        ),
+        config=dict(topic.config.overrides),
+    )

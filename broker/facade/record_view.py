@@ -1,0 +1,153 @@
+"""Decoding the log of a topic for inspection: what ``broker.records(...)`` yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from odradek.broker.facade.broker import Isolation, StoredRecord
+from odradek.protocol.control import ControlRecordType, parse_control_record
+from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.partitions.partition import Partition
+
+_CHUNK_BYTES = 1024 * 1024
+
+
+class Bounds(NamedTuple):
+    """The part of a partition's log that a reader sees, and the transactions in it that were aborted."""
+
+    partition: int
+    first: int
+    end: int
+    aborted: tuple[tuple[int, int], ...]
+
+
+def bounds_of(cluster: Cluster, topic: str, partition: int | None, isolation: Isolation) -> list[Bounds]:
+    """What there is to read now (in the broker's thread); KeyError for an unknown topic or partition."""
+    if isolation not in ("read_uncommitted", "read_committed"):
+        raise ValueError(f"isolation is read_uncommitted or read_committed, not {isolation!r}")
+    found = cluster.topics.get(topic)
+    if found is None:
+        raise KeyError(f"no topic {topic!r}")
+    chosen = [each for each in found.partitions if partition is None or each.index == partition]
+    if not chosen:
+        raise KeyError(f"topic {topic!r} has no partition {partition}")
+    return [_bounds(each, isolation) for each in chosen]
+
+
+def _bounds(partition: Partition, isolation: Isolation) -> Bounds:
+    log = partition.log
+    first = log.log_start_offset
+    if isolation == "read_uncommitted":
+        return Bounds(partition.index, first, log.high_watermark, ())
+    end = log.last_stable_offset
+    return Bounds(
+        partition.index,
+        first,
+        end,
+        tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(first, end)),
+    )
+
+
+def read_records(
+    call: Callable[[Callable[[], Any]], Any],
+    cluster: Cluster,
+    topic: str,
+    bounds: list[Bounds],
+    start: int | None,
+    isolation: Isolation,
+    control: bool,
+) -> Iterator[StoredRecord]:
+    """Yield the records in ``bounds``; bytes are fetched through ``call``, decoding happens in the caller's thread."""
+    for each in bounds:
+        committed_only = _AbortedFilter(each.aborted) if isolation == "read_committed" else None
+        for batch in _batches(call, cluster, topic, each):
+            hidden = committed_only is not None and committed_only.hides(batch)
+            if hidden or (batch.is_control and not control):
+                continue
+            for record in decode_batch(topic, each.partition, batch):
+                if each.first <= record.offset < each.end and record.offset >= (start or 0):
+                    yield record
+
+
+def _batches(
+    call: Callable[[Callable[[], Any]], Any], cluster: Cluster, topic: str, bounds: Bounds
+) -> Iterator[RecordBatch]:
+    position = bounds.first
+    while position < bounds.end:
+        data = call(partial(_read, cluster, topic, bounds, position))
+        if not data:
+            return
+        for batch in iter_batches(data):
+            position = batch.next_offset
+            yield batch
+
+
+def _read(cluster: Cluster, topic: str, bounds: Bounds, offset: int) -> bytes:
+    found = cluster.topics.get(topic)
+    if found is None or bounds.partition >= len(found.partitions):
+        return b""
+    log = found.partitions[bounds.partition].log
+    offset = max(offset, log.log_start_offset)
+    if offset >= bounds.end:
+        return b""
+    return b"".join(log.read(offset, max_bytes=_CHUNK_BYTES, up_to_offset=bounds.end).parts)
+
+
+def decode_batch(topic: str, partition: int, batch: RecordBatch) -> Iterator[StoredRecord]:
+    """The records of one batch with everything that the batch says about them."""
+    first_sequence = batch.base_sequence
+    for record in batch.records():
+        marker = parse_control_record(record) if batch.is_control else None
+        sequence = -1 if first_sequence < 0 else next_sequence(first_sequence, record.offset - batch.base_offset)
+        yield StoredRecord(
+            topic=topic,
+            partition=partition,
+            offset=record.offset,
+            timestamp=record.timestamp,
+            key=record.key,
+            value=record.value,
+            headers=record.headers,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            sequence=sequence,
+            transactional=batch.is_transactional,
+            control=None if marker is None else _marker_name(marker),
+            leader_epoch=batch.partition_leader_epoch,
+            codec=batch.codec.name.lower(),
+            log_append_time=batch.timestamp_type is TimestampType.LOG_APPEND_TIME,
+        )
+
+
+def _marker_name(marker: Any) -> str:
+    return "commit" if marker.commit else "abort"
+
+
+class _AbortedFilter:
+    """Leaves out the batches of aborted transactions, as a read_committed consumer does.
+
+    A transaction is on from its first offset until its producer's next abort marker.
+    """
+
+    def __init__(self, aborted: tuple[tuple[int, int], ...]) -> None:
+        self._ahead = sorted(aborted, key=lambda each: each[1])
+        self._on: set[int] = set()
+
+    def hides(self, batch: RecordBatch) -> bool:
+        """Whether ``batch`` belongs to an aborted transaction; call it with every batch in order."""
+        while self._ahead and self._ahead[0][1] <= batch.last_offset:
+            self._on.add(self._ahead.pop(0)[0])
+        if batch.is_control:
+            for record in batch.records():
+                if _is_abort(record):
+                    self._on.discard(batch.producer_id)
+            return False
+        return batch.is_transactional and batch.producer_id in self._on
+
+
+def _is_abort(record: Any) -> bool:
+    return int.from_bytes(record.key[2:4], "big") == ControlRecordType.ABORT

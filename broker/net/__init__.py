@@ -1,0 +1,1 @@
+"""Sockets: listeners, connections, and the poller that waits for all of them."""

@@ -1,0 +1,1 @@
+"""Partitions as the broker sees them: logs, waiting readers, maintenance, durability."""

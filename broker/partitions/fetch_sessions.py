@@ -1,0 +1,219 @@
+"""Incremental fetch sessions (KIP-227): what a client fetches, remembered between its requests.
+
+A full fetch (epoch 0) may open a session; the requests that follow name only what changed and are answered only with
+what changed. Sessions belong to a node, are numbered at random and are evicted when there are too many.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.partitions.partition import Partition
+    from odradek.protocol.messages.fetch import FetchPartition, FetchTopic, ForgottenTopic, PartitionData
+
+NO_SESSION = 0
+INITIAL_EPOCH = 0
+FINAL_EPOCH = -1
+MAX_EPOCH = 0x7FFFFFFF
+EVICTION_MS = 120_000
+"""A session unused for so long gives way to any new one; one that lived so long gives way to a larger one."""
+
+_PLACES = 8
+_IDS_IN_A_PLACE = 0x7FFFFFFF // _PLACES
+
+TopicKey = str | bytes
+"""A topic name up to Fetch v12, a topic id from v13 on."""
+
+
+class FetchItem:
+    """One partition that a fetch asks for. In a session also: what the client was last told of it.
+
+    ``partition`` is None until resolved; ``error`` says why it could not be. ``name``: what a topic id was resolved to,
+    which a session remembers.
+    """
+
+    __slots__ = (
+        "current_leader_epoch",
+        "error",
+        "fetch_offset",
+        "high_watermark",
+        "index",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "name",
+        "partition",
+        "topic",
+    )
+
+    def __init__(self, topic: TopicKey, asked: FetchPartition) -> None:
+        self.topic = topic
+        self.index = asked.partition
+        self.name: str | None = None
+        self.partition: Partition | None = None
+        self.error = ErrorCode.NONE
+        self.high_watermark = -1
+        self.log_start_offset = -1
+        self.update(asked)
+
+    def update(self, asked: FetchPartition) -> None:
+        """Take over where and how much to fetch."""
+        self.fetch_offset = asked.fetch_offset
+        self.current_leader_epoch = asked.current_leader_epoch
+        self.last_fetched_epoch = asked.last_fetched_epoch
+        self.max_bytes = asked.partition_max_bytes
+
+    def is_idle(self, node_id: int) -> bool:
+        """Whether there is surely nothing to read and nothing new to tell; a session has many such partitions."""
+        partition = self.partition
+        if partition is None or partition.deleted or partition.leader_id != node_id:
+            return False
+        if self.last_fetched_epoch >= 0 or 0 <= self.current_leader_epoch != partition.leader_epoch:
+            return False
+        log = partition.log
+        return (
+            self.fetch_offset == self.high_watermark == log.high_watermark
+            and self.log_start_offset == log.log_start_offset
+        )
+
+    def note_answer(self, data: PartitionData, size_bytes: int) -> bool:
+        """Remember what is answered; return whether an incremental response has to carry it."""
+        changed = (
+            size_bytes > 0
+            or self.high_watermark != data.high_watermark
+            or self.log_start_offset != data.log_start_offset
+            or data.diverging_epoch.epoch >= 0
+        )
+        self.high_watermark = data.high_watermark
+        self.log_start_offset = data.log_start_offset
+        if data.error_code:
+            # The client has to hear of the end of the error as well, whatever the watermark is then.
+            self.high_watermark = -1
+            changed = True
+        return changed
+
+
+def has_place(session_id: int) -> bool:
+    """Whether Kafka could look the id up: its cache is split into parts by the id, and ids beyond make it stumble."""
+    return -_IDS_IN_A_PLACE < session_id < _IDS_IN_A_PLACE * _PLACES
+
+
+def asked_items(topics: Iterable[FetchTopic], by_id: bool) -> list[FetchItem]:
+    """The partitions of a request in its order; of one that is named twice, the last entry counts."""
+    found: dict[tuple[TopicKey, int], FetchItem] = {}
+    for topic in topics:
+        key: TopicKey = topic.topic_id if by_id else topic.topic
+        for asked in topic.partitions:
+            found[(key, asked.partition)] = FetchItem(key, asked)
+    return list(found.values())
+
+
+class FetchSession:
+    """What one client fetches from one node. Owner: the cache.
+
+    ``items`` is in the order in which partitions are served; one that gave records goes to the end, so that a small
+    response limit starves none. ``epoch`` is what the next request must carry.
+    """
+
+    __slots__ = ("by_id", "created_ms", "epoch", "id", "items", "last_used_ms")
+
+    def __init__(self, session_id: int, items: Iterable[FetchItem], by_id: bool, now_ms: int) -> None:
+        self.id = session_id
+        self.items: dict[tuple[TopicKey, int], FetchItem] = {(item.topic, item.index): item for item in items}
+        self.by_id = by_id
+        self.epoch = 1
+        self.created_ms = now_ms
+        self.last_used_ms = now_ms
+
+    def update(self, topics: Iterable[FetchTopic], forgotten: Iterable[ForgottenTopic]) -> None:
+        """Apply the changes of an incremental request: added and changed partitions first, then the forgotten ones."""
+        items = self.items
+        for topic in topics:
+            key: TopicKey = topic.topic_id if self.by_id else topic.topic
+            for asked in topic.partitions:
+                item = items.get((key, asked.partition))
+                if item is None:
+                    items[(key, asked.partition)] = FetchItem(key, asked)
+                else:
+                    item.update(asked)
+        for gone in forgotten:
+            for index in gone.partitions:
+                items.pop((gone.topic_id if self.by_id else gone.topic, index), None)
+
+    def advance(self) -> None:
+        """The next epoch: they count up and go round to 1."""
+        self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
+
+    def served_records(self, item: FetchItem) -> None:
+        """``item`` has had its turn."""
+        key = (item.topic, item.index)
+        if self.items.pop(key, None) is not None:
+            self.items[key] = item
+
+
+class FetchSessionCache:
+    """The fetch sessions of a node, at most ``slots`` of them (``max.incremental.fetch.session.cache.slots``).
+
+    Owner: the node's fetch handler. When full, a new session takes the place of one that was unused for two minutes, or
+    of a smaller one that is two minutes old; else the client gets no session, which costs it only bytes.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[FetchSession]:
+        return iter(list(self._sessions.values()))
+
+    def create(self, items: list[FetchItem], by_id: bool, now_ms: int) -> FetchSession | None:
+        """A session for what a full fetch asked for, or None when there is no room."""
+        if len(self._sessions) >= self.slots and not self._evict(len(items), now_ms):
+            return None
+        session_id = NO_SESSION
+        while session_id == NO_SESSION or session_id in self._sessions:
+            session_id = random.randint(1, MAX_EPOCH)
+        session = self._sessions[session_id] = FetchSession(session_id, items, by_id, now_ms)
+        return session
+
+    def remove(self, session_id: int) -> None:
+        """Close a session; fine when there is none."""
+        self._sessions.pop(session_id, None)
+
+    def resume(self, session_id: int, epoch: int, by_id: bool, now_ms: int) -> FetchSession:
+        """The session that an incremental request continues; its epoch has moved on.
+
+        Raises FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, or FETCH_SESSION_TOPIC_ID_ERROR when the client
+        changed between topic names and topic ids.
+        """
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != epoch:
+            raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.by_id != by_id:
+            raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        session.advance()
+        session.last_used_ms = now_ms
+        return session
+
+    def _evict(self, new_size: int, now_ms: int) -> bool:
+        if not self._sessions:
+            return False
+        oldest = min(self._sessions.values(), key=lambda session: session.last_used_ms)
+        if now_ms - oldest.last_used_ms > EVICTION_MS:
+            self.remove(oldest.id)
+            return True
+        settled = [session for session in self if now_ms - session.created_ms > EVICTION_MS]
+        smallest = min(settled, key=lambda session: len(session.items), default=None)
+        if smallest is None or len(smallest.items) >= new_size:
+            return False
+        self.remove(smallest.id)
+        return True

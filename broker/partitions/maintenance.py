@@ -1,0 +1,162 @@
+"""Housekeeping of the logs on the broker's clock: retention, compaction, forgetting idle producers.
+
+Each kind of work has its own interval (Kafka's configs) and goes over the partitions that hold anything. A partition
+enters with its first append and leaves when it is empty again, so idle topics cost nothing. A jump of the clock makes
+everything that came due run once, not once for each interval passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import trio
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.partitions.partition import Partition
+    from odradek.storage.log_config import LogConfig
+
+RETENTION_INTERVAL = "log.retention.check.interval.ms"
+COMPACTION_INTERVAL = "log.cleaner.backoff.ms"
+EXPIRATION_INTERVAL = "producer.id.expiration.check.interval.ms"
+
+_SLICE = 64
+"""Partitions between two checkpoints of the task."""
+
+_DONE = object()
+Work = Callable[["Partition", int], Iterator[object]]
+
+
+class _Round:
+    """One kind of work: what to do with a partition, how often, when last, and which partitions it concerns."""
+
+    __slots__ = ("applies", "interval_config", "last_ms", "members", "name", "work")
+
+    def __init__(self, name: str, interval_config: str, applies: Callable[[LogConfig], bool], work: Work) -> None:
+        self.name = name
+        self.interval_config = interval_config
+        self.applies = applies
+        self.work = work
+        self.last_ms = 0
+        self.members: dict[Partition, None] = {}
+
+
+def _retention(partition: Partition, now_ms: int) -> Iterator[object]:
+    partition.log.apply_retention(now_ms)
+    return iter(())
+
+
+def _compaction(partition: Partition, now_ms: int) -> Iterator[object]:
+    return partition.log.compact_steps(now_ms)
+
+
+def _expiration(partition: Partition, now_ms: int) -> Iterator[object]:
+    partition.log.expire_producers(now_ms)
+    return iter(())
+
+
+class Maintenance:
+    """Runs the housekeeping of all partitions in one task.
+
+    Owner: the cluster, whose maintenance nursery runs :meth:`run`. A failure with one partition is remembered as a bug
+    of the cluster and stops neither the others nor the task. Partitions come in through :meth:`watch`
+    (``Partition.on_activity``).
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._changed = trio.Event()
+        self._rounds = (
+            _Round("retention", RETENTION_INTERVAL, lambda config: True, _retention),
+            _Round("compaction", COMPACTION_INTERVAL, self._cleaner_works, _compaction),
+            _Round("producer expiration", EXPIRATION_INTERVAL, lambda config: True, _expiration),
+        )
+
+    @property
+    def watched(self) -> list[Partition]:
+        """The partitions that are looked after now."""
+        return list(dict.fromkeys(partition for each in self._rounds for partition in each.members))
+
+    def watch(self, partition: Partition) -> None:
+        """Look after ``partition`` from now on; to be called when it gets data or another config."""
+        config = partition.log.config
+        for each in self._rounds:
+            if not each.applies(config):
+                each.members.pop(partition, None)
+                continue
+            if not each.members:
+                # It had nothing to do, so nothing was due: its interval begins now.
+                each.last_ms = self._cluster.clock.now_ms()
+                self._changed.set()
+            each.members[partition] = None
+
+    def run_now(self) -> None:
+        """Do all work for all partitions at once, whatever the intervals; synchronous, for tests and tools."""
+        now_ms = self._cluster.clock.now_ms()
+        for each in self._rounds:
+            each.last_ms = now_ms
+            for partition in list(each.members):
+                for _ in self._steps(each, partition, now_ms):
+                    pass
+            self._forget_empty(each)
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """The task: sleeps until some work is due (for ever while no partition holds data)."""
+        cluster = self._cluster
+        clock = cluster.clock
+        cluster.config.on_change(lambda names: self._changed.set())
+        cluster.topics.on_activity = self.watch
+        for topic in cluster.topics.all():
+            for partition in topic.partitions:
+                if partition.active:
+                    self.watch(partition)
+        task_status.started()
+        while True:
+            due_ms = min((self._due_ms(each) for each in self._rounds if each.members), default=None)
+            if due_ms is None:
+                await self._changed.wait()
+            else:
+                with clock.move_on_after(max(0, due_ms - clock.now_ms()) / 1000):
+                    await self._changed.wait()
+            self._changed = trio.Event()
+            for each in self._rounds:
+                if each.members and clock.now_ms() >= self._due_ms(each):
+                    await self._run_round(each)
+
+    # -- inside
+
+    def _cleaner_works(self, config: LogConfig) -> bool:
+        return config.compact and self._cluster.config.get_bool("log.cleaner.enable")
+
+    async def _run_round(self, each: _Round) -> None:
+        each.last_ms = now_ms = self._cluster.clock.now_ms()
+        for number, partition in enumerate(list(each.members)):
+            for _ in self._steps(each, partition, now_ms):
+                await trio.lowlevel.checkpoint()
+            if number % _SLICE == _SLICE - 1:
+                await trio.lowlevel.checkpoint()
+        self._forget_empty(each)
+
+    def _steps(self, each: _Round, partition: Partition, now_ms: int) -> Iterator[None]:
+        """The work on one partition, in steps between which others may run; ends when the partition is gone."""
+        try:
+            work = iter(()) if partition.deleted else each.work(partition, now_ms)
+            while not partition.deleted and next(work, _DONE) is not _DONE:
+                yield
+        except Exception as error:
+            where = f"{each.name} of {partition.topic.name}-{partition.index}"
+            self._cluster.dispatcher.remember_bug(where, error)
+
+    def _forget_empty(self, just_done: _Round) -> None:
+        for partition in list(just_done.members):
+            log = partition.log
+            if partition.deleted or (
+                log.log_start_offset == log.log_end_offset and not log.size_bytes and not log.active_producers()
+            ):
+                partition.active = False
+                for each in self._rounds:
+                    each.members.pop(partition, None)
+
+    def _due_ms(self, each: _Round) -> int:
+        return each.last_ms + max(1, self._cluster.config.get_int(each.interval_config))

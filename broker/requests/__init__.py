@@ -1,0 +1,1 @@
+"""One request: its route, context, faults and error answers."""

@@ -1,0 +1,257 @@
+"""The way of one request through the broker: frame, header, handler, answer."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.requests.registry import Handler, find_handler
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.varint import read_unknown_fields
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.controller.node import Node
+    from odradek.protocol.schema import Codec
+
+API_VERSIONS_KEY = 18
+
+_SHOWN_REQUESTS = 20
+_HEADER = Struct(">hhih")
+_SIZED_CORRELATION = Struct(">ii")
+_CORRELATION = Struct(">i")
+
+Parts = list["bytes | memoryview"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """An exception that a handler must not raise: what the client got was UNKNOWN_SERVER_ERROR or a cut connection.
+
+    ``last_requests``: what the broker had been asked just before, newest last, as lines of text.
+    """
+
+    where: str
+    error: BaseException
+    traceback: str
+    frame: bytes
+    last_requests: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = "\n  ".join(self.last_requests[-_SHOWN_REQUESTS:])
+        return f"bug in the broker: {self.where}\n{self.traceback}\nlast requests:\n  {lines}"
+
+
+@dataclass(slots=True)
+class _Route:
+    """Everything that one (key, version) needs, looked up once."""
+
+    handler: Handler
+    function: Callable[..., Any]
+    request: Codec[Any]
+    response: Codec[Any]
+    flexible_request: bool
+    flexible_response: bool
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request whose response has to be waited for."""
+
+    route: _Route
+    context: RequestContext
+    request: Any
+    frame: memoryview
+    response: Any
+    """What the handler returned: a coroutine, or the response, which waits for its appends to be durable."""
+    appended: int
+    """Where the durable log stood before the handler was called."""
+
+
+class EncodedBody:
+    """A response body that a handler keeps encoded (for the version that was asked), ready for many answers."""
+
+    __slots__ = ("body",)
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+
+class Dispatcher:
+    """Takes request frames to their handlers and brings back response frames.
+
+    Owner: the cluster (one per cluster). Holds no state but the route cache.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._routes: dict[int, _Route] = {}
+        self._client_ids: dict[bytes, str] = {}
+
+    def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
+        """Serve one request frame (without its size) as far as nothing has to be waited for.
+
+        Returns the response as parts, with its size; None for no answer; or a Pending, to be given to :meth:`finish`.
+        Raises CloseConnection where Kafka closes the connection.
+        """
+        cluster = self._cluster
+        try:
+            key, version, correlation_id, id_length = _HEADER.unpack_from(frame)
+        except Exception:
+            raise CloseConnection("a frame too short for a request header") from None
+        route = self._routes.get(key << 16 | version)
+        if route is None:
+            route = self._find_route(key, version)
+            if route is None:
+                return self._refuse_version(key, correlation_id)
+        position = 10
+        client_id: str | None = None
+        if id_length >= 0:
+            position += id_length
+            raw = bytes(frame[10:position])
+            if len(raw) != id_length:
+                raise CloseConnection("the client id is longer than the frame")
+            client_id = self._client_ids.get(raw) or self._decode_client_id(raw)
+        cluster.recent.append((connection.id, key, version, correlation_id, client_id, len(frame)))
+        try:
+            if route.flexible_request:
+                if position < len(frame) and frame[position] == 0:
+                    position += 1
+                else:
+                    position = skip_tagged_fields(frame, position)
+            request, _ = route.request.decode(frame, position)
+        except ProtocolError as error:
+            raise CloseConnection(f"{route.handler.spec.name} v{version}: {error}") from error
+        context = RequestContext(cluster, node, connection, key, version, correlation_id, client_id)
+        durability = cluster.durability
+        appended = 0 if durability is None else durability.appended
+        if cluster.faults is not None:
+            served = self._serve_with_faults(route.function, context, request)
+            return Pending(route, context, request, frame, served, appended)
+        try:
+            response = route.function(context, request)
+        except CloseConnection:
+            raise
+        except Exception as error:
+            response = self.error_answer(context, request, error, frame)
+        if response is None:
+            return None
+        if response.__class__ is CoroutineType or (durability is not None and durability.must_wait(appended)):
+            return Pending(route, context, request, frame, response, appended)
+        return self._encode(route, response, version, correlation_id)
+
+    async def finish(self, pending: Pending) -> Parts | None:
+        """Wait for the handler and until what it appended is durable: before that the response may not be told."""
+        route, context, response = pending.route, pending.context, pending.response
+        durability = self._cluster.durability
+        try:
+            if response.__class__ is CoroutineType:
+                response = await response
+            if response is not None and durability is not None and durability.must_wait(pending.appended):
+                await durability.flushed()
+        except CloseConnection:
+            raise
+        except Exception as error:
+            response = self.error_answer(context, pending.request, error, pending.frame)
+        if response is None:
+            return None
+        return self._encode(route, response, context.api_version, context.correlation_id)
+
+    async def _serve_with_faults(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
+        """The handler's response; None = none."""
+        faults = self._cluster.faults
+        lost = None if faults is None else await faults.apply(context, request)
+        if lost is not None and lost.drop:
+            return None
+        response = function(context, request)
+        if response.__class__ is CoroutineType:
+            response = await response
+        return None if lost is not None else response
+
+    def _encode(self, route: _Route, response: Any, version: int, correlation_id: int) -> Parts:
+        """The response as parts, with size and header."""
+        try:
+            if response.__class__ is EncodedBody:
+                parts: Parts = [response.body]
+            else:
+                parts = route.response.encode_parts(response)
+        except Exception as error:
+            self.remember_bug(f"the answer to {route.handler.spec.name} v{version}: {response!r:.2000}", error)
+            raise CloseConnection("the answer cannot be encoded") from error
+        size = 4
+        for part in parts:
+            size += len(part)
+        if route.flexible_response:
+            parts.insert(0, _SIZED_CORRELATION.pack(size + 1, correlation_id) + b"\0")
+        else:
+            parts.insert(0, _SIZED_CORRELATION.pack(size, correlation_id))
+        return parts
+
+    def error_answer(self, context: RequestContext, request: Any, error: Exception, frame: memoryview) -> Any:
+        """The response for a handler that raised: KafkaError as it says, anything else as a remembered bug."""
+        from odradek.broker.requests.error_answers import error_response
+
+        if isinstance(error, KafkaError):
+            code, message = error.code, error.message
+        else:
+            self.remember_bug(API_BY_KEY[context.api_key].name + f" v{context.api_version}", error, bytes(frame[:4096]))
+            code, message = ErrorCode.UNKNOWN_SERVER_ERROR, None
+        return error_response(request, context.api_version, code, message)
+
+    def remember_bug(self, where: str, error: BaseException, frame: bytes = b"") -> None:
+        """Keep what is needed to find the fault; the pytest fixture fails its test on it."""
+        text = "".join(traceback.format_exception(error))
+        self._cluster.remember_bug(Bug(where, error, text, frame, tuple(self._cluster.recent_requests())))
+
+    # -- the rare ways
+
+    def _find_route(self, key: int, version: int) -> _Route | None:
+        handler = find_handler(key)
+        if handler is None or not handler.min_version <= version <= handler.max_version:
+            return None
+        from odradek.protocol.schema import codec
+
+        spec = handler.spec
+        route = _Route(
+            handler=handler,
+            function=handler.function,
+            request=codec(spec.request, version),
+            response=codec(spec.response, version),
+            flexible_request=spec.request_header_version(version) >= 2,
+            flexible_response=spec.response_header_version(version) >= 1,
+        )
+        self._routes[key << 16 | version] = route
+        return route
+
+    def _refuse_version(self, key: int, correlation_id: int) -> Parts:
+        """ApiVersions in an unknown version is answered in v0 (KIP-511); anything else that is not served closes."""
+        if key != API_VERSIONS_KEY:
+            raise CloseConnection(f"API key {key} is not served in this version")
+        from odradek.broker.api.api_versions import unsupported_version_response
+        from odradek.protocol.schema import codec
+
+        response = unsupported_version_response()
+        body = codec(type(response), 0).encode(response)
+        return [_SIZED_CORRELATION.pack(4 + len(body), correlation_id), body]
+
+    def _decode_client_id(self, raw: bytes) -> str:
+        """Client ids repeat with every request, so each is decoded once; bad UTF-8 becomes replacement characters."""
+        text = raw.decode("utf-8", "replace")
+        if len(self._client_ids) >= 4096:
+            self._client_ids.clear()
+        self._client_ids[raw] = text
+        return text
+
+
+def skip_tagged_fields(frame: memoryview, position: int) -> int:
+    """The position behind the header's tag buffer (unknown tags are allowed); ProtocolError if it is cut short."""
+    try:
+        return read_unknown_fields(frame, position)[1]
+    except IndexError:
+        raise ProtocolError("a varint that does not end") from None

@@ -1,0 +1,249 @@
+"""Where each API carries an error that concerns a whole request: the one place that maps it.
+
+Most responses have a field for it at the top. The others repeat what was asked (topics, partitions, groups, ...)
+with the error beside each item; :data:`SHAPES` says which response list repeats which request list, level by level.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from odradek.broker.requests.context import CloseConnection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.registry import API_BY_KEY
+
+_ITSELF = ""
+
+
+class Level(NamedTuple):
+    """One list of the response and the list of the request that it repeats.
+
+    ``asked`` may lead through an outer list, as in ``dirs.topics``. ``copied``: response field -> request field of the
+    same item; the empty name is the item itself (lists of strings or numbers).
+    """
+
+    answered: str
+    asked: str
+    copied: dict[str, str]
+
+
+class Shape(NamedTuple):
+    """The levels down to the error, for the versions from ``low`` on; no levels = the error stands at the top.
+
+    ``top``: it stands at the top as well.
+    """
+
+    low: int
+    levels: tuple[Level, ...]
+    top: bool = False
+
+
+def _named(answered: str, asked: str, *fields: str) -> Level:
+    return Level(answered, asked, {field: field for field in fields})
+
+
+_PARTITIONS = _named("partitions", "partitions", "partition_index")
+_PARTITION_NUMBERS = Level("partitions", "partition_indexes", {"partition_index": _ITSELF})
+_GROUP_IDS = Level("groups", "group_ids", {"group_id": _ITSELF})
+_FETCHED = (
+    _named("responses", "topics", "topic", "topic_id"),
+    Level("partitions", "partitions", {"partition_index": "partition"}),
+)
+_SHARE_STATE = (_named("results", "topics", "topic_id"), _named("partitions", "partitions", "partition"))
+
+SHAPES: dict[str, tuple[Shape, ...]] = {
+    "Produce": (
+        Shape(
+            0,
+            (
+                _named("responses", "topic_data", "name", "topic_id"),
+                _named("partition_responses", "partition_data", "index"),
+            ),
+        ),
+    ),
+    "Fetch": (
+        Shape(0, _FETCHED),
+        Shape(7, _FETCHED, top=True),
+        Shape(13, ()),
+    ),
+    "ListOffsets": (Shape(0, (_named("topics", "topics", "name"), _PARTITIONS)),),
+    "Metadata": (Shape(0, (_named("topics", "topics", "name", "topic_id"),)),),
+    "OffsetCommit": (Shape(0, (_named("topics", "topics", "name", "topic_id"), _PARTITIONS)),),
+    "OffsetFetch": (
+        Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS)),
+        Shape(2, ()),
+        Shape(8, (_named("groups", "groups", "group_id"),)),
+    ),
+    "FindCoordinator": (Shape(0, ()), Shape(4, (Level("coordinators", "coordinator_keys", {"key": _ITSELF}),))),
+    "DescribeGroups": (Shape(0, (Level("groups", "groups", {"group_id": _ITSELF}),)),),
+    "CreateTopics": (Shape(0, (_named("topics", "topics", "name"),)),),
+    "DeleteTopics": (
+        Shape(0, (Level("responses", "topic_names", {"name": _ITSELF}),)),
+        Shape(6, (_named("responses", "topics", "name", "topic_id"),)),
+    ),
+    "DeleteRecords": (Shape(0, (_named("topics", "topics", "name"), _PARTITIONS)),),
+    "OffsetForLeaderEpoch": (
+        Shape(0, (_named("topics", "topics", "topic"), _named("partitions", "partitions", "partition"))),
+    ),
+    "AddPartitionsToTxn": (
+        Shape(
+            0,
+            (
+                _named("results_by_topic_v3_and_below", "v3_and_below_topics", "name"),
+                Level("results_by_partition", "partitions", {"partition_index": _ITSELF}),
+            ),
+        ),
+        Shape(4, ()),
+    ),
+    "WriteTxnMarkers": (
+        Shape(
+            0,
+            (_named("markers", "markers", "producer_id"), _named("topics", "topics", "name"), _PARTITION_NUMBERS),
+        ),
+    ),
+    "TxnOffsetCommit": (Shape(0, (_named("topics", "topics", "name"), _PARTITIONS)),),
+    "CreateAcls": (Shape(0, (Level("results", "creations", {}),)),),
+    "DeleteAcls": (Shape(0, (Level("filter_results", "filters", {}),)),),
+    "DescribeConfigs": (Shape(0, (_named("results", "resources", "resource_type", "resource_name"),)),),
+    "AlterConfigs": (Shape(0, (_named("responses", "resources", "resource_type", "resource_name"),)),),
+    "IncrementalAlterConfigs": (Shape(0, (_named("responses", "resources", "resource_type", "resource_name"),)),),
+    "AlterReplicaLogDirs": (
+        Shape(
+            0,
+            (
+                Level("results", "dirs.topics", {"topic_name": "name"}),
+                Level("partitions", "partitions", {"partition_index": _ITSELF}),
+            ),
+        ),
+    ),
+    "CreatePartitions": (Shape(0, (_named("results", "topics", "name"),)),),
+    "DeleteGroups": (Shape(0, (Level("results", "groups_names", {"group_id": _ITSELF}),)),),
+    "ElectLeaders": (
+        Shape(
+            0,
+            (
+                _named("replica_election_results", "topic_partitions", "topic"),
+                Level("partition_result", "partitions", {"partition_id": _ITSELF}),
+            ),
+        ),
+        Shape(1, ()),
+    ),
+    "AlterClientQuotas": (Shape(0, (Level("entries", "entries", {}),)),),
+    "DescribeProducers": (Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS)),),
+    "DescribeTransactions": (
+        Shape(0, (Level("transaction_states", "transactional_ids", {"transactional_id": _ITSELF}),)),
+    ),
+    "DescribeTopicPartitions": (Shape(0, (_named("topics", "topics", "name"),)),),
+    "ConsumerGroupDescribe": (Shape(0, (_GROUP_IDS,)),),
+    "ShareGroupDescribe": (Shape(0, (_GROUP_IDS,)),),
+    "StreamsGroupDescribe": (Shape(0, (_GROUP_IDS,)),),
+    "DescribeShareGroupOffsets": (Shape(0, (_named("groups", "groups", "group_id"),)),),
+    "InitializeShareGroupState": (Shape(0, _SHARE_STATE),),
+    "ReadShareGroupState": (Shape(0, _SHARE_STATE),),
+    "WriteShareGroupState": (Shape(0, _SHARE_STATE),),
+    "DeleteShareGroupState": (Shape(0, _SHARE_STATE),),
+    "ReadShareGroupStateSummary": (Shape(0, _SHARE_STATE),),
+}
+"""APIs that are not named here have a top-level ``error_code`` in every version."""
+
+_NOTHING = {
+    "base_offset": -1,
+    "end_offset": -1,
+    "high_watermark": -1,
+    "last_stable_offset": -1,
+    "leader_epoch": -1,
+    "log_append_time_ms": -1,
+    "log_start_offset": -1,
+    "low_watermark": -1,
+    "node_id": -1,
+    "offset": -1,
+    "port": -1,
+    "producer_epoch": -1,
+    "producer_id": -1,
+    "timestamp": -1,
+}
+"""What Kafka puts into these fields beside an error."""
+
+
+_MESSAGES_FROM = {"DescribeGroups": 6}
+"""First version with an error message, where the field may not simply be left out of older ones."""
+
+
+def error_response(request: Any, version: int, code: ErrorCode, message: str | None = None) -> Any:
+    """The response that answers all of ``request`` with one error; CloseConnection where none can carry it."""
+    spec = API_BY_KEY[request.API_KEY]
+    shape = _shape(spec.name, version)
+    if version < _MESSAGES_FROM.get(spec.name, 0):
+        message = None
+    response = spec.response()
+    if shape.levels:
+        _fill(response, request, shape.levels, code, message)
+    if shape.top or not shape.levels:
+        if not hasattr(response, "error_code"):
+            raise CloseConnection(f"{spec.name} v{version} cannot carry {code.name}")
+        _put_error(response, code, message)
+    return response
+
+
+def _shape(name: str, version: int) -> Shape:
+    chosen = Shape(0, ())
+    for shape in SHAPES.get(name, ()):
+        if version >= shape.low:
+            chosen = shape
+    return chosen
+
+
+def _fill(target: Any, source: Any, levels: tuple[Level, ...], code: ErrorCode, message: str | None) -> None:
+    level, below = levels[0], levels[1:]
+    kind: Any = type(target)
+    item_class = _item_class(kind, level.answered)
+    answers = []
+    for asked in _asked_items(source, level.asked):
+        answer = item_class()
+        if below:
+            _fill(answer, asked, below, code, message)
+        else:
+            _put_error(answer, code, message)
+        for field, asked_field in level.copied.items():
+            setattr(answer, field, getattr(asked, asked_field) if asked_field else asked)
+        answers.append(answer)
+    setattr(target, level.answered, answers)
+
+
+def _asked_items(source: Any, path: str) -> list[Any]:
+    items = [source]
+    for name in path.split("."):
+        items = [inner for item in items for inner in getattr(item, name) or ()]
+    return items
+
+
+def _put_error(target: Any, code: ErrorCode, message: str | None) -> None:
+    for field in type(target).__slots__:
+        if field in ("error_code", "partition_error_code"):
+            setattr(target, field, int(code))
+        elif field == "error_message":
+            target.error_message = message
+        elif field in _NOTHING:
+            setattr(target, field, _NOTHING[field])
+        elif field == "records":
+            target.records = b""
+
+
+@cache
+def _item_class(owner: type[Any], field: str) -> type[Any]:
+    """The struct class of the items in a list field, from the annotations of the generated class."""
+    hints = get_type_hints(owner.__init__, globalns=vars(sys.modules[owner.__module__]))
+    found = _item_of(hints[field])
+    if found is None:
+        raise TypeError(f"{owner.__name__}.{field} is not a list")
+    return found
+
+
+def _item_of(hint: Any) -> type[Any] | None:
+    """X of ``list[X]`` or ``list[X] | None``."""
+    if get_origin(hint) is list:
+        kind: type[Any] = get_args(hint)[0]
+        return kind
+    return next((found for each in get_args(hint) if (found := _item_of(each)) is not None), None)

@@ -1,0 +1,1 @@
+"""The generic actor behind every durable thing: decide, append, replay, answer; timers and loading."""

@@ -1,0 +1,227 @@
+"""Reading a coordinator's log, and replaying it into a fresh machine a slice at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Protocol
+
+from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
+from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
+from odradek.protocol.message import Buffer
+from odradek.protocol.record_batch import (
+    HEADER,
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    RecordBatch,
+    RecordBatchFlags,
+    assemble,
+    parse_batch,
+)
+from odradek.protocol.records import encode_varint, read_varint
+from odradek.storage.partition_log import AppendOrigin
+
+if TYPE_CHECKING:
+    from odradek.broker.partitions.partition import Partition
+
+SLICE_BYTES = 128 * 1024
+"""How much of the log is replayed without a break: a few milliseconds' worth."""
+
+
+_NO_PRODUCER = Producer(-1, -1)
+_NOT_PLAIN = RecordBatchFlags.CONTROL.value | RecordBatchFlags.TRANSACTIONAL.value | 0x07  # the codec bits
+_USED = itemgetter(0, 5, 6, 12)  # base offset, attributes, last offset delta, count
+_Places = dict[bytes, tuple[int, int]]  # by key: offset of a record, and where its value begins with its length
+_PLACE = itemgetter(1)
+
+
+class Journal(Protocol):
+    """The log partition as a shard sees it."""
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset of the log."""
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record will get."""
+
+    @property
+    def leader_epoch(self) -> int:
+        """Grows with each change of the partition's leader."""
+
+    @property
+    def max_batch_bytes(self) -> int:
+        """The largest batch the partition takes."""
+
+    def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> int:
+        """Append one batch; returns the offset of its first record. Raises `KafkaError`, then nothing is written."""
+
+    def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
+        """Append a transaction marker; returns its offset."""
+
+    def read(self, offset: int) -> Sequence[Buffer]:
+        """Whole batches from ``offset`` on, `SLICE_BYTES` of them or one; nothing at the end of the log."""
+
+
+class PartitionJournal:
+    """A partition of this broker as a journal."""
+
+    def __init__(self, partition: Partition, *, base_sequence: int = -1) -> None:
+        self._partition = partition
+        self._base_sequence = base_sequence
+
+    @property
+    def end_offset(self) -> int:
+        """See `Journal`."""
+        return self._partition.log.log_end_offset
+
+    @property
+    def leader_epoch(self) -> int:
+        """See `Journal`."""
+        return self._partition.leader_epoch
+
+    @property
+    def max_batch_bytes(self) -> int:
+        """See `Journal`."""
+        return self._partition.log.config.max_message_bytes
+
+    def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> int:
+        """See `Journal`."""
+        batch = build_coordinator_batch(records, now_ms, producer, self._base_sequence)
+        return self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).base_offset
+
+    def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
+        """See `Journal`."""
+        marker = EndTxnMarker(commit, coordinator_epoch)
+        batch = build_end_txn_batch(marker, producer_id=producer.id, producer_epoch=producer.epoch, timestamp=now_ms)
+        return self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).base_offset
+
+    @property
+    def start_offset(self) -> int:
+        """See `Journal`."""
+        return self._partition.log.log_start_offset
+
+    def read(self, offset: int) -> Sequence[Buffer]:
+        """See `Journal`."""
+        log = self._partition.log
+        return log.read(offset, max_bytes=SLICE_BYTES, up_to_offset=log.log_end_offset).parts
+
+
+def build_coordinator_batch(
+    records: Sequence[NewRecord], now_ms: int, producer: Producer | None, base_sequence: int
+) -> bytes:
+    """One record batch as a coordinator writes it: transactional when it is written in the name of a producer.
+
+    The same bytes as `odradek.protocol.record_batch.build_batch` makes, without a `Record` for each: every commit of
+    offsets comes through here.
+    """
+    body: list[bytes] = []
+    for index, (key, value) in enumerate(records):
+        front = b"\0\0" + encode_varint(index) + encode_varint(len(key)) + key
+        record = front + b"\1\0" if value is None else b"".join((front, encode_varint(len(value)), value, b"\0"))
+        body += (encode_varint(len(record)), record)
+    attributes, (producer_id, producer_epoch) = (
+        (0, _NO_PRODUCER) if producer is None else (RecordBatchFlags.TRANSACTIONAL.value, producer)
+    )
+    header = (attributes, len(records) - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, len(records))
+    return assemble(0, 0, header, b"".join(body))
+
+
+def load(journal: Journal, machine: Machine) -> Iterator[int]:
+    """Replay the whole log into ``machine``; a generator that pauses after each slice and yields the next offset.
+
+    The end is looked at before each slice, so what is appended while it is under way is read too.
+    """
+    position = journal.start_offset
+    reader = _Reader(machine)
+    while position < journal.end_offset:
+        parts = journal.read(position)
+        if not parts:
+            return
+        for part in parts:
+            position = reader.replay(bytes(part))
+        yield position
+
+
+class _Reader:
+    """Replays runs of batches.
+
+    Of the records of one key in a run only the last one is replayed, as if the log cleaner had been there: machines get
+    the same state from a compacted log. Like the cleaner this stops at transactions, here at the first one of the log.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._compact = True
+
+    def replay(self, data: bytes) -> int:
+        """Replay the batches in ``data``; returns the offset after the last one."""
+        latest: _Places = {}
+        position, end, next_offset = 0, len(data), 0
+        while position < end:
+            fields = HEADER.unpack_from(data, position)
+            base_offset, attributes, last_delta, count = _USED(fields)
+            if not attributes & _NOT_PLAIN:
+                _last_of_each_key(data, position + HEADER_SIZE, count, base_offset, latest)
+                if not self._compact:
+                    self._flush(data, latest)
+            else:
+                self._compact = False
+                self._flush(data, latest)
+                _replay_batch(parse_batch(data, position), self._machine)
+            next_offset = base_offset + last_delta + 1
+            position += LOG_OVERHEAD + fields[1]
+        self._flush(data, latest)
+        return next_offset
+
+    def _flush(self, data: bytes, latest: _Places) -> None:
+        replay = self._machine.replay
+        for key, (offset, position) in sorted(latest.items(), key=_PLACE):
+            size, position = _varint(data, position)
+            replay(LogRecord(key, None if size < 0 else data[position : position + size], offset, -1, -1))
+        latest.clear()
+
+
+def _replay_batch(batch: RecordBatch, machine: Machine) -> None:
+    """A batch that is compressed or part of a transaction, or a control batch."""
+    if batch.is_control:
+        for record in batch.records():
+            marker = parse_control_record(record)
+            if isinstance(marker, EndTxnMarker):
+                machine.replay_marker(batch.producer_id, batch.producer_epoch, marker.commit)
+        return
+    producer = (batch.producer_id, batch.producer_epoch) if batch.is_transactional else (-1, -1)
+    for offset, _, key, value, _ in batch.records():
+        if key is not None:
+            machine.replay(LogRecord(key, value, offset, *producer))
+
+
+def _last_of_each_key(data: bytes, position: int, count: int, base_offset: int, latest: _Places) -> None:
+    """Note in ``latest`` where the records of an uncompressed batch are, without decoding more than their keys."""
+    for _ in range(count):
+        size = data[position]
+        if size < 0x80:
+            position += 1
+            size >>= 1
+        else:
+            size, position = read_varint(data, position)
+        stop = position + size
+        if data[position + 1] or data[position + 2] > 0x7F:  # another timestamp than the first, or a far offset delta
+            _, position = _varint(data, position + 1)
+            delta, position = _varint(data, position)
+        else:
+            delta = data[position + 2] >> 1
+            position += 3
+        size, position = _varint(data, position)
+        if size >= 0:
+            end = position + size
+            latest[data[position:end]] = (base_offset + delta, end)
+        position = stop
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    byte = data[position]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position + 1
+    return read_varint(data, position)

@@ -1,0 +1,263 @@
+"""The broker's configuration: names, layers, sources, and what topics take from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.broker.config.broker_config import (
+    BROKER_SYNONYMS,
+    TOPIC_SYNONYMS,
+    BrokerConfig,
+    ConfigError,
+    ConfigSource,
+    TopicConfig,
+    broker_keys,
+    listed_keys,
+    topic_keys,
+)
+from odradek.broker.config.definition import Use
+from odradek.protocol.compression import Codec
+from odradek.protocol.record_batch import TimestampType
+from odradek.storage.log_config import LogConfig
+
+ROOT = Path(__file__).parents[3]
+
+
+# -- what is taken
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"log.retention.mss": "1"}, "unknown config 'log.retention.mss' (did you mean 'log.retention.ms'?)"),
+        (
+            {"retention.ms": "1"},
+            "unknown config 'retention.ms' (a topic config: the broker's default for it is 'log.retention.ms')",
+        ),
+        ({"x": "1"}, "unknown config 'x'"),
+        ({"num.partitions": "x"}, "Invalid value x for configuration num.partitions: Not a number of type INT"),
+        ({"num.partitions": 0}, "Invalid value 0 for configuration num.partitions: Value must be at least 1"),
+        (
+            {"authorizer.class.name": "a.B"},
+            "config 'authorizer.class.name' is not supported by odradek: everything is allowed",
+        ),
+        ({"node.id": "-1"}, "Invalid value -1 for configuration node.id: Value must be at least 0"),
+        ({"broker.id": "0"}, "config 'broker.id' is not supported by odradek: set node.id"),
+        ({"log.dirs": "/x"}, "config 'log.dirs' is not supported by odradek: give a data directory (--data-dir)"),
+        (
+            {"max.connections": 5},
+            "config 'max.connections' is not supported by odradek (only its default '2147483647' is)",
+        ),
+        ({"log.retention.ms": None}, "config 'log.retention.ms' needs text, a number, a boolean or a list, not None"),
+        (
+            {"group.min.session.timeout.ms": 10, "group.max.session.timeout.ms": 5},
+            "group.max.session.timeout.ms must be greater than or equal to group.min.session.timeout.ms",
+        ),
+    ],
+)
+def test_what_is_refused(values: dict[str, Any], why: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        BrokerConfig.from_mapping(values)
+    assert str(refused.value) == why
+
+
+def test_python_values_are_taken() -> None:
+    config = BrokerConfig({"num.partitions": 3, "auto.create.topics.enable": False, "log.cleanup.policy": ["compact"]})
+    assert config.get_int("num.partitions") == 3
+    assert config.get_bool("auto.create.topics.enable") is False
+    assert config.get_list("log.cleanup.policy") == ("compact",)
+    assert config.get_str("compression.type") == "producer"
+    assert config.get_float("log.cleaner.min.cleanable.ratio") == 0.5
+    assert config.get("log.retention.ms") is None
+
+
+def test_a_getter_of_another_type_is_an_error() -> None:
+    config = BrokerConfig()
+    for getter, name in (
+        (config.get_int, "compression.type"),
+        (config.get_int, "auto.create.topics.enable"),
+        (config.get_float, "compression.type"),
+        (config.get_bool, "num.partitions"),
+        (config.get_str, "num.partitions"),
+        (config.get_list, "num.partitions"),
+    ):
+        with pytest.raises(TypeError):
+            getter(name)
+    with pytest.raises(KeyError):
+        config.get("no.such")
+
+
+def test_a_refused_key_may_be_set_to_its_default() -> None:
+    assert BrokerConfig({"remote.log.storage.system.enable": "false"}).static
+
+
+def test_a_group_rebalance_does_not_wait_by_default() -> None:
+    assert BrokerConfig().get_int("group.initial.rebalance.delay.ms") == 0
+    assert (
+        BrokerConfig({"group.initial.rebalance.delay.ms": "3000"}).get_int("group.initial.rebalance.delay.ms") == 3000
+    )
+
+
+# -- layers
+
+
+def test_the_strongest_layer_wins() -> None:
+    config = BrokerConfig({"log.cleaner.backoff.ms": "1"}, node_ids=(1, 2))
+    name = "log.cleaner.backoff.ms"
+    config.set_dynamic(None, {name: "2"})
+    config.set_dynamic(2, {name: "3"})
+    assert [config.get_int(name), config.get_int(name, 1), config.get_int(name, 2)] == [2, 2, 3]
+    assert [(s.value, s.source) for s in config.synonyms(name, 2)] == [
+        ("3", ConfigSource.DYNAMIC_BROKER),
+        ("2", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        ("1", ConfigSource.STATIC_BROKER),
+        ("15000", ConfigSource.DEFAULT),
+    ]
+    config.set_dynamic(2, {})
+    config.set_dynamic(None, {})
+    assert config.get_int(name, 2) == 1
+
+
+def test_the_only_nodes_own_values_are_the_clusters() -> None:
+    config = BrokerConfig(node_ids=(1,))
+    config.set_dynamic(1, {"log.cleaner.backoff.ms": "3"})
+    assert config.get_int("log.cleaner.backoff.ms") == 3
+
+
+def test_listeners_hear_what_changed() -> None:
+    config = BrokerConfig()
+    heard: list[frozenset[str]] = []
+    config.on_change(heard.append)
+    config.set_dynamic(1, {"log.retention.ms": "5", "log.segment.bytes": "2000000"})
+    config.set_dynamic(1, {"log.retention.ms": "5", "log.segment.bytes": "3000000"})
+    config.set_dynamic(1, {"log.retention.ms": "5", "log.segment.bytes": "3000000"})
+    assert heard == [{"log.retention.ms", "log.segment.bytes"}, {"log.segment.bytes"}]
+    assert config.is_set("log.retention.ms")
+    assert not config.is_set("log.retention.hours")
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "expected"),
+    [
+        ({}, "log.retention.ms", []),
+        ({}, "log.retention.hours", [("log.retention.hours", "168", 5)]),
+        (
+            {"log.retention.ms": "-1"},
+            "log.retention.ms",
+            [("log.retention.ms", "-1", 4), ("log.retention.hours", "168", 5)],
+        ),
+        ({"log.retention.ms": "-1"}, "log.retention.hours", [("log.retention.hours", "168", 5)]),
+    ],
+)
+def test_synonyms_begin_at_the_asked_name(
+    values: dict[str, str], name: str, expected: list[tuple[str, str, int]]
+) -> None:
+    assert [tuple(entry) for entry in BrokerConfig(values).synonyms(name, 1)] == expected
+
+
+# -- topics
+
+
+@pytest.mark.parametrize(
+    ("values", "retention_ms"),
+    [
+        ({}, 604_800_000),
+        ({"log.retention.hours": 1}, 3_600_000),
+        ({"log.retention.hours": 1, "log.retention.minutes": 2}, 120_000),
+        ({"log.retention.minutes": 2, "log.retention.ms": 7}, 7),
+        ({"log.retention.hours": -1}, -1),
+        ({"log.retention.ms": -1}, -1),
+    ],
+)
+def test_the_most_precise_retention_counts(values: dict[str, int], retention_ms: int) -> None:
+    assert BrokerConfig(values).log_config({}).retention_ms == retention_ms
+
+
+def test_without_settings_a_log_gets_kafkas_defaults() -> None:
+    assert BrokerConfig().log_config({}) == LogConfig()
+
+
+def test_a_topic_overrides_the_broker() -> None:
+    broker = BrokerConfig({"compression.type": "lz4", "log.message.timestamp.type": "LogAppendTime"})
+    assert TopicConfig(broker).log_config().compression_type is Codec.LZ4
+    topic = TopicConfig(
+        broker,
+        {
+            "cleanup.policy": "compact,delete",
+            "compression.type": "uncompressed",
+            "message.timestamp.type": "CreateTime",
+            "segment.bytes": "2000000",
+        },
+    )
+    config = topic.log_config()
+    assert config.cleanup_policy == {"compact", "delete"}
+    assert config.compression_type is Codec.NONE
+    assert config.message_timestamp_type is TimestampType.CREATE_TIME
+    assert config.segment_bytes == 2_000_000
+    assert topic.get("segment.bytes") == 2_000_000
+    assert TopicConfig(broker, {"internal.segment.bytes": "100"}).log_config().segment_bytes == 100
+
+
+def test_equal_settings_share_a_log_config() -> None:
+    broker = BrokerConfig()
+    assert broker.log_config({"retention.ms": "5"}) is broker.log_config({"retention.ms": "5"})
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"no.such": "1"}, "Unknown topic config name: no.such"),
+        (
+            {"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"},
+            "conflict topic config setting min.compaction.lag.ms (10) > max.compaction.lag.ms (5)",
+        ),
+        (
+            {"remote.storage.enable": "true"},
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage.",
+        ),
+    ],
+)
+def test_topic_settings_that_are_refused(values: dict[str, str], why: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        TopicConfig.check(values)
+    assert str(refused.value) == why
+
+
+# -- the tables
+
+
+def test_synonyms_name_real_keys() -> None:
+    assert set(TOPIC_SYNONYMS) <= set(topic_keys())
+    assert {name for family in TOPIC_SYNONYMS.values() for name, _ in family} <= set(broker_keys())
+    assert {name for family in BROKER_SYNONYMS.values() for name in family} <= set(broker_keys())
+
+
+def source_text() -> str:
+    files = [path for folder in ("broker", "storage") for path in (ROOT / folder).rglob("*.py")]
+    return "\n".join(path.read_text(encoding="utf-8") for path in files)
+
+
+def test_every_honoured_broker_config_is_read_somewhere() -> None:
+    text = source_text()
+    behind_topics = {name for family in TOPIC_SYNONYMS.values() for name, _ in family}
+    bounds = re.compile(r"group\.(consumer|share|streams)\.(min|max)\.")
+    unread = [
+        key.name
+        for key in listed_keys(Use.HONOURED)
+        if key.name in broker_keys()
+        and key.name not in behind_topics
+        and not bounds.match(key.name)
+        and f'"{key.name}"' not in text
+    ]
+    assert unread == []
+
+
+def test_every_honoured_topic_config_reaches_the_log() -> None:
+    fields = {name.replace("_", ".") for name in LogConfig.__dataclass_fields__} | {"internal.segment.bytes"}
+    reaching = {key.name for key in topic_keys().values() if key.use in (Use.HONOURED, Use.DISK)}
+    assert reaching <= fields

@@ -1,0 +1,454 @@
+"""Changes of configuration: what each resource takes, and the codes and texts that Kafka 4.3.1 answered to the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.config import loggers
+from odradek.broker.controller.dynamic_configs import Assignment, Change, Operation, ResourceType
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
+METRICS, GROUP = ResourceType.CLIENT_METRICS, ResourceType.GROUP
+SET, DELETE, APPEND, SUBTRACT = Operation
+INVALID_CONFIG, INVALID_REQUEST = ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_REQUEST
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    one = Cluster()
+    one.topics.create("a")
+    yield one
+    loggers.set_level("root", None)
+
+
+def change(
+    cluster: Cluster,
+    kind: int,
+    name: str,
+    *assignments: tuple[str, int, str | None],
+    replaces: bool = False,
+    validate_only: bool = False,
+) -> tuple[ErrorCode, str | None] | None:
+    """None if the change was taken, else code and message."""
+    asked = [Assignment(key, value, operation) for key, operation, value in assignments]
+    try:
+        cluster.dynamic_configs.apply(Change(kind, name, asked, replaces), 1, validate_only=validate_only)
+    except KafkaError as error:
+        return error.code, error.message
+    return None
+
+
+def overrides(cluster: Cluster) -> dict[str, str]:
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    return dict(topic.config.overrides)
+
+
+# -- topics
+
+
+def test_set_and_delete(cluster: Cluster) -> None:
+    assert change(cluster, TOPIC, "a", ("retention.ms", SET, " 5 "), ("segment.bytes", SET, "2000000")) is None
+    assert overrides(cluster) == {"retention.ms": "5", "segment.bytes": "2000000"}
+    assert change(cluster, TOPIC, "a", ("retention.ms", DELETE, None), ("no.such", DELETE, None)) is None
+    assert overrides(cluster) == {"segment.bytes": "2000000"}
+
+
+def test_lists_grow_and_shrink_from_their_default(cluster: Cluster) -> None:
+    assert change(cluster, TOPIC, "a", ("cleanup.policy", APPEND, "compact")) is None
+    assert overrides(cluster) == {"cleanup.policy": "delete,compact"}
+    assert change(cluster, TOPIC, "a", ("cleanup.policy", APPEND, "compact,delete")) is None
+    assert change(cluster, TOPIC, "a", ("cleanup.policy", SUBTRACT, "delete")) is None
+    assert overrides(cluster) == {"cleanup.policy": "compact"}
+    assert change(cluster, TOPIC, "a", ("cleanup.policy", SUBTRACT, "compact")) is None
+    assert overrides(cluster) == {"cleanup.policy": ""}
+
+
+def test_replacing_forgets_what_is_not_named(cluster: Cluster) -> None:
+    change(cluster, TOPIC, "a", ("retention.ms", SET, "5"))
+    assert change(cluster, TOPIC, "a", ("segment.bytes", SET, "2000000"), replaces=True) is None
+    assert overrides(cluster) == {"segment.bytes": "2000000"}
+
+
+def test_validation_changes_nothing(cluster: Cluster) -> None:
+    assert change(cluster, TOPIC, "a", ("retention.ms", SET, "5"), validate_only=True) is None
+    assert overrides(cluster) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "assignments", "code", "why"),
+    [
+        ("b", [("retention.ms", SET, "1")], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic 'b' does not exist."),
+        ("", [("retention.ms", SET, "1")], INVALID_REQUEST, "Default topic resources are not allowed."),
+        (
+            "a b",
+            [("retention.ms", SET, "1")],
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' "
+            "and '-'",
+        ),
+        ("a", [("retention.ms", 9, "1")], ErrorCode.UNKNOWN_SERVER_ERROR, None),
+        (
+            "a",
+            [("retention.ms", SET, None), ("segment.bytes", APPEND, None)],
+            INVALID_REQUEST,
+            "Null value not supported for : retention.ms, segment.bytes",
+        ),
+        (
+            "a",
+            [("no.such", APPEND, "x")],
+            INVALID_CONFIG,
+            "Can't APPEND to key no.such because its type is not LIST.",
+        ),
+        (
+            "a",
+            [("retention.ms", SUBTRACT, "5")],
+            INVALID_CONFIG,
+            "Can't SUBTRACT to key retention.ms because its type is not LIST.",
+        ),
+        (
+            "a",
+            [("cleanup.policy", APPEND, "x")],
+            INVALID_CONFIG,
+            "Invalid value x for configuration cleanup.policy: String must be one of: compact, delete",
+        ),
+        (
+            "a",
+            [("retention.ms", SET, "1"), ("retention.ms", SET, "2")],
+            INVALID_REQUEST,
+            "Error due to duplicate config keys",
+        ),
+    ],
+)
+def test_topic_changes_that_are_refused(
+    cluster: Cluster, name: str, assignments: list[tuple[str, int, str | None]], code: ErrorCode, why: str | None
+) -> None:
+    assert change(cluster, TOPIC, name, *assignments) == (code, why)
+    assert overrides(cluster) == {}
+
+
+# -- brokers
+
+
+def test_a_broker_and_the_cluster_wide_default(cluster: Cluster) -> None:
+    assert change(cluster, BROKER, "1", ("log.cleaner.threads", SET, "2")) is None
+    assert change(cluster, BROKER, "", ("log.retention.ms", SET, "5")) is None
+    assert cluster.config.dynamic_nodes[1] == {"log.cleaner.threads": "2"}
+    assert cluster.config.dynamic_default == {"min.insync.replicas": "1", "log.retention.ms": "5"}
+    assert cluster.config.get_int("log.retention.ms") == 5
+
+
+@pytest.mark.parametrize("replaces", [True, False])
+@pytest.mark.parametrize("key", ["sasl.kerberos.min.time.before.relogin", "sasl.login.refresh.buffer.seconds"])
+def test_a_broker_takes_settings_of_logins_that_it_does_not_have(cluster: Cluster, key: str, replaces: bool) -> None:
+    assert change(cluster, BROKER, "1", (key, SET, "58"), replaces=replaces) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "operation", "value", "code", "why"),
+    [
+        ("1", "node.id", SET, "4", INVALID_REQUEST, "Cannot update these configs dynamically: [node.id]"),
+        ("", "node.id", SET, "4", INVALID_REQUEST, "Cannot update these configs dynamically: [node.id]"),
+        ("abc", "log.cleaner.threads", SET, "1", INVALID_REQUEST, "Node id must be an integer, but it is: abc"),
+        (
+            "99",
+            "log.cleaner.threads",
+            SET,
+            "1",
+            INVALID_REQUEST,
+            "Unexpected broker id, expected 1, but received 99",
+        ),
+        (
+            "1",
+            "log.cleaner.threads",
+            SET,
+            "x",
+            INVALID_REQUEST,
+            "Invalid value x for configuration log.cleaner.threads: Not a number of type INT",
+        ),
+        (
+            "",
+            "listeners",
+            SET,
+            "x",
+            INVALID_REQUEST,
+            "Cannot update these configs at default cluster level, broker id must be specified: [listeners]",
+        ),
+        (
+            "1",
+            "ssl.keystore.location",
+            SET,
+            "x",
+            INVALID_REQUEST,
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            "[ssl.keystore.location]",
+        ),
+        (
+            "1",
+            "min.insync.replicas",
+            SET,
+            "1",
+            INVALID_CONFIG,
+            "Broker-level min.insync.replicas cannot be altered while ELR is enabled.",
+        ),
+        (
+            "",
+            "min.insync.replicas",
+            DELETE,
+            None,
+            INVALID_CONFIG,
+            "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.",
+        ),
+        (
+            "1",
+            "log.retention.ms",
+            SET,
+            "0",
+            INVALID_REQUEST,
+            "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
+        ),
+        # Kafka keeps unknown names for plugins; here there are none.
+        ("1", "retention.ms", SET, "5", INVALID_REQUEST, "Unknown broker config name: retention.ms"),
+        (
+            "1",
+            "max.connections",
+            SET,
+            "5",
+            INVALID_REQUEST,
+            "config 'max.connections' is not supported by odradek (only its default '2147483647' is)",
+        ),
+    ],
+)
+def test_broker_changes_that_are_refused(
+    cluster: Cluster, name: str, key: str, operation: int, value: str | None, code: ErrorCode, why: str
+) -> None:
+    assert change(cluster, BROKER, name, (key, operation, value)) == (code, why)
+    assert cluster.config.dynamic_nodes.get(1, {}) == {}
+    assert cluster.config.dynamic_default == {"min.insync.replicas": "1"}
+
+
+# -- loggers
+
+
+def test_logger_levels(cluster: Cluster) -> None:
+    assert change(cluster, LOGGER, "1", ("root", SET, "ERROR")) is None
+    assert loggers.levels()["root"] == "ERROR"
+    assert change(cluster, LOGGER, "1", ("kafka.server.KafkaApis", DELETE, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "assignment", "code", "why"),
+    [
+        ("1", ("root", DELETE, None), INVALID_REQUEST, "Removing the log level of the root logger is not allowed"),
+        (
+            "1",
+            ("root", APPEND, "INFO"),
+            INVALID_REQUEST,
+            "APPEND operation is not allowed for the BROKER_LOGGER resource",
+        ),
+        ("99", ("root", SET, "INFO"), INVALID_REQUEST, "Unexpected node id. Expected 1, but received 99"),
+        ("", ("root", SET, "INFO"), INVALID_REQUEST, "Node id must be an integer, but it is: "),
+        ("1", ("no.such", DELETE, None), INVALID_CONFIG, "Logger no.such does not exist!"),
+    ],
+)
+def test_logger_changes_that_are_refused(
+    cluster: Cluster, name: str, assignment: tuple[str, int, str | None], code: ErrorCode, why: str
+) -> None:
+    assert change(cluster, LOGGER, name, assignment) == (code, why)
+
+
+# -- groups and client metrics
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("no.such", "x", "Unknown group config name: no.such"),
+        (
+            "consumer.session.timeout.ms",
+            "x",
+            "Invalid value x for configuration consumer.session.timeout.ms: Not a number of type INT",
+        ),
+        (
+            "consumer.session.timeout.ms",
+            "99999999",
+            "consumer.session.timeout.ms must be less than or equal to group.consumer.max.session.timeout.ms",
+        ),
+        (
+            "share.record.lock.duration.ms",
+            "1000",
+            "share.record.lock.duration.ms must be greater than or equal to group.share.min.record.lock.duration.ms",
+        ),
+        (
+            "streams.num.standby.replicas",
+            "5",
+            "streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas",
+        ),
+        (
+            "consumer.assignment.interval.ms",
+            "99999",
+            "consumer.assignment.interval.ms must be less than or equal to group.consumer.max.assignment.interval.ms",
+        ),
+    ],
+)
+def test_group_changes_that_are_refused(cluster: Cluster, key: str, value: str, why: str) -> None:
+    assert change(cluster, GROUP, "g", (key, SET, value)) == (INVALID_CONFIG, why)
+    assert cluster.dynamic_configs.groups == {}
+
+
+def test_a_group_that_sets_nothing_is_not_kept(cluster: Cluster) -> None:
+    assert change(cluster, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000")) is None
+    assert cluster.dynamic_configs.groups == {"g": {"consumer.session.timeout.ms": "50000"}}
+    assert change(cluster, GROUP, "g", ("consumer.session.timeout.ms", DELETE, None)) is None
+    assert cluster.dynamic_configs.groups == {}
+    refused = change(cluster, GROUP, "", ("consumer.session.timeout.ms", SET, "50000"))
+    assert refused == (INVALID_REQUEST, "Default group resources are not allowed.")
+
+
+@pytest.mark.parametrize(
+    ("key", "operation", "value", "code", "why"),
+    [
+        (
+            "interval.ms",
+            SET,
+            "x",
+            INVALID_CONFIG,
+            "Invalid value x for configuration interval.ms: Not a number of type INT",
+        ),
+        (
+            "interval.ms",
+            SET,
+            "1",
+            INVALID_REQUEST,
+            "Invalid value 1 for interval.ms, interval must be between 100 and 3600000 (1 hour)",
+        ),
+        ("no.such", SET, "x", INVALID_REQUEST, "Unknown client metrics configuration: no.such"),
+        ("match", SET, "foo=bar", INVALID_CONFIG, "Illegal client matching pattern: foo=bar"),
+        ("match", SET, "foo", INVALID_CONFIG, "Illegal client matching pattern: foo"),
+        ("match", SET, "client_id=[", INVALID_CONFIG, "Illegal client matching pattern: client_id=["),
+        (
+            "metrics",
+            APPEND,
+            "a",
+            INVALID_CONFIG,
+            "Can't APPEND to key metrics because its type is not LIST.",
+        ),
+    ],
+)
+def test_client_metrics_changes_that_are_refused(
+    cluster: Cluster, key: str, operation: int, value: str, code: ErrorCode, why: str
+) -> None:
+    assert change(cluster, METRICS, "m", (key, operation, value)) == (code, why)
+
+
+def test_client_metrics(cluster: Cluster) -> None:
+    pattern = "client_id=abc,client_software_name=x.*"
+    assert change(cluster, METRICS, "m", ("match", SET, pattern), ("interval.ms", SET, "5000")) is None
+    assert cluster.dynamic_configs.client_metrics == {"m": {"match": pattern, "interval.ms": "5000"}}
+    assert change(cluster, METRICS, "", ("interval.ms", SET, "5000")) == (
+        INVALID_REQUEST,
+        "Subscription name can't be empty",
+    )
+
+
+@pytest.mark.parametrize(("kind", "replaces"), [(0, False), (77, True), (LOGGER, True)])
+def test_unknown_kinds_of_resources(cluster: Cluster, kind: int, replaces: bool) -> None:
+    refused = change(cluster, kind, "1", ("root", SET, "INFO"), replaces=replaces)
+    assert refused == (INVALID_REQUEST, f"Unknown resource type {int(kind)}")
+
+
+def test_settings_of_groups_and_metrics_outlive_the_process(tmp_path: Path) -> None:
+    first = Cluster(data_dir=tmp_path)
+    assert first.durability is not None
+    first.durability.open()
+    change(first, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"))
+    change(first, METRICS, "m", ("interval.ms", SET, "5000"))
+    change(first, BROKER, "1", ("log.cleaner.threads", SET, "2"))
+    first.topics.close()
+    second = Cluster(data_dir=tmp_path)
+    assert second.durability is not None
+    second.durability.open()
+    assert second.dynamic_configs.groups == {"g": {"consumer.session.timeout.ms": "50000"}}
+    assert second.dynamic_configs.client_metrics == {"m": {"interval.ms": "5000"}}
+    assert second.config.get_int("log.cleaner.threads") == 2
+    second.topics.close()
+
+
+_THREADS = (
+    "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed for "
+    "background.threads={}, value should {} the current value 10 for configuration Invalid dynamic configuration"
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "operation", "value", "answer"),
+    [
+        ("node.id", DELETE, None, None),
+        ("no.such", DELETE, None, None),
+        ("node.id", APPEND, "1", (INVALID_CONFIG, "Config value append is not allowed for config key: node.id")),
+        ("node.id", SUBTRACT, "1", (INVALID_CONFIG, "Config value subtract is not allowed for config key: node.id")),
+        ("no.such", APPEND, "1", (INVALID_CONFIG, "Unknown config name: no.such")),
+        ("retention.ms", APPEND, "1", (INVALID_CONFIG, "Unknown config name: retention.ms")),
+        ("node.id", 7, "1", (INVALID_REQUEST, "Unknown operations type 7")),
+        ("log.dirs", APPEND, "1", (INVALID_REQUEST, "Cannot update these configs dynamically: [log.dirs]")),
+        ("log.retention.ms", SET, "-5", None),
+        ("log.cleanup.policy", SET, "delete,delete", None),
+        ("background.threads", SET, "5", None),
+        ("background.threads", SET, "20", None),
+        ("background.threads", SET, "4", (INVALID_REQUEST, _THREADS.format(4, "be at least half"))),
+        ("background.threads", SET, "21", (INVALID_REQUEST, _THREADS.format(21, "not be greater than double"))),
+        ("num.network.threads", SET, "1", None),
+        (
+            "min.insync.replicas",
+            SET,
+            "abc",
+            (INVALID_REQUEST, "Invalid value abc for configuration min.insync.replicas: Not a number of type INT"),
+        ),
+    ],
+)
+def test_what_a_real_broker_said_to_a_change_of_its_own(
+    cluster: Cluster, key: str, operation: int, value: str | None, answer: tuple[ErrorCode, str] | None
+) -> None:
+    assert change(cluster, BROKER, "1", (key, operation, value), validate_only=True) == answer
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "operation", "value", "answer"),
+    [
+        ("nope", "no.such", SET, "1", (INVALID_CONFIG, "Unknown topic config name: no.such")),
+        ("nope", "no.such", DELETE, None, (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic 'nope' does not exist.")),
+        ("a", "cleanup.policy", SET, "compact, compact,delete", None),
+        (
+            "a b",
+            "retention.ms",
+            APPEND,
+            "1",
+            (INVALID_CONFIG, "Can't APPEND to key retention.ms because its type is not LIST."),
+        ),
+        (
+            "a",
+            "preallocate",
+            SET,
+            " delete ",
+            (
+                INVALID_CONFIG,
+                "Invalid value  delete  for configuration preallocate: Expected value to be either true or false",
+            ),
+        ),
+    ],
+)
+def test_what_a_real_broker_said_to_a_change_of_a_topic(
+    cluster: Cluster, topic: str, key: str, operation: int, value: str | None, answer: tuple[ErrorCode, str] | None
+) -> None:
+    assert change(cluster, TOPIC, topic, (key, operation, value)) == answer
+    assert overrides(cluster) in ({}, {"cleanup.policy": "compact,delete"})
+
+
+def test_a_logger_must_exist_before_its_level_counts(cluster: Cluster) -> None:
+    answer = change(cluster, LOGGER, "1", ("no.such", SET, "x"))
+    assert answer == (INVALID_CONFIG, "Logger no.such does not exist!")

@@ -1,0 +1,188 @@
+"""What one task for many connections must keep: order, isolation, nothing missed, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+import odradek
+from odradek.broker.net.server import Server
+from odradek.broker.requests.context import RequestContext
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from tests.broker.conftest import Install, request_frame, response_of
+from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
+from tests.fakes.cluster import FakeCluster
+
+
+def correlation_id(frame: bytes) -> int:
+    (number,) = struct.unpack_from(">i", frame)
+    return int(number)
+
+
+async def be_served(stream: trio.SocketStream) -> None:
+    """One request and its answer: the poller has the connection then."""
+    await stream.send_all(beat())
+    await read_frame(stream)
+
+
+def send_now(stream: trio.SocketStream, data: bytes) -> None:
+    """Bytes into the socket, without giving the broker's tasks a turn."""
+    with socket.socket(fileno=os.dup(stream.socket.fileno())) as twin:
+        assert twin.send(data) == len(data)
+
+
+def test_all_that_came_before_the_end_of_the_stream_is_answered(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as stream:
+            await be_served(stream)
+            await stream.send_all(b"".join(beat(correlation_id=number) for number in range(50)))
+            await stream.send_eof()
+            assert [correlation_id(await read_frame(stream)) for _ in range(50)] == list(range(50))
+            assert await is_closed(stream)
+        assert not server.connections
+
+    run(cluster, scenario)
+
+
+def test_half_a_request_and_the_end_of_the_stream_end_the_connection(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as stream:
+            await be_served(stream)
+            await stream.send_all(beat()[:-1])
+            await wait_all_tasks_blocked()
+            await stream.send_eof()
+            assert await is_closed(stream)
+        assert not server.connections
+
+    run(cluster, scenario)
+
+
+def test_a_connection_goes_between_the_poller_and_its_task(install: Install) -> None:
+    """Each request that waits, and each that does not, is answered once and in order, in any mixture of the two."""
+
+    async def later() -> HeartbeatResponse:
+        await trio.sleep(0.001)
+        return HeartbeatResponse()
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+        return later() if request.group_id == "slow" else HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as stream:
+            number = 0
+            for pauses in range(12):
+                frames = [beat("slow" if each % 5 == 0 else "fast", number + each) for each in range(pauses + 1)]
+                await stream.send_all(b"".join(frames))
+                for _ in frames:
+                    assert correlation_id(await read_frame(stream)) == number
+                    number += 1
+
+    run(cluster, scenario)
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_connections_that_are_cancelled_as_requests_arrive(install: Install, cut: bool) -> None:
+    served: list[int] = []
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        served.append(ctx.correlation_id)
+        if cut and ctx.correlation_id == 1:
+            server_of_test.stop_node(cluster.nodes[2])  # the others' requests came with this one
+        return HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster(nodes=2)
+    server_of_test: Server
+
+    async def scenario(server: Server) -> None:
+        nonlocal server_of_test
+        server_of_test = server
+        first = await dial(cluster)
+        others = [await dial(cluster, 2) for _ in range(5)]
+        for stream in (first, *others):
+            await stream.send_all(beat(correlation_id=0))
+            await read_frame(stream)
+        for number, stream in enumerate((first, *others), 1):
+            send_now(stream, beat(correlation_id=number))
+        await read_frame(first)
+        for stream in others:
+            if cut:
+                assert await is_closed(stream)
+            else:
+                await read_frame(stream)
+            await stream.aclose()
+        assert sorted(served) == [0] * 6 + ([1] if cut else [1, 2, 3, 4, 5, 6])
+        await first.aclose()
+
+    run(cluster, scenario)
+
+
+def test_a_record_that_comes_right_behind_a_fetch_is_not_missed() -> None:
+    """Fetch and Produce are found readable together: the fetch is not waiting yet when the record is appended."""
+    batch = build_batch([Record(0, 0, None, b"v", ())])
+    data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch)])
+    produce = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data])
+    topic = FetchTopic(topic="t", partitions=[FetchPartition(partition=0, partition_max_bytes=1 << 20)])
+    fetch = FetchRequest(max_wait_ms=60_000, min_bytes=1, max_bytes=1 << 20, topics=[topic])
+
+    async def main() -> None:
+        async with odradek.open_broker(topics={"t": 1}) as broker:
+            host, _, port = broker.bootstrap_servers.rpartition(":")
+            reader = await trio.open_tcp_stream(host, int(port))
+            writer = await trio.open_tcp_stream(host, int(port))
+            async with reader, writer:
+                for stream in (reader, writer):  # the poller has them both
+                    await be_served(stream)
+                await wait_all_tasks_blocked()
+                # Without a checkpoint in between, so that one look finds both.
+                send_now(reader, request_frame(fetch, 11))
+                send_now(writer, request_frame(produce, 9))
+                with trio.fail_after(60):
+                    _, answer = response_of(fetch, 11, await read_frame(reader))
+        assert len(answer.responses[0].partitions[0].records) == len(batch)
+
+    trio.run(main)
+
+
+def test_a_bug_outside_of_a_handler_ends_one_connection(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+    begin = cluster.dispatcher.begin
+
+    def failing(node: Any, connection: Any, frame: memoryview) -> Any:
+        if correlation_id(bytes(frame[4:8])) == 13:
+            raise ZeroDivisionError("a bug")
+        return begin(node, connection, frame)
+
+    monkeypatch.setattr(cluster.dispatcher, "begin", failing)
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as bad, await dial(cluster) as good:
+            for stream in (bad, good):
+                await be_served(stream)
+            await bad.send_all(beat(correlation_id=13))
+            assert await is_closed(bad)
+            await be_served(good)
+        assert [type(bug.error) for bug in cluster.bugs] == [ZeroDivisionError]
+        cluster.bugs.clear()
+
+    run(cluster, scenario)

@@ -1,0 +1,82 @@
+"""Frames come out of the receive buffer whole and in order, however the bytes arrive."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odradek.broker.net.receive_buffer import ReceiveBuffer
+from odradek.protocol.errors import ProtocolError
+
+
+def feed(buffer: ReceiveBuffer, data: bytes) -> int:
+    """Write as much as there is space for; return how much that was."""
+    space = buffer.space()
+    count = min(len(space), len(data))
+    space[:count] = data[:count]
+    buffer.received(count)
+    return count
+
+
+def framed(content: bytes) -> bytes:
+    return struct.pack(">i", len(content)) + content
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.one_of(st.integers(0, 40), st.integers(4000, 9000), st.just(70_000)), max_size=8),
+    steps=st.lists(st.integers(1, 9000), min_size=1, max_size=20),
+)
+def test_frames_survive_any_split(sizes: list[int], steps: list[int]) -> None:
+    contents = [bytes([number % 251]) * size for number, size in enumerate(sizes)]
+    stream = b"".join(framed(content) for content in contents)
+    buffer = ReceiveBuffer(100_000)
+    seen: list[bytes] = []
+    turn = 0
+    while stream:
+        step = steps[turn % len(steps)]
+        turn += 1
+        stream = stream[feed(buffer, stream[:step]) :]
+        while (frame := buffer.next_frame()) is not None:
+            seen.append(bytes(frame))
+    assert seen == contents
+    assert not buffer.partial
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 1001, 2**31 - 1])
+def test_sizes_out_of_range_are_refused(size: int) -> None:
+    buffer = ReceiveBuffer(1000)
+    feed(buffer, struct.pack(">i", size))
+    with pytest.raises(ProtocolError):
+        buffer.next_frame()
+
+
+def test_a_claimed_size_alone_does_not_take_its_memory() -> None:
+    buffer = ReceiveBuffer(100 * 1024 * 1024)
+    feed(buffer, struct.pack(">i", 100 * 1024 * 1024) + b"abcd")
+    assert buffer.next_frame() is None
+    assert len(buffer.space()) <= 1024 * 1024
+
+
+def test_a_large_buffer_is_given_back_when_it_is_empty() -> None:
+    buffer = ReceiveBuffer(100 * 1024 * 1024)
+    data = framed(bytes(5 * 1024 * 1024))
+    while data:
+        data = data[feed(buffer, data) :]
+        frame = buffer.next_frame()
+    assert frame is not None
+    assert len(frame) == 5 * 1024 * 1024
+    del frame
+    assert len(buffer.space()) == 4096
+
+
+def test_a_frame_stays_readable_while_the_next_one_arrives() -> None:
+    buffer = ReceiveBuffer(1_000_000)
+    feed(buffer, framed(b"first") + b"\0\0")
+    frame = buffer.next_frame()
+    assert frame == b"first"
+    assert buffer.next_frame() is None
+    assert bytes(frame) == b"first"

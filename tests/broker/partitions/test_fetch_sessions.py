@@ -1,0 +1,139 @@
+"""The cache of fetch sessions (KIP-227): epochs, membership, order, eviction."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.partitions.fetch_sessions import EVICTION_MS, MAX_EPOCH, FetchItem, FetchSession, FetchSessionCache
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.fetch import EpochEndOffset, FetchPartition, FetchTopic, ForgottenTopic, PartitionData
+from tests.fakes.data_plane import DataPlane
+
+
+def items(count: int, topic: str = "t") -> list[FetchItem]:
+    return [FetchItem(topic, FetchPartition(index)) for index in range(count)]
+
+
+def session(count: int = 2) -> FetchSession:
+    found = FetchSessionCache(1).create(items(count), False, 0)
+    assert found is not None
+    return found
+
+
+def refusal(cache: FetchSessionCache, session_id: int, epoch: int, by_id: bool = False) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        cache.resume(session_id, epoch, by_id, 0)
+    return caught.value.code
+
+
+def test_a_session_expects_epoch_1_and_counts_up() -> None:
+    cache = FetchSessionCache(10)
+    created = cache.create(items(1), False, 0)
+    assert created is not None
+    assert created.id > 0
+    assert cache.resume(created.id, 1, False, 5) is created
+    assert created.last_used_ms == 5
+    assert refusal(cache, created.id, 1) is ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert cache.resume(created.id, 2, False, 5).epoch == 3
+
+
+def test_epochs_go_round_to_1() -> None:
+    each = session()
+    each.epoch = MAX_EPOCH
+    each.advance()
+    assert each.epoch == 1
+
+
+def test_unknown_sessions_and_a_change_to_topic_ids_are_refused() -> None:
+    cache = FetchSessionCache(10)
+    assert refusal(cache, 77, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    created = cache.create(items(1), False, 0)
+    assert created is not None
+    assert refusal(cache, created.id, 1, by_id=True) is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+    cache.remove(created.id)
+    cache.remove(created.id)
+    assert refusal(cache, created.id, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_request_adds_changes_and_forgets_partitions() -> None:
+    each = session(2)
+    changed = FetchTopic("t", partitions=[FetchPartition(1, fetch_offset=9), FetchPartition(5)])
+    each.update([changed], [ForgottenTopic("t", partitions=[0, 44]), ForgottenTopic("other", partitions=[1])])
+    assert list(each.items) == [("t", 1), ("t", 5)]
+    assert each.items[("t", 1)].fetch_offset == 9
+
+
+def test_a_partition_that_gave_records_goes_to_the_end() -> None:
+    each = session(3)
+    each.served_records(each.items[("t", 0)])
+    assert [index for _, index in each.items] == [1, 2, 0]
+
+
+def test_an_idle_partition_is_one_with_nothing_to_read_or_tell() -> None:
+    plane = DataPlane(nodes=2)
+    partition = plane.cluster.topics.create("t", assignments={0: [1, 2]}).partitions[0]
+    plane.produce("t", 3)
+    item = FetchItem("t", FetchPartition(0, fetch_offset=3))
+    assert not item.is_idle(1), "not resolved"
+    item.partition = partition
+    assert not item.is_idle(1), "the client was told nothing yet"
+    item.note_answer(PartitionData(0, 0, 3, 3, 0), 0)
+    assert item.is_idle(1)
+    assert not item.is_idle(2)
+    item.current_leader_epoch = 4
+    assert not item.is_idle(1)
+    item.current_leader_epoch = 0
+    assert item.is_idle(1)
+    plane.produce("t", 1)
+    assert not item.is_idle(1)
+    item.fetch_offset = 4
+    item.note_answer(PartitionData(0, 0, 4, 4, 0), 0)
+    partition.delete_records(2, now_ms=0)
+    assert not item.is_idle(1), "the log start moved"
+    item.note_answer(PartitionData(0, 0, 4, 4, 2), 0)
+    partition.delete()
+    assert not item.is_idle(1)
+
+
+def test_only_changes_have_to_be_answered() -> None:
+    item = items(1)[0]
+    assert item.note_answer(PartitionData(0, 0, 10, 10, 0), 0)
+    assert not item.note_answer(PartitionData(0, 0, 10, 10, 0), 0)
+    assert item.note_answer(PartitionData(0, 0, 10, 10, 0), 5)
+    assert item.note_answer(PartitionData(0, 0, 11, 11, 0), 0)
+    assert item.note_answer(PartitionData(0, 0, 11, 11, 3), 0)
+    assert item.note_answer(PartitionData(0, 0, 11, 11, 3, EpochEndOffset(2, 5)), 0)
+    assert item.note_answer(PartitionData(0, 1, -1, -1, -1), 0)
+    assert item.note_answer(PartitionData(0, 1, -1, -1, -1), 0), "an error is told every time"
+    assert item.note_answer(PartitionData(0, 0, 11, 11, -1), 0), "and so is its end"
+
+
+def test_a_full_cache_gives_no_session_to_equals() -> None:
+    cache = FetchSessionCache(2)
+    assert cache.create(items(2), False, 0)
+    assert cache.create(items(2), False, 0)
+    assert cache.create(items(9), False, EVICTION_MS) is None
+    assert len(cache) == 2
+
+
+def test_the_longest_unused_session_gives_way() -> None:
+    cache = FetchSessionCache(2)
+    first, second = cache.create(items(2), False, 0), cache.create(items(2), False, 0)
+    assert first is not None
+    assert second is not None
+    cache.resume(first.id, 1, False, EVICTION_MS)
+    assert cache.create(items(1), False, EVICTION_MS + 1)
+    assert {each.id for each in cache} & {first.id, second.id} == {first.id}
+
+
+def test_a_settled_smaller_session_gives_way_to_a_larger_one() -> None:
+    cache = FetchSessionCache(1)
+    first = cache.create(items(2), False, 0)
+    assert first is not None
+    cache.resume(first.id, 1, False, EVICTION_MS + 1)
+    assert cache.create(items(2), False, EVICTION_MS + 1) is None
+    assert cache.create(items(3), False, EVICTION_MS + 1)
+
+
+def test_no_slots_no_sessions() -> None:
+    assert FetchSessionCache(0).create(items(1), False, 0) is None

@@ -1,0 +1,83 @@
+"""Waiters: woken by what they wait for, and by nothing less."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.partitions.waiters import Waiter, WaiterSet
+
+
+def test_a_waiter_is_woken_when_enough_bytes_have_come() -> None:
+    waiters, waiter = WaiterSet(), Waiter(100)
+    waiters.add(waiter)
+    waiters.appended(60, stable_moved=True)
+    assert not waiter.woken
+    waiters.appended(40, stable_moved=True)
+    assert waiter.woken
+
+
+def test_a_committed_reader_waits_for_the_stable_offset() -> None:
+    waiters, waiter = WaiterSet(), Waiter(1, committed=True)
+    waiters.add(waiter)
+    waiters.appended(10_000, stable_moved=False)
+    assert not waiter.woken
+    waiters.appended(1, stable_moved=True)
+    assert waiter.woken
+
+
+def test_wake_all_wakes_everybody() -> None:
+    waiters = WaiterSet()
+    both = [Waiter(1000), Waiter(1000, committed=True)]
+    for waiter in both:
+        waiters.add(waiter)
+    waiters.wake_all()
+    assert all(waiter.woken for waiter in both)
+
+
+def test_at_the_end_nobody_waits_on() -> None:
+    waiters, waiter = WaiterSet(), Waiter(1000)
+    waiters.add(waiter)
+    waiters.end_all()
+    assert waiter.woken
+    assert waiter.over
+
+
+def test_a_discarded_waiter_hears_nothing() -> None:
+    waiters, waiter = WaiterSet(), Waiter(1)
+    waiters.add(waiter)
+    waiters.add(waiter)
+    assert len(waiters) == 1
+    waiters.discard(waiter)
+    waiters.discard(waiter)
+    waiters.wake_all()
+    assert not waiter.woken
+    assert len(waiters) == 0
+
+
+@pytest.mark.trio
+async def test_waiting_ends_with_the_time_on_the_brokers_clock(autojump_clock: MockClock) -> None:
+    clock = BrokerClock()
+    clock.attach()
+    before = clock.now_ms()
+    assert not await Waiter(1).wait(clock, 60_000)
+    assert clock.now_ms() - before >= 60_000
+
+
+@pytest.mark.trio
+async def test_waiting_ends_when_woken(autojump_clock: MockClock) -> None:
+    clock = BrokerClock()
+    clock.attach()
+    waiter = Waiter(1)
+    before = clock.now_ms()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_wake_later, waiter)
+        assert await waiter.wait(clock, 60_000)
+    assert clock.now_ms() - before < 60_000
+
+
+async def _wake_later(waiter: Waiter) -> None:
+    await trio.sleep(1)
+    waiter.wake()

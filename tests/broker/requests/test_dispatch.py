@@ -1,0 +1,276 @@
+"""One request through the dispatcher: header, handler, answer, and what becomes of errors."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+import trio
+
+from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
+from odradek.broker.requests.faults import Fault, FaultSet
+from odradek.broker.requests.registry import HANDLERS, handles
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from tests.broker.conftest import Install, request_frame, response_of
+from tests.fakes.cluster import FakeCluster
+
+
+async def served(cluster: FakeCluster, frame: bytes, info: ConnectionInfo | None = None) -> Parts | None:
+    """The answer's parts, waited for if need be, to a request frame with its size."""
+    begun = cluster.dispatcher.begin(cluster.nodes[1], info or ConnectionInfo(id="c1"), memoryview(frame)[4:])
+    return await cluster.dispatcher.finish(begun) if isinstance(begun, Pending) else begun
+
+
+def exchange(cluster: FakeCluster, frame: bytes, info: ConnectionInfo | None = None) -> bytes | None:
+    """The answer frame (without size) to a request frame with its size."""
+
+    async def run() -> bytes | None:
+        parts = await served(cluster, frame, info)
+        if parts is None:
+            return None
+        answer = b"".join(parts)
+        assert struct.unpack_from(">i", answer)[0] == len(answer) - 4
+        return answer[4:]
+
+    return trio.run(run, clock=cluster.clock)
+
+
+def heartbeat(cluster: FakeCluster, version: int = 4, **fields: Any) -> Any:
+    request = HeartbeatRequest(group_id="g", member_id="m", **fields)
+    answer = exchange(cluster, request_frame(request, version, correlation_id=77))
+    if answer is None:
+        return None
+    correlation_id, response = response_of(request, version, answer)
+    assert correlation_id == 77
+    return response
+
+
+@pytest.mark.parametrize("version", [0, 4])
+def test_a_handler_sees_request_and_context(install: Install, version: int) -> None:
+    seen: list[tuple[RequestContext, HeartbeatRequest]] = []
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        seen.append((ctx, request))
+        return HeartbeatResponse(throttle_time_ms=5)
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster()
+    heartbeat(cluster, version)
+    [(ctx, request)] = seen
+    assert (request.group_id, request.member_id) == ("g", "m")
+    assert (ctx.api_key, ctx.api_version, ctx.correlation_id, ctx.client_id) == (12, version, 77, "test")
+    assert ctx.node is cluster.nodes[1]
+    assert ctx.connection.id == "c1"
+
+
+def test_async_handlers_and_sync_ones_that_return_a_coroutine(install: Install) -> None:
+    async def later(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        await trio.lowlevel.checkpoint()
+        return HeartbeatResponse(error_code=27)
+
+    install(HeartbeatRequest, later)
+    assert heartbeat(FakeCluster()).error_code == 27
+    install(HeartbeatRequest, lambda ctx, request: later(ctx, request))
+    assert heartbeat(FakeCluster()).error_code == 27
+
+
+def test_none_is_no_answer(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: None)
+    assert heartbeat(FakeCluster()) is None
+
+
+def test_a_kafka_error_becomes_its_code(install: Install) -> None:
+    def refuse(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+    install(HeartbeatRequest, refuse)
+    cluster = FakeCluster()
+    assert heartbeat(cluster).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert not cluster.bugs
+
+
+def test_any_other_exception_is_a_bug_that_is_remembered(install: Install) -> None:
+    def broken(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        raise ZeroDivisionError("oh no")
+
+    install(HeartbeatRequest, broken)
+    cluster = FakeCluster()
+    assert heartbeat(cluster).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    [bug] = cluster.bugs
+    assert bug.where == "Heartbeat v4"
+    assert "ZeroDivisionError: oh no" in str(bug)
+    assert "in broken" in bug.traceback
+    assert len(bug.last_requests) == 1
+
+
+def test_an_answer_that_cannot_be_encoded_is_a_bug(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse(error_code="much"))  # type: ignore[arg-type]
+    cluster = FakeCluster()
+    with pytest.raises(CloseConnection):
+        heartbeat(cluster)
+    assert "much" in cluster.bugs[0].where
+
+
+def test_close_connection_passes(install: Install) -> None:
+    def cut(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        raise CloseConnection
+
+    install(HeartbeatRequest, cut)
+    cluster = FakeCluster()
+    with pytest.raises(CloseConnection):
+        heartbeat(cluster)
+    assert not cluster.bugs
+
+
+def test_versions_out_of_the_registered_range_close(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse(), min_version=2, max_version=3)
+    cluster = FakeCluster()
+    heartbeat(cluster, 2)
+    for version in (1, 4):
+        with pytest.raises(CloseConnection):
+            heartbeat(cluster, version)
+
+
+def test_an_api_has_one_handler(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    with pytest.raises(RuntimeError, match="two handlers for Heartbeat"):
+
+        @handles(HeartbeatRequest)
+        def another(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+            return HeartbeatResponse()
+
+
+def test_client_ids_of_any_bytes_and_null() -> None:
+    cluster = FakeCluster()
+    for raw in (b"\xff\xfe", "é".encode(), b""):
+        exchange(cluster, struct.pack(">ihhih", 10 + len(raw), 18, 0, 1, len(raw)) + raw)
+    exchange(cluster, struct.pack(">ihhih", 10, 18, 0, 1, -1))
+    assert [each[4] for each in cluster.recent] == ["\ufffd\ufffd", "é", "", None]
+
+
+@pytest.mark.parametrize("tail", [b"", b"\x01", b"\x01\x05\x7fab", b"\xff\xff\xff\xff\xff\xff"])
+def test_cut_tag_buffers_close(install: Install, tail: bytes) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    frame = struct.pack(">hhih", 12, 4, 1, -1) + tail
+    with pytest.raises(CloseConnection):
+        exchange(FakeCluster(), struct.pack(">i", len(frame)) + frame)
+
+
+def test_unknown_header_tags_are_skipped() -> None:
+    assert skip_tagged_fields(memoryview(b"\x02\x63\x02ab\x64\x01cREST"), 0) == 8
+    with pytest.raises(ProtocolError):
+        skip_tagged_fields(memoryview(b"\x01\x63\x0aab"), 0)
+
+
+class TestApiVersions:
+    def test_tells_what_is_registered_and_nothing_else(self, install: Install) -> None:
+        answer = exchange(FakeCluster(), request_frame(ApiVersionsRequest(), 0))
+        assert answer is not None
+        _, response = response_of(ApiVersionsRequest(), 0, answer)
+        told = {each.api_key: each.max_version for each in response.api_keys}
+        assert told == {key: each.max_version for key, each in HANDLERS.items() if each.advertised}
+
+    @pytest.mark.parametrize(("version", "lowest"), [(3, 1), (4, 0)])
+    def test_features(self, version: int, lowest: int) -> None:
+        request = ApiVersionsRequest(client_software_name="me", client_software_version="1.0")
+        info = ConnectionInfo()
+        answer = exchange(FakeCluster(), request_frame(request, version), info)
+        assert answer is not None
+        _, response = response_of(request, version, answer)
+        assert response.error_code == 0
+        supported = {each.name: each.min_version for each in response.supported_features}
+        assert supported["metadata.version"] == 7
+        assert ("kraft.version" in supported) is (lowest == 0)
+        assert min(supported.values()) >= lowest
+        finalized = {each.name: each.max_version_level for each in response.finalized_features}
+        assert finalized["metadata.version"] == 30
+        assert (info.client_software_name, info.client_software_version) == ("me", "1.0")
+
+    @pytest.mark.parametrize("name", ["bad name!", "", "-x", "x-", "é"])
+    def test_software_names_are_checked(self, name: str) -> None:
+        request = ApiVersionsRequest(client_software_name=name, client_software_version="1.0")
+        info = ConnectionInfo()
+        answer = exchange(FakeCluster(), request_frame(request, 3), info)
+        assert answer is not None
+        _, response = response_of(request, 3, answer)
+        assert response.error_code == ErrorCode.INVALID_REQUEST
+        assert response.api_keys == []
+        assert info.client_software_name == ""
+
+    def test_unknown_versions_are_answered_in_v0(self) -> None:
+        answer = exchange(FakeCluster(), struct.pack(">ihhihb", 11, 18, 99, 5, -1, 0))
+        assert answer is not None
+        assert answer == bytes.fromhex("00000005002300000001001200000004")
+
+    def test_the_response_class_is_what_the_registry_says(self) -> None:
+        assert HANDLERS[18].spec.response is ApiVersionsResponse
+
+
+class TestFaults:
+    def served(self, install: Install, *faults: Fault) -> tuple[FakeCluster, list[str]]:
+        calls: list[str] = []
+
+        def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+            calls.append(request.group_id)
+            return HeartbeatResponse()
+
+        install(HeartbeatRequest, handler)
+        cluster = FakeCluster()
+        cluster.faults = FaultSet(list(faults))
+        return cluster, calls
+
+    def test_answer_for_a_number_of_times(self, install: Install) -> None:
+        fault = Fault(api="Heartbeat", answer=ErrorCode.NOT_COORDINATOR, times=2)
+        cluster, calls = self.served(install, fault)
+        assert [heartbeat(cluster).error_code for _ in range(3)] == [16, 16, 0]
+        assert (fault.hits, len(calls)) == (2, 1)
+
+    def test_drop_serves_nothing_and_lose_serves_without_an_answer(self, install: Install) -> None:
+        cluster, calls = self.served(install, Fault(drop=True, times=1), Fault(lose=True, times=1))
+        assert heartbeat(cluster) is None
+        assert not calls
+        assert heartbeat(cluster) is None
+        assert calls == ["g"]
+        assert heartbeat(cluster).error_code == 0
+
+    def test_cut_closes(self, install: Install) -> None:
+        cluster, calls = self.served(install, Fault(cut=True))
+        with pytest.raises(CloseConnection):
+            heartbeat(cluster)
+        assert not calls
+
+    def test_other_apis_and_conditions_pass_by(self, install: Install) -> None:
+        cluster, calls = self.served(
+            install,
+            Fault(api=0, cut=True),
+            Fault(node=2, cut=True),
+            Fault(cut=True, when=lambda ctx, request: request.group_id == "other"),
+        )
+        assert heartbeat(cluster).error_code == 0
+        assert calls == ["g"]
+
+    def test_nonsense_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="Prodduce"):
+            Fault(api="Prodduce")
+        with pytest.raises(ValueError, match="key 999"):
+            Fault(api=999)
+        with pytest.raises(ValueError, match="one of"):
+            Fault(cut=True, drop=True)
+
+    def test_delay_follows_the_broker_clock(self, install: Install) -> None:
+        cluster, _ = self.served(install, Fault(delay_ms=3_600_000))
+        before = cluster.clock.now_ms()
+
+        async def run() -> None:
+            async with trio.open_nursery() as nursery:
+                frame = request_frame(HeartbeatRequest(group_id="g"), 4)
+                nursery.start_soon(served, cluster, frame)
+                await trio.testing.wait_all_tasks_blocked()
+                cluster.clock.advance(hours=1)
+
+        trio.run(run, clock=cluster.clock)
+        assert cluster.clock.now_ms() - before >= 3_600_000

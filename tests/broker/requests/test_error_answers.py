@@ -1,0 +1,101 @@
+"""Every API has a place for an error, and the mapping fills it for everything that was asked."""
+
+from __future__ import annotations
+
+import sys
+from functools import reduce
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+
+from odradek.broker.requests.error_answers import SHAPES, error_response
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.registry import API_BY_KEY, ApiSpec
+from odradek.protocol.schema import codec
+
+BROKER_APIS = [spec for spec in API_BY_KEY.values() if spec.on_brokers]
+
+
+def item_kind_of(hint: Any) -> type[Any] | None:
+    """X of ``list[X]`` or ``list[X] | None``."""
+    if get_origin(hint) is list:
+        kind: type[Any] = get_args(hint)[0]
+        return kind
+    return next((found for each in get_args(hint) if (found := item_kind_of(each))), None)
+
+
+def filled(kind: type[Any]) -> Any:
+    """An instance with one item in every list, so that a mapping has something to repeat."""
+    message = kind()
+    hints = get_type_hints(kind.__init__, globalns=vars(sys.modules[kind.__module__]))
+    for field in kind.__slots__:
+        if field == "unknown_tagged_fields":
+            continue
+        item_kind = item_kind_of(hints[field])
+        if item_kind is None:
+            continue
+        item = {int: 7, str: "asked", bytes: bytes(16)}.get(item_kind)
+        setattr(message, field, [filled(item_kind) if item is None else item])
+    return message
+
+
+def error_codes(value: Any) -> list[int]:
+    found: list[int] = []
+    for field in getattr(type(value), "__slots__", ()):
+        inner = getattr(value, field)
+        if field in ("error_code", "partition_error_code"):
+            found.append(inner)
+        elif isinstance(inner, list):
+            for each in inner:
+                found += error_codes(each)
+    return found
+
+
+@pytest.mark.parametrize("spec", BROKER_APIS, ids=lambda spec: spec.name)
+def test_every_version_carries_the_error(spec: ApiSpec) -> None:
+    if spec.name in ("AlterUserScramCredentials",):
+        pytest.skip("answers per user, not per request item")
+    lowest = (
+        3 if spec.name == "DescribeLogDirs" else spec.min_version
+    )  # v1 and v2 have an error for each directory only
+    for version in range(lowest, spec.max_version + 1):
+        request = filled(spec.request)
+        response = error_response(request, version, ErrorCode.NOT_CONTROLLER, "no")
+        coded = codec(spec.response, version)
+        decoded, _ = coded.decode(coded.encode(response))
+        codes = [code for code in error_codes(decoded) if code != 0]
+        assert codes, f"{spec.name} v{version} lost the error"
+        assert set(codes) == {ErrorCode.NOT_CONTROLLER}
+
+
+def test_shapes_name_fields_that_exist() -> None:
+    by_name = {spec.name: spec for spec in API_BY_KEY.values()}
+    for name, shapes in SHAPES.items():
+        spec = by_name[name]
+        for shape in shapes:
+            request, response = filled(spec.request), filled(spec.response)
+            for level in shape.levels:
+                request_items = reduce(lambda items, name: getattr(items[0], name), level.asked.split("."), [request])
+                response_items = getattr(response, level.answered)
+                request, response = request_items[0], response_items[0]
+                for field, asked in level.copied.items():
+                    assert hasattr(response, field), (name, field)
+                    assert not asked or hasattr(request, asked), (name, asked)
+
+
+def test_produce_says_which_partitions() -> None:
+    from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+    request = ProduceRequest(
+        acks=-1,
+        topic_data=[
+            TopicProduceData(name="a", partition_data=[PartitionProduceData(index=3), PartitionProduceData(index=5)])
+        ],
+    )
+    response = error_response(request, 9, ErrorCode.UNKNOWN_SERVER_ERROR)
+    answered = [
+        (topic.name, each.index, each.error_code, each.base_offset)
+        for topic in response.responses
+        for each in topic.partition_responses
+    ]
+    assert answered == [("a", 3, -1, -1), ("a", 5, -1, -1)]

@@ -1,0 +1,96 @@
+"""Timers: keyed, in order, cheap to push back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odradek.broker.runtime.machine import Command
+from odradek.broker.runtime.timers import TimerQueue
+
+
+class Named(Command[None]):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def due(timers: TimerQueue, now_ms: int) -> list[str]:
+    return [command.name for _, command in timers.pop_due(now_ms)]  # type: ignore[attr-defined]
+
+
+def test_timers_fire_in_the_order_of_their_deadlines() -> None:
+    timers = TimerQueue()
+    timers.schedule("b", 20, Named("b"))
+    timers.schedule("a", 10, Named("a"))
+    timers.schedule("c", 30, Named("c"))
+    assert timers.next_due_ms() == 10
+    assert due(timers, 9) == []
+    assert due(timers, 20) == ["a", "b"]
+    assert len(timers) == 1
+    assert "c" in timers
+
+
+def test_the_same_key_replaces() -> None:
+    timers = TimerQueue()
+    timers.schedule("a", 10, Named("old"))
+    timers.schedule("a", 30, Named("new"))
+    timers.schedule("b", 20, Named("b"))
+    assert timers.deadline_of("a") == 30
+    assert due(timers, 25) == ["b"]
+    assert due(timers, 30) == ["new"]
+    timers.schedule("a", 50, Named("late"))
+    timers.schedule("a", 40, Named("early"))
+    assert due(timers, 45) == ["early"]
+    assert due(timers, 99) == []
+
+
+def test_a_cancelled_timer_does_not_fire() -> None:
+    timers = TimerQueue()
+    timers.schedule("a", 10, Named("a"))
+    timers.schedule("a", 20, Named("a"))
+    assert timers.cancel("a")
+    assert not timers.cancel("a")
+    assert timers.next_due_ms() is None
+    assert due(timers, 100) == []
+
+
+def test_timers_set_while_firing_are_seen() -> None:
+    timers = TimerQueue()
+    timers.schedule("a", 10, Named("a"))
+    seen: list[str] = []
+    for key, command in timers.pop_due(50):
+        seen.append(str(key))
+        if key == "a":
+            timers.schedule("b", 40, command)
+            timers.schedule("c", 60, command)
+    assert seen == ["a", "b"]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.one_of(st.none(), st.integers(0, 50))), max_size=40))
+def test_it_behaves_as_a_plain_mapping_of_deadlines(steps: list[tuple[str, int | None]]) -> None:
+    timers, model = TimerQueue(), dict[Any, int]()
+    for key, deadline in steps:
+        if deadline is None:
+            assert timers.cancel(key) == (model.pop(key, None) is not None)
+        else:
+            timers.schedule(key, deadline, Named(key))
+            model[key] = deadline
+    first = timers.next_due_ms()
+    assert (first is None) == (not model)
+    if first is not None:
+        assert first <= min(model.values())
+    fired = [(model[key], key) for key, _ in timers.pop_due(25)]
+    assert sorted(fired) == sorted((d, k) for k, d in model.items() if d <= 25)
+    assert [d for d, _ in fired] == sorted(d for d, _ in fired)
+
+
+def test_clear_forgets_all() -> None:
+    timers = TimerQueue()
+    timers.schedule("a", 1, Named("a"))
+    timers.clear()
+    assert len(timers) == 0
+    with pytest.raises(StopIteration):
+        next(iter(timers.pop_due(10)))
