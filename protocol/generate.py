@@ -1,7 +1,8 @@
 """Write the message modules from the tables in `protocol/data/`: `python -m odradek.protocol.generate [--check]`.
 
 One module per API in `protocol/messages/`, one per stored record (key and value) or client datum in `protocol/stored/`,
-an index of each, and the error codes. The output is committed; a test fails when it is not what this program writes.
+one per record of the cluster metadata log in `protocol/metadata_records/`, an index of each, and the error codes. The
+output is committed; a test fails when it is not what this program writes.
 For a new Kafka release: replace the tables, run this, read the diff.
 """
 
@@ -172,7 +173,8 @@ class MessageSource:
         if self.table["type"] in ("request", "response"):
             return "ApiMessage", [f"    API_KEY: ClassVar[int] = {self.table['apiKey']}", *constants]
         if "apiKey" in self.table:
-            return "CoordinatorRecord", [f"    RECORD_TYPE: ClassVar[int] = {self.table['apiKey']}", *constants]
+            parent = "MetadataRecord" if self.table["type"] == "metadata" else "CoordinatorRecord"
+            return parent, [f"    RECORD_TYPE: ClassVar[int] = {self.table['apiKey']}", *constants]
         return "DataMessage", constants
 
     def _class(self, name: str, parent: str, constants: list[str], fields: list[Table], doc: str) -> Iterator[str]:
@@ -336,6 +338,23 @@ def stored_modules(tables: Table) -> Iterator[tuple[str, str]]:
     yield "stored/index.py", "\n".join(text) + "\n"
 
 
+def metadata_modules(tables: Table) -> Iterator[tuple[str, str]]:
+    rows: list[str] = []
+    for table in tables["metadata_records"]:
+        module = snake_case(table["name"])
+        yield f"metadata_records/{module}.py", module_source(f"{table['name']}.", [MessageSource(table)])
+        rows += row((table["apiKey"], module, table["name"]))
+    text = [
+        '"""Index of the records of the cluster metadata log. Generated from the field tables: do not edit."""',
+        "",
+        "# record type, module, class",
+        "RECORDS: list[tuple[int, str, str]] = [",
+        *rows,
+        "]",
+    ]
+    yield "metadata_records/index.py", "\n".join(text) + "\n"
+
+
 def error_module(errors: list[Table]) -> tuple[str, str]:
     retriable = [error["name"] for error in errors if error["retriable"]]
     refresh = [error["name"] for error in errors if error["refresh_metadata"]]
@@ -358,7 +377,8 @@ def generated_files() -> dict[str, str]:
     """Path below `protocol/` -> content, for every generated file."""
     tables = json.loads((HERE / "data" / "messages.json").read_text(encoding="utf-8"))
     errors = json.loads((HERE / "data" / "errors.json").read_text(encoding="utf-8"))
-    return {**dict(message_modules(tables)), **dict(stored_modules(tables)), **dict([error_module(errors)])}
+    modules = {**dict(message_modules(tables)), **dict(stored_modules(tables)), **dict(metadata_modules(tables))}
+    return {**modules, **dict([error_module(errors)])}
 
 
 def outdated_files() -> list[str]:

@@ -79,3 +79,10 @@ class CoordinatorRecord(DataMessage):
 
     __slots__ = ()
     RECORD_TYPE: ClassVar[int]
+
+
+class MetadataRecord(DataMessage):
+    """A record of a log whose values are frames of type, version and fields, as in `__cluster_metadata` (KIP-631)."""
+
+    __slots__ = ()
+    RECORD_TYPE: ClassVar[int]

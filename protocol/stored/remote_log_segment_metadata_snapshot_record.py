@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from odradek.protocol.message import NO_ITEMS, ZERO_UUID, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.message import NO_ITEMS, ZERO_UUID, Message, MetadataRecord, UnknownTaggedFields
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
@@ -39,7 +39,7 @@ class SegmentLeaderEpochEntry(Message):
         ]
 
 
-class RemoteLogSegmentMetadataSnapshotRecord(CoordinatorRecord):
+class RemoteLogSegmentMetadataSnapshotRecord(MetadataRecord):
     """Version 0, flexible from 0."""
 
     __slots__ = (

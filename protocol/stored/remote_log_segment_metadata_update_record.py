@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from odradek.protocol.message import ZERO_UUID, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.message import ZERO_UUID, Message, MetadataRecord, UnknownTaggedFields
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
@@ -72,7 +72,7 @@ class RemoteLogSegmentIdEntry(Message):
         ]
 
 
-class RemoteLogSegmentMetadataUpdateRecord(CoordinatorRecord):
+class RemoteLogSegmentMetadataUpdateRecord(MetadataRecord):
     """Version 0, flexible from 0."""
 
     __slots__ = (

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from construct import Construct
 from hypothesis import strategies as st
 
-from odradek.protocol import messages, stored
+from odradek.protocol import messages, metadata_records, stored
 from odradek.protocol import primitives as p
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message, VersionedMessage
@@ -42,7 +42,7 @@ KIO_ERRORS = st.sampled_from([int(code) for code in ErrorCode])
 
 def all_messages() -> Iterator[type[VersionedMessage]]:
     """Every message class, requests and responses first."""
-    for package in (messages, stored):
+    for package in (messages, stored, metadata_records):
         for module in pkgutil.iter_modules(package.__path__):
             for value in vars(import_module(f"{package.__name__}.{module.name}")).values():
                 if isinstance(value, type) and hasattr(value, "MIN_VERSION"):

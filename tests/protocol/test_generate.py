@@ -11,7 +11,7 @@ def test_generated_files_are_current() -> None:
 
 
 def test_no_other_files_stand_among_the_generated_ones() -> None:
-    for folder in ("messages", "stored"):
+    for folder in ("messages", "stored", "metadata_records"):
         present = {f"{folder}/{path.name}" for path in (generate.HERE / folder).glob("*.py")} - {
             f"{folder}/__init__.py"
         }

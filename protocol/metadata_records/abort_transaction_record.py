@@ -1,0 +1,39 @@
+"""AbortTransactionRecord. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import MetadataRecord, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class AbortTransactionRecord(MetadataRecord):
+    """Version 0, flexible from 0."""
+
+    __slots__ = (
+        "reason",
+        "unknown_tagged_fields",
+    )
+    RECORD_TYPE: ClassVar[int] = 25
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        reason: str | None = None,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.reason = reason
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("reason" / s.String, "0+", nullable="0+", tag=0, tagged="0+", default=None),
+        ]

@@ -1,0 +1,30 @@
+"""EndTransactionRecord. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import MetadataRecord, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class EndTransactionRecord(MetadataRecord):
+    """Version 0, flexible from 0."""
+
+    __slots__ = ("unknown_tagged_fields",)
+    RECORD_TYPE: ClassVar[int] = 24
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        return []

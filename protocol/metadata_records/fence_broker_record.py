@@ -1,0 +1,43 @@
+"""FenceBrokerRecord. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import MetadataRecord, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class FenceBrokerRecord(MetadataRecord):
+    """Version 0, flexible from 0."""
+
+    __slots__ = (
+        "id",
+        "epoch",
+        "unknown_tagged_fields",
+    )
+    RECORD_TYPE: ClassVar[int] = 7
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        id: int = 0,
+        epoch: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.id = id
+        self.epoch = epoch
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("id" / s.Int32, "0+"),
+            s.Field("epoch" / s.Int64, "0+"),
+        ]

@@ -1,0 +1,47 @@
+"""ProducerIdsRecord. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import MetadataRecord, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class ProducerIdsRecord(MetadataRecord):
+    """Version 0, flexible from 0."""
+
+    __slots__ = (
+        "broker_id",
+        "broker_epoch",
+        "next_producer_id",
+        "unknown_tagged_fields",
+    )
+    RECORD_TYPE: ClassVar[int] = 15
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        next_producer_id: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.next_producer_id = next_producer_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("broker_id" / s.Int32, "0+"),
+            s.Field("broker_epoch" / s.Int64, "0+", default=-1),
+            s.Field("next_producer_id" / s.Int64, "0+"),
+        ]

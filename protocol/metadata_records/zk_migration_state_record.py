@@ -1,0 +1,39 @@
+"""ZkMigrationStateRecord. Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import MetadataRecord, UnknownTaggedFields
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+
+
+class ZkMigrationStateRecord(MetadataRecord):
+    """Version 0, flexible from 0."""
+
+    __slots__ = (
+        "zk_migration_state",
+        "unknown_tagged_fields",
+    )
+    RECORD_TYPE: ClassVar[int] = 21
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+
+    def __init__(
+        self,
+        zk_migration_state: int = 0,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.zk_migration_state = zk_migration_state
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("zk_migration_state" / s.Int8, "0+"),
+        ]
