@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
+from odradek.broker.runtime.journal import Journal
 from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.message import Buffer
@@ -28,6 +29,8 @@ SLICE_BYTES = 128 * 1024
 """How much of the log is replayed without a break: a few milliseconds' worth."""
 
 
+_BATCH_OVERHEAD = HEADER_SIZE
+_RECORD_OVERHEAD = 32
 _NO_PRODUCER = Producer(-1, -1)
 _NOT_PLAIN = RecordBatchFlags.CONTROL.value | RecordBatchFlags.TRANSACTIONAL.value | 0x07  # the codec bits
 _USED = itemgetter(0, 5, 6, 12)  # base offset, attributes, last offset delta, count
@@ -35,27 +38,12 @@ _Places = dict[bytes, tuple[int, int]]  # by key: offset of a record, and where 
 _PLACE = itemgetter(1)
 
 
-class Journal(Protocol):
-    """The log partition as a shard sees it."""
+class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
+    """The log of a coordinator: records with keys, of which the last one counts, and transactions."""
 
     @property
     def start_offset(self) -> int:
         """The first offset of the log."""
-
-    @property
-    def end_offset(self) -> int:
-        """The offset that the next record will get."""
-
-    @property
-    def leader_epoch(self) -> int:
-        """Grows with each change of the partition's leader."""
-
-    @property
-    def max_batch_bytes(self) -> int:
-        """The largest batch the partition takes."""
-
-    def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> int:
-        """Append one batch; returns the offset of its first record. Raises `KafkaError`, then nothing is written."""
 
     def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
         """Append a transaction marker; returns its offset."""
@@ -81,29 +69,33 @@ class PartitionJournal:
         """See `Journal`."""
         return self._partition.leader_epoch
 
-    @property
-    def max_batch_bytes(self) -> int:
-        """See `Journal`."""
-        return self._partition.log.config.max_message_bytes
-
-    def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> int:
+    def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> list[LogRecord]:
         """See `Journal`."""
         batch = build_coordinator_batch(records, now_ms, producer, self._base_sequence)
-        return self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).base_offset
+        info = self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
+        return stored(records, info.base_offset, producer)
+
+    def split(self, records: Sequence[NewRecord]) -> Iterator[Sequence[NewRecord]]:
+        """See `Journal`."""
+        return split(records, self._partition.log.config.max_message_bytes)
+
+    def load(self, machine: Machine) -> Iterator[int]:
+        """See `Journal`."""
+        return load(self, machine)
 
     def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
-        """See `Journal`."""
+        """See `KeyedJournal`."""
         marker = EndTxnMarker(commit, coordinator_epoch)
         batch = build_end_txn_batch(marker, producer_id=producer.id, producer_epoch=producer.epoch, timestamp=now_ms)
         return self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).base_offset
 
     @property
     def start_offset(self) -> int:
-        """See `Journal`."""
+        """See `KeyedJournal`."""
         return self._partition.log.log_start_offset
 
     def read(self, offset: int) -> Sequence[Buffer]:
-        """See `Journal`."""
+        """See `KeyedJournal`."""
         log = self._partition.log
         return log.read(offset, max_bytes=SLICE_BYTES, up_to_offset=log.log_end_offset).parts
 
@@ -128,11 +120,31 @@ def build_coordinator_batch(
     return assemble(0, 0, header, b"".join(body))
 
 
-def load(journal: Journal, machine: Machine) -> Iterator[int]:
-    """Replay the whole log into ``machine``; a generator that pauses after each slice and yields the next offset.
+def stored(records: Sequence[NewRecord], offset: int, producer: Producer | None) -> list[LogRecord]:
+    """New records as `Machine.replay` takes them; ``offset`` is that of the first."""
+    producer_id, producer_epoch = producer or _NO_PRODUCER
+    return [
+        LogRecord(key, value, place, producer_id, producer_epoch) for place, (key, value) in enumerate(records, offset)
+    ]
 
-    The end is looked at before each slice, so what is appended while it is under way is read too.
-    """
+
+def split(records: Sequence[NewRecord], max_batch_bytes: int) -> Iterator[Sequence[NewRecord]]:
+    """Runs of records that each fit into a batch of so many bytes."""
+    limit = max_batch_bytes - _BATCH_OVERHEAD
+    part: list[NewRecord] = []
+    size = 0
+    for record in records:
+        record_size = _RECORD_OVERHEAD + len(record[0]) + len(record[1] or b"")
+        if part and size + record_size > limit:
+            yield part
+            part, size = [], 0
+        part.append(record)
+        size += record_size
+    yield part
+
+
+def load(journal: KeyedJournal, machine: Machine) -> Iterator[int]:
+    """See `Journal.load`."""
     position = journal.start_offset
     reader = _Reader(machine)
     while position < journal.end_offset:

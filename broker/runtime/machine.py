@@ -18,7 +18,7 @@ R = TypeVar("R")
 """The reply type of a command."""
 
 NewRecord = tuple[bytes, "bytes | None"]
-"""A record that a decision wants written: key, and value or None for a tombstone; already in stored form."""
+"""A record that a coordinator wants written: key, and value or None for a tombstone; already in stored form."""
 
 
 class Command(Generic[R]):
@@ -109,7 +109,7 @@ class Outcome(Generic[R]):
 
     def __init__(
         self,
-        records: Sequence[NewRecord] = (),
+        records: Sequence[Any] = (),
         *,
         reply: R | None = None,
         park: Hashable | None = None,
@@ -133,8 +133,11 @@ class Machine(Protocol):
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
         """Say what to do; writes nothing durable. May raise `KafkaError`: nothing changes and the asker gets it."""
 
-    def replay(self, record: LogRecord) -> None:
-        """Apply a stored record to durable state. Must accept every record that the log can hold, in log order."""
+    def replay(self, record: Any) -> None:
+        """Apply a stored record (coordinators get a `LogRecord`) to durable state.
+
+        Must accept every record that the log can hold, in log order.
+        """
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
         """A transaction marker stands here in the log: settle what that producer left pending."""

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.inbox import Inbox, ReplySlot
-from odradek.broker.runtime.loader import Journal, load
+from odradek.broker.runtime.journal import Journal
 from odradek.broker.runtime.machine import (
     Answer,
     Cancel,
     Command,
     Effect,
-    LogRecord,
     Machine,
-    NewRecord,
     Outcome,
     Pause,
     Producer,
@@ -29,10 +27,11 @@ from odradek.broker.runtime.machine import (
 from odradek.broker.runtime.timers import TimerQueue
 from odradek.protocol.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from odradek.broker.runtime.loader import KeyedJournal
+
 logger = logging.getLogger(__name__)
 
-_BATCH_OVERHEAD = 61
-_RECORD_OVERHEAD = 32
 _AWAKE = -1
 _FOR_EVER = 1 << 62
 _PASSES_BEFORE_TIMERS = 3
@@ -70,7 +69,7 @@ class Shard:
         name: str,
         partition: int,
         machine_factory: Callable[[], Machine],
-        journal: Journal,
+        journal: Journal[Any, Any],
         clock: BrokerClock,
         *,
         perform: Callable[[Shard, Effect], None] | None = None,
@@ -180,7 +179,8 @@ class Shard:
         """
         if self.state in (ShardState.FAILED, ShardState.CLOSED):
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
-        self.journal.append_marker(producer, coordinator_epoch, commit, self._clock.now_ms())
+        journal = cast("KeyedJournal", self.journal)
+        journal.append_marker(producer, coordinator_epoch, commit, self._clock.now_ms())
         if self.state is ShardState.ACTIVE:
             try:
                 self.machine.replay_marker(producer.id, producer.epoch, commit)
@@ -238,10 +238,10 @@ class Shard:
 
     def _write(self, command: Command[Any], outcome: Outcome[Any], now_ms: int) -> Outcome[Any]:
         """Append and replay; returns the outcome to go on with (another one where the log refused the records)."""
-        parts = (outcome.records,) if outcome.atomic else self._parts(outcome.records)
+        parts = (outcome.records,) if outcome.atomic else self.journal.split(outcome.records)
         for records in parts:
             try:
-                offset = self.journal.append(records, now_ms, outcome.producer)
+                stored = self.journal.append(records, now_ms, outcome.producer)
             except KafkaError as error:
                 instead: Outcome[Any] | None = self.machine.refused(command, outcome, error, now_ms)
                 if instead is None:
@@ -249,33 +249,17 @@ class Shard:
                 if instead.records:
                     raise RuntimeError(f"{self.name}: the answer to a refused append has records itself") from error
                 return instead
-            self._replay(records, offset, outcome.producer)
+            self._replay(stored)
         return outcome
 
-    def _replay(self, records: Sequence[NewRecord], offset: int, producer: Producer | None) -> None:
+    def _replay(self, stored: Iterable[Any]) -> None:
         replay = self.machine.replay
-        producer_id, producer_epoch = producer or (-1, -1)
         try:
-            for key, value in records:
-                replay(LogRecord(key, value, offset, producer_id, producer_epoch))
-                offset += 1
+            for record in stored:
+                replay(record)
         except Exception as error:
             self._fail(error)
             raise KafkaError(ErrorCode.NOT_COORDINATOR) from error
-
-    def _parts(self, records: Sequence[NewRecord]) -> Iterator[Sequence[NewRecord]]:
-        """Split records that need not be written at once into batches that fit."""
-        limit = self.journal.max_batch_bytes - _BATCH_OVERHEAD
-        part: list[NewRecord] = []
-        size = 0
-        for record in records:
-            record_size = _RECORD_OVERHEAD + len(record[0]) + len(record[1] or b"")
-            if part and size + record_size > limit:
-                yield part
-                part, size = [], 0
-            part.append(record)
-            size += record_size
-        yield part
 
     def _park(self, ticket: Hashable, slot: ReplySlot[Any] | None) -> ReplySlot[Any]:
         if ticket in self._parked:
@@ -327,7 +311,7 @@ class Shard:
 
     def start(self) -> None:
         """Begin to load. The first slice is replayed at once: a shard with a short log is ACTIVE on return."""
-        self._loader = load(self.journal, self.machine)
+        self._loader = self.journal.load(self.machine)
         self._load_slice()
 
     async def run(self) -> None:
@@ -358,7 +342,7 @@ class Shard:
         self.machine = self._machine_factory()
         self.state = ShardState.LOADING
         self.loaded_epoch = self.journal.leader_epoch
-        self._loader = load(self.journal, self.machine)
+        self._loader = self.journal.load(self.machine)
         self._wakeup.set()
 
     def reload_if_moved(self) -> None:

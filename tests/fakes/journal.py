@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from odradek.broker.runtime.loader import build_coordinator_batch
-from odradek.broker.runtime.machine import NewRecord, Producer
+from odradek.broker.runtime.loader import build_coordinator_batch, load, split, stored
+from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import RecordBatch, assign_offsets, build_batch, parse_batch
@@ -13,7 +13,7 @@ from odradek.protocol.records import Record
 
 
 class FakeJournal:
-    """See `odradek.broker.runtime.loader.Journal`. ``refuse``: an error that the next appends raise."""
+    """See `odradek.broker.runtime.loader.KeyedJournal`. ``refuse``: an error that the next appends raise."""
 
     def __init__(self) -> None:
         self.batches: list[RecordBatch] = []
@@ -25,8 +25,14 @@ class FakeJournal:
         self.batches_per_slice = 10
         self.on_append: Callable[[], None] | None = None
 
-    def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> int:
-        return self._put(build_coordinator_batch(records, now_ms, producer, 0))
+    def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> list[LogRecord]:
+        return stored(records, self._put(build_coordinator_batch(records, now_ms, producer, 0)), producer)
+
+    def split(self, records: Sequence[NewRecord]) -> Iterator[Sequence[NewRecord]]:
+        return split(records, self.max_batch_bytes)
+
+    def load(self, machine: Machine) -> Iterator[int]:
+        return load(self, machine)
 
     def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
         return self._put(
