@@ -1,0 +1,38 @@
+"""A shard's log as the shard sees it: it stores what a machine decided and feeds it back to `Machine.replay`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from odradek.broker.runtime.machine import Machine, Producer
+
+New = TypeVar("New", contravariant=True)
+"""What a machine wants written."""
+Stored = TypeVar("Stored", covariant=True)
+"""The same as `Machine.replay` takes it."""
+
+
+class Journal(Protocol[New, Stored]):
+    """The one place that knows the form of the records: keyed ones of coordinators, frames of the metadata log."""
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record will get."""
+
+    @property
+    def leader_epoch(self) -> int:
+        """Grows with each change of the log's leader."""
+
+    def append(self, records: Sequence[New], now_ms: int, producer: Producer | None) -> Iterable[Stored]:
+        """Append one batch; returns its records with their offsets. Raises `KafkaError`, then nothing is written."""
+
+    def split(self, records: Sequence[Any]) -> Iterator[Sequence[Any]]:
+        """Records that need not be written at once, in runs that each fit into a batch."""
+
+    def load(self, machine: Machine) -> Iterator[int]:
+        """Replay the whole log into ``machine``; a generator that pauses after each slice and yields the next offset.
+
+        The end is looked at before each slice, so what is appended while it is under way is read too.
+        """
