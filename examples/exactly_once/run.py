@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Literal
 
 from confluent_kafka import Producer
 
@@ -35,7 +36,7 @@ def bill(bootstrap: str, numbers: Iterable[int]) -> Counter[str]:
     return due
 
 
-def totals(broker: KafkaBroker, isolation: str) -> Counter[str]:
+def totals(broker: KafkaBroker, isolation: Literal["read_uncommitted", "read_committed"]) -> Counter[str]:
     """What the output says, as a reader of that isolation level sums it up."""
     found: Counter[str] = Counter()
     for record in broker.records("totals", isolation=isolation):
@@ -51,8 +52,8 @@ def main(bills: int = 100, kills: int = 6) -> bool:
         for number in range(kills):
             due += bill(broker.bootstrap_servers, range(number * bills, (number + 1) * bills))
             work(broker, until=something_new(broker), further_s=chance.random() / 50)  # at another step each time
-            committed = totals(broker, "read_committed").total()
-            print(f"killed a worker: {committed} of {due.total()} summed up")
+            done = totals(broker, "read_committed").total()
+            print(f"killed a worker: {done} of {due.total()} summed up")
         work(broker, until=lambda: totals(broker, "read_committed") == due)
         committed, everything = totals(broker, "read_committed"), totals(broker, "read_uncommitted")
         for customer in CUSTOMERS:

@@ -19,9 +19,18 @@ POLICY = RetryPolicy()
 
 def handle(message: Message, retry_number: int) -> None:
     """Two of three orders meet a warehouse that is closed, one of them until the third retry."""
-    patience = {b"apples": 0, b"pears": 3, b"plums": 99}[message.value()]
+    patience = {b"apples": 0, b"pears": 3, b"plums": 99}[message.value() or b""]
     if retry_number < patience:
         raise RuntimeError("the warehouse is closed")
+
+
+def place_of(message: Message) -> TopicPartition:
+    """Topic, partition and offset of a message that was read."""
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    assert topic is not None
+    assert partition is not None
+    assert offset is not None
+    return TopicPartition(topic, partition, offset)
 
 
 class RetryConsumer:
@@ -47,7 +56,7 @@ class RetryConsumer:
         if message is None or message.error():
             return
         headers = dict(message.headers() or ())
-        retry_number, due = (int(headers.get(name, 0)) for name in ("retry_number", "retry_timestamp"))
+        retry_number, due = (int(headers.get(name) or 0) for name in ("retry_number", "retry_timestamp"))
         if due > self.broker.clock.now_ms():
             self.pause(message, due)
             return
@@ -55,8 +64,8 @@ class RetryConsumer:
             handle(message, retry_number)
         except RuntimeError as error:
             self.pass_on(message, retry_number, error)
-        self.consumer.commit(message, asynchronous=False)
-        self.handled[message.topic()] += 1
+        self.consumer.commit(message=message, asynchronous=False)
+        self.handled[place_of(message).topic] += 1
 
     def all_wait(self) -> bool:
         """Whether each message that was not handled is behind one that is not due, and none is on its way to us."""
@@ -64,8 +73,8 @@ class RetryConsumer:
         return all(topic in self.paused or self.handled[topic] == written[topic] for topic in self.topics)
 
     def pause(self, message: Message, due: int) -> None:
-        where = TopicPartition(message.topic(), message.partition(), message.offset())
-        self.paused[message.topic()] = (message.offset(), due)
+        where = place_of(message)
+        self.paused[where.topic] = (where.offset, due)
         self.consumer.pause([where])
 
     def resume_due(self) -> None:
@@ -81,7 +90,9 @@ class RetryConsumer:
         """Written before the commit: a crash between the two repeats the message, and never loses it."""
         step = POLICY.after_failure(retry_number)
         now = self.broker.clock.now_ms()
-        headers = [each for each in message.headers() or () if each[0] not in HEADERS]
+        before = message.headers() or []
+        assert isinstance(before, list)  # a consumer gets pairs; a dictionary is for producers only
+        headers = [(name, value) for name, value in before if name not in HEADERS]
         if step is not None:
             headers += [("retry_number", str(retry_number + 1)), ("retry_timestamp", str(now + step.delay_ms))]
         else:
@@ -90,7 +101,7 @@ class RetryConsumer:
         topic = POLICY.failed_topic if step is None else step.topic
         self.producer.produce(topic, message.value(), message.key(), headers=headers)
         self.producer.flush()
-        print(f"{message.value().decode()}: attempt {retry_number} failed, to {topic}", flush=True)
+        print(f"{(message.value() or b'').decode()}: attempt {retry_number} failed, to {topic}", flush=True)
 
 
 def main() -> None:

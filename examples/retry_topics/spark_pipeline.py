@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 
 from confluent_kafka import Producer
 
@@ -50,6 +51,12 @@ def main() -> None:
                 minutes = round((report.now_ms - began) / 60_000)
                 print(f"after {minutes:3} min: {count} failed, to {topic}", flush=True)
 
+        def failed_at_least(batches: int) -> bool:
+            return sum(bool(each.failed) for each in reports) >= batches
+
+        def ran_at_least(batches: int) -> bool:
+            return len(reports) >= batches
+
         job = RetryJob(
             broker.bootstrap_servers,
             checkpoint,
@@ -62,9 +69,9 @@ def main() -> None:
         )
         query = job.start(spark)
         for failures, step in enumerate(policy.steps, 1):
-            wait_for(lambda n=failures: sum(bool(each.failed) for each in reports) >= n)
+            wait_for(partial(failed_at_least, failures))
             parked = len(reports) + 2  # two batches later the message is parked
-            wait_for(lambda n=parked: len(reports) >= n)
+            wait_for(partial(ran_at_least, parked))
             broker.clock.advance(step.delay_ms / 1000)
         wait_for(lambda: any("failed_topic" in each.failed for each in reports))
         query.stop()

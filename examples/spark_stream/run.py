@@ -40,10 +40,11 @@ def main() -> None:
             before = sum(1 for _ in broker.records("counts"))
             send(broker, text)
             count_what_came(spark, broker, checkpoint)
-            counted = [f"{each.key.decode()} {each.value.decode()}" for each in broker.records("counts")][before:]
+            counts = list(broker.records("counts"))[before:]
+            counted = [f"{(each.key or b'').decode()} {(each.value or b'').decode()}" for each in counts]
             print(f"{text!r}: {', '.join(sorted(counted))}", flush=True)
-        rows = spark.read.format("odradek").option("kafka.bootstrap.servers", broker.bootstrap_servers)
-        rows = rows.option("subscribe", "words").load()
+        reader = spark.read.format("odradek").option("kafka.bootstrap.servers", broker.bootstrap_servers)
+        rows = reader.option("subscribe", "words").load()
         rows.groupBy("partition", "base_offset", "codec", "batch_size").count().orderBy(
             "partition", "base_offset"
         ).show()

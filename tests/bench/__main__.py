@@ -163,8 +163,12 @@ class Bench:
         for side in sides:
             before = side.memory_mb()
             held: list[float] = []
+
+            def on_event(_: str, held: list[float] = held, side: Side = side) -> None:
+                held.append(side.memory_mb())
+
             span, warm = self.options.seconds, self.options.warm
-            measured = run_case(program, "hold", side, span, warm, lambda _, s=side, h=held: h.append(s.memory_mb()))
+            measured = run_case(program, "hold", side, span, warm, on_event)
             memory.put(side, max(held[0] - before, 0.01))
             beats.put(side, measured.per_second, measured.broker_us)
         self.show(memory)

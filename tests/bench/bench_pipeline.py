@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -205,18 +206,23 @@ def _passes(verdict: audit.Verdict) -> None:
         raise AssertionError(verdict.lines())
 
 
+def consume_all(tables: dict[str, Any]) -> None:
+    for table in tables.values():
+        consume(table)
+
+
 def groups_tables(spark: Any, folder: Path, count: int) -> Cost:
     write_partition(folder, "__consumer_offsets-0", commits(count // 2))
     write_partition(folder, "in-0", plain(count // 2))
     place = LogPlace(path=str(folder))
-    return timed(lambda: [consume(table) for table in groups.run(spark, place).values()])
+    return timed(lambda: consume_all(groups.run(spark, place)))
 
 
 def transaction_tables(spark: Any, folder: Path, count: int) -> Cost:
     write_partition(folder, "__transaction_state-0", states(count // 2))
     write_partition(folder, "in-0", transactional(count // 2))
     place = LogPlace(path=str(folder))
-    return timed(lambda: [consume(table) for table in transactions.run(spark, place).values()])
+    return timed(lambda: consume_all(transactions.run(spark, place)))
 
 
 def archive_topic(spark: Any, folder: Path, count: int) -> Cost:
@@ -279,10 +285,14 @@ def in_folder(run: Callable[[Path], Cost]) -> Cost:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _run(job: Callable[[Any, Path, int], Cost], spark: Any, count: int, folder: Path) -> Cost:
+    return job(spark, folder, count)
+
+
 def job_row(spark: Any, name: str, sizes: list[int]) -> None:
     job = JOBS[name]
     in_folder(lambda folder: job(spark, folder, 20_000))  # compiles what Spark compiles
-    costs = [in_folder(lambda folder, n=size: job(spark, folder, n)) for size in sizes]
+    costs = [in_folder(partial(_run, job, spark, size)) for size in sizes]
     shown = "".join(f"{each.seconds:8.1f} s {each.cpu_seconds:6.1f} CPU" for each in costs)
     growth = costs[-1].cpu_seconds / sizes[-1] / (costs[0].cpu_seconds / sizes[0])
     print(f"{name:14s}{shown}{sizes[-1] / costs[-1].seconds:12,.0f} /s   x {growth:.2f}", flush=True)

@@ -40,10 +40,9 @@ class Bench:
 
     def batch(self, value_bytes: int, producer_id: int = -1) -> bytes:
         record = Record(0, self.cluster.clock.now_ms(), None, b"x" * value_bytes, ())
-        fields: dict[str, int] = {}
-        if producer_id >= 0:
-            fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0}
-        return build_batch([record], **fields)
+        if producer_id < 0:
+            return build_batch([record])
+        return build_batch([record], producer_id=producer_id, producer_epoch=0, base_sequence=0)
 
     def produce(self, value_bytes: int) -> ProduceRequest:
         data = PartitionProduceData(0, memoryview(self.batch(value_bytes)))
@@ -109,7 +108,7 @@ def main() -> None:
     ]
     print(f"{'':28} {'whole us':>10} {'handler us':>11}")
     for name, request, version in rows:
-        if request.API_KEY == 1:
+        if isinstance(request, FetchRequest):
             log = bench.topic.partitions[0].log
             request.topics[0].partitions[0].fetch_offset = log.log_end_offset - 1
         whole, alone = microseconds(bench.whole(request, version)), microseconds(bench.handler(request, version))

@@ -13,7 +13,9 @@ import random
 import struct
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import trio
 
@@ -61,7 +63,7 @@ def fuzz(frames: int, seed: int) -> tuple[Outcome, list[str]]:
         "log.segment.bytes": 1_048_576,
         "group.max.session.timeout.ms": 60_000,
     }
-    topics = {"p-data": 3, "g-data": 3, "g-comp": {"config": {"cleanup.policy": "compact"}}}
+    topics: dict[str, Any] = {"p-data": 3, "g-data": 3, "g-comp": {"config": {"cleanup.policy": "compact"}}}
     with KafkaBroker(topics=topics, config=config) as broker:
         send(broker, frames // 2, samples, rng, outcome)
         outcome.tasks_before, outcome.memory_before = settle(broker, topics)
@@ -98,14 +100,14 @@ def send(broker: KafkaBroker, count: int, samples: list[bytes], rng: random.Rand
         wire.close()
 
 
-def settle(broker: KafkaBroker, topics: dict[str, object]) -> tuple[int, int]:
+def settle(broker: KafkaBroker, topics: dict[str, Any]) -> tuple[int, int]:
     """Let every timeout come due and drop what the frames created; return (tasks, memory in KiB)."""
     for _ in range(5):
         broker.clock.advance(minutes=10)
     registry = broker.cluster.topics
     for name in broker.topics():
         if name not in topics:
-            broker._call(lambda name=name: registry.delete(name))
+            broker._call(partial(registry.delete, name))
     broker.clock.advance(days=8)
     return broker._call(lambda: trio.lowlevel.current_statistics().tasks_living), resident_kib()
 

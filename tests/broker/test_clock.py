@@ -94,10 +94,14 @@ def test_advance_from_a_thread_returns_after_the_timers_have_acted() -> None:
             await trio.lowlevel.checkpoint()
             acted.append("twice")
 
+        def advance() -> None:
+            clock.advance(minutes=2)
+            seen.append(list(acted))
+
         async with trio.open_nursery() as nursery:
             nursery.start_soon(timer)
             await wait_all_tasks_blocked()
-            await trio.to_thread.run_sync(lambda: (clock.advance(minutes=2), seen.append(list(acted))))
+            await trio.to_thread.run_sync(advance)
 
     trio.run(main, clock=clock)
     assert seen == [["once", "twice"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import confluent_kafka
@@ -47,11 +48,15 @@ def test_every_partition_is_written_and_read(kit: Kit, broker: Target, topic: st
     assert sorted(int(each.value or b"") for each in seen) == list(range(60))
 
 
+def _owns(member: Member, partitions: int) -> bool:
+    return len(member.owned) == partitions
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_groups_find_their_coordinator(library: str, broker: Target, topic: str) -> None:
     for _ in range(3):  # three names fall on other nodes
         member = Member(library, Joining(broker.bootstrap, unique("group"), (topic,)))
-        wait_until("assignment", lambda m=member: len(m.owned) == 6)
+        wait_until("assignment", partial(_owns, member, 6))
         member.commit({(topic, 0): (1, "")})
         assert member.committed((topic, 0)) == (1, "")
         member.leave()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
@@ -17,7 +18,7 @@ from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-TOPICS = {
+TOPICS: dict[str, Any] = {
     "d-codecs": 1,
     "d-seg": {"partitions": 1, "config": {"segment.bytes": "1048576", "index.interval.bytes": "4096"}},
     "d-comp": {"partitions": 1, "config": {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01"}},

@@ -114,7 +114,7 @@ class Clients:
             if error is not None:
                 self.errors.append(KafkaException(error))
             else:
-                self.told.plain.add(message.value())
+                self.told.plain.add(message.value() or b"")
 
         while self._goes_on():
             producer.produce("plain", b"p%d" % number, b"k%d" % (number % 7), on_delivery=delivered)
@@ -234,9 +234,11 @@ def read_all(bootstrap: str, topic: str, partitions: int) -> list[bytes]:
             continue
         error = message.error()
         if error is None:
-            values.append(message.value())
+            values.append(message.value() or b"")
         elif error.code() == KafkaError._PARTITION_EOF:
-            ended.add(message.partition())
+            partition = message.partition()
+            assert partition is not None
+            ended.add(partition)
     consumer.close()
     return values
 

@@ -141,7 +141,7 @@ def partitions_of(response: Any) -> list[PartitionData]:
 
 def offsets_of(data: PartitionData) -> list[int]:
     """The offsets of the records that a partition's answer carries."""
-    return [record.offset for batch in iter_batches(data.records or b"") for record in batch.records()]  # type: ignore[arg-type]
+    return [record.offset for batch in iter_batches(data.records or b"") for record in batch.records()]
 
 
 def size_of(data: PartitionData) -> int:

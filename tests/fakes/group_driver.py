@@ -149,7 +149,8 @@ class GroupDriver:
             return error.code
 
     def leave(self, *member_ids: str, group_id: str = "g") -> list[ErrorCode]:
-        return self.now(LeaveGroup(group_id, [(member_id, None) for member_id in member_ids]))
+        codes: list[ErrorCode] = self.now(LeaveGroup(group_id, [(member_id, None) for member_id in member_ids]))
+        return codes
 
     def commit(self, offset: int = 5, **options: Any) -> list[ErrorCode]:
         return self.shard.ask_now(self.commit_command(offset, **options))

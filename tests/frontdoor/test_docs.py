@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+from odradek.broker.requests.registry import index_source
 from tests.frontdoor import readme
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ def test_readme_has_the_current_table() -> None:
 
 
 def test_the_index_of_handlers_is_current() -> None:
-    assert readme.INDEX.read_text() == readme.index_source(), "run: python -m tests.frontdoor.readme"
+    assert readme.INDEX.read_text() == index_source(), "run: python -m tests.frontdoor.readme"
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
@@ -29,7 +30,7 @@ def committed(bootstrap: str) -> int:
 
 @pytest.mark.clients
 def test_a_copy_serves_what_the_original_had(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    topics = {"orders": {"partitions": 2, "config": {"retention.ms": "86400000"}}, "txn": 1, "empty": 1}
+    topics: dict[str, Any] = {"orders": {"partitions": 2, "config": {"retention.ms": "86400000"}}, "txn": 1, "empty": 1}
     with odradek.KafkaBroker(topics=topics, config=CONFIG) as broker:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "compression.type": "lz4"})
         for i in range(500):

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 import time
+from typing import Any
 
 import pytest
 import trio
@@ -33,7 +34,7 @@ def produce_three(broker: odradek.Broker) -> None:
 
 class TestKafkaBroker:
     def test_it_listens_and_knows_its_topics(self) -> None:
-        topics = {
+        topics: dict[str, Any] = {
             "orders": 6,
             "small": {"partitions": 2, "config": {"retention.ms": 1000, "cleanup.policy": ["compact", "delete"]}},
             "spec": odradek.TopicSpec(partitions=3),
@@ -252,7 +253,7 @@ def test_the_names_of_the_package_are_all_there() -> None:
         assert getattr(odradek, name) is not None
     assert set(odradek.__all__) <= set(dir(odradek))
     with pytest.raises(AttributeError):
-        _ = odradek.nonsense  # type: ignore[attr-defined]
+        _ = odradek.nonsense
 
 
 class TestCoordinatorsFromOutside:

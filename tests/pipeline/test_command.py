@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_progress_is_shown(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(progress, "_LOOK_S", 0.001)
     monkeypatch.setattr(progress, "_SPEAK_S", 0.002)
     screen = Screen(terminal)
-    with progress.shown_progress(Tracker((3, 1, 8), (2, 0, 1)), "audit", screen):
+    with progress.shown_progress(cast("Any", Tracker((3, 1, 8), (2, 0, 1))), "audit", screen):
         assert screen.written.wait(10)
     text = "audit: stage 2: 0 of 1 tasks, stage 3: 1 of 8 tasks"
     assert screen.getvalue() == (f"\r\x1b[K{text}\r\x1b[K" if terminal else f"{text}\n")

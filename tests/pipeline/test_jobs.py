@@ -293,7 +293,7 @@ def test_an_archive_comes_back_as_it_was(
     producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers, "linger.ms": 5})
     for n in range(2000):
         value = None if n % 100 == 0 else b"\x00" * (n % 50)
-        headers = [("h", b"\xff"), ("h", None)] if n % 3 else []
+        headers: list[tuple[str, str | bytes | None]] = [("h", b"\xff"), ("h", None)] if n % 3 else []
         producer.produce("in", key=b"k%d" % n, value=value, headers=headers, timestamp=1_600_000_000_000 + n)
     assert producer.flush(30) == 0
     folder = str(tmp_path / "archive")

@@ -37,7 +37,7 @@ def fill(servers: str) -> None:
     for codec in CODECS:
         producer = Producer({"bootstrap.servers": servers, "compression.type": codec, "enable.idempotence": True})
         for number in range(50):
-            headers = [("h", b"\xff"), ("h", None)] if number % 2 else []
+            headers: list[tuple[str, str | bytes | None]] = [("h", b"\xff"), ("h", None)] if number % 2 else []
             value = None if number % 10 == 0 else b"%d " % number * number
             producer.produce("codecs", value, f"{codec} {number}", headers=headers)
         assert producer.flush(30) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,11 @@ def failing(message: Any) -> None:
         raise ValueError(f"attempt {message.retry_number} of {message.value.decode()}")
 
 
+def has_attempt(broker: odradek.KafkaBroker, topic: str, number: int) -> bool:
+    """Whether the topic has a message that failed ``number`` times."""
+    return any(text_of(record, "retry_number") == str(number) for record in stored(broker, topic))
+
+
 @pytest.mark.kafka(topics=TOPICS)
 def test_the_whole_journey_of_two_hours_and_forty_minutes(
     spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
@@ -124,9 +130,7 @@ def test_the_whole_journey_of_two_hours_and_forty_minutes(
     with Running(spark, kafka_broker, tmp_path, failing) as running:
         for number, minutes in enumerate(DELAYS_MIN, 1):
             topic = POLICY.after_failure(number - 1).topic  # type: ignore[union-attr]
-            running.wait(
-                lambda t=topic, n=number: any(text_of(r, "retry_number") == str(n) for r in stored(kafka_broker, t))
-            )  # type: ignore[misc]
+            running.wait(partial(has_attempt, kafka_broker, topic, number))
             waited += minutes
             running.wait_batches(1)  # it is parked now, and not processed before its time
             assert sum(sum(each.failed.values()) for each in running.reports) == number
@@ -164,7 +168,7 @@ def test_a_message_that_waits_holds_up_nobody(spark: Any, kafka_broker: odradek.
     now = kafka_broker.clock.now_ms()
     producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers})
     for due, value in [(now + 50 * MINUTE, "bad late"), (now - 1, "bad due"), (now + 9 * MINUTE, "bad soon")]:
-        headers = [("retry_number", b"3"), ("retry_timestamp", str(due).encode())]
+        headers: list[tuple[str, str | bytes | None]] = [("retry_number", b"3"), ("retry_timestamp", str(due).encode())]
         producer.produce("retry_30m_topic", value=value, headers=headers, partition=0)
     assert producer.flush(30) == 0
 

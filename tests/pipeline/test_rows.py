@@ -142,14 +142,20 @@ def test_malformed_records_are_refused_as_the_codec_refuses_them(position: int) 
         changed = bytearray(body)
         changed[position % len(body)] = wrong
         data = assemble(0, 0, (0, 1, 5, 5, -1, -1, -1, 2), bytes(changed))
-        assert _outcome(lambda data=data: [as_record(row) for row in rows_of(data)]) == _outcome(
-            lambda data=data: list(parse_batch(data).records())
-        )
+        assert _outcome(_as_rows, data) == _outcome(_as_records, data)
 
 
-def _outcome(read: Callable[[], list[Record]]) -> tuple[str, Any]:
+def _as_rows(data: bytes) -> list[Record]:
+    return [as_record(row) for row in rows_of(data)]
+
+
+def _as_records(data: bytes) -> list[Record]:
+    return list(parse_batch(data).records())
+
+
+def _outcome(read: Callable[[bytes], list[Record]], data: bytes) -> tuple[str, Any]:
     try:
-        return "records", read()
+        return "records", read(data)
     except KafkaError as error:
         return type(error).__name__, error.message
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from odradek.protocol.consumer_protocol import (
@@ -18,9 +20,8 @@ from odradek.protocol.errors import ProtocolError
 def test_subscription_in_every_version() -> None:
     subscription = ConsumerProtocolSubscription(topics=["a", "b"], user_data=b"u")
     owned = [OwnedPartitions(topic="a", partitions=[0, 2])]
-    for version, changes in enumerate(
-        ({}, {"owned_partitions": owned}, {"generation_id": 4}, {"rack_id": "r"}),
-    ):
+    news: list[dict[str, Any]] = [{}, {"owned_partitions": owned}, {"generation_id": 4}, {"rack_id": "r"}]
+    for version, changes in enumerate(news):
         subscription = subscription.replace(**changes)
         encoded = encode_subscription(subscription, version)
         assert encoded[:2] == version.to_bytes(2, "big")

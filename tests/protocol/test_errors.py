@@ -5,8 +5,8 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 def test_the_table() -> None:
     assert len(ErrorCode) == 135
-    assert ErrorCode.NONE == 0
-    assert ErrorCode.UNKNOWN_SERVER_ERROR == -1
+    assert int(ErrorCode.NONE) == 0
+    assert int(ErrorCode.UNKNOWN_SERVER_ERROR) == -1
     assert ErrorCode(3) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 

@@ -44,13 +44,15 @@ def test_a_mutable_buffer_may_be_reused() -> None:
     buffer = FrameBuffer()
     buffer.feed(received)
     received[:] = bytes(len(received))
-    assert buffer.next_frame() == b"kept"
+    assert bytes(buffer.next_frame() or b"") == b"kept"
 
 
 def test_an_empty_frame() -> None:
     buffer = FrameBuffer()
     buffer.feed(bytes(4))
-    assert buffer.next_frame() == b""
+    frame = buffer.next_frame()
+    assert frame is not None
+    assert bytes(frame) == b""
 
 
 @pytest.mark.parametrize(("size", "complaint"), [(-1, "negative"), (101, "larger than 100"), (2**31 - 1, "larger")])
@@ -64,4 +66,4 @@ def test_sizes_that_are_refused(size: int, complaint: str) -> None:
 def test_the_largest_frame() -> None:
     buffer = FrameBuffer(max_size=100)
     buffer.feed(framed(bytes(100)))
-    assert buffer.next_frame() == bytes(100)
+    assert bytes(buffer.next_frame() or b"") == bytes(100)

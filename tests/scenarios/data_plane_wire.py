@@ -88,10 +88,10 @@ class Conversation:
         self.names[found.topic_id] = topic
         # A leader that Metadata knows already may not have its log yet.
         probes = [ListOffsetsPartition(index, -1, -2) for index in range(2)]
-        request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(self.real(topic), probes)])
+        probe = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(self.real(topic), probes)])
         wait_until(
             f"logs of {topic}",
-            lambda: not any(each.error_code for each in self.client.request(request, 4).topics[0].partitions),
+            lambda: not any(each.error_code for each in self.client.request(probe, 4).topics[0].partitions),
         )
 
     def delete(self, topic: str) -> None:

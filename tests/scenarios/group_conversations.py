@@ -17,6 +17,7 @@ import select
 import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from struct import pack
 from typing import Any
 
@@ -100,8 +101,15 @@ class Conversation:
         self._names[uuid_to_text(self.topic_id)] = "<topic id>"
         for group in (self.group, f"{self.group}-b", f"{self.group}-none"):
             find = FindCoordinatorRequest(key_type=0, coordinator_keys=[group])
-            wait_until("a coordinator", lambda find=find: client.request(find, 4).coordinators[0].error_code == 0)
-            wait_until("its groups", lambda group=group: self._probe(group).error_code == 25)
+            wait_until("a coordinator", partial(self._found, client, find))
+            wait_until("its groups", partial(self._serves, group))
+
+    @staticmethod
+    def _found(client: WireClient, find: FindCoordinatorRequest) -> bool:
+        return bool(client.request(find, 4).coordinators[0].error_code == 0)
+
+    def _serves(self, group: str) -> bool:
+        return bool(self._probe(group).error_code == 25)
 
     def _probe(self, group: str) -> Any:
         """The answer to the heartbeat of a stranger, which changes nothing."""

@@ -24,7 +24,7 @@ def _chosen(request: pytest.FixtureRequest) -> list[str]:
     """The scenarios of this module that the run's selection keeps, in order."""
     here = request.node.path
     return [
-        item.callspec.params["scenario"]
+        str(item.callspec.params["scenario"])
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.path == here and hasattr(item, "callspec")
     ]

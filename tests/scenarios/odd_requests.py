@@ -306,10 +306,10 @@ def prepare(client: WireClient) -> str:
     wait_until("leader", lambda: ask("Produce", 9, stored)["responses"][0]["partitionResponses"][0]["errorCode"] == 0)
     for topic, indexes in ((TOPIC, (0, 1)), (COMPACTED, (0,))):
         logs: Form = {"topics": [{"name": topic, "partitions": [{"partitionIndex": at} for at in indexes]}]}
-        wait_until("logs", lambda logs=logs: ready(ask("ListOffsets", 4, logs)["topics"]))
+        wait_until("logs", partial(_all_ready, ready, partial(ask, "ListOffsets", 4, logs)))
     for group in (GROUP, "odd-nobody", "odd-noone", "odd-none", "nonesuch"):
         asked: Form = {"groupId": group, "generationId": 1, "memberId": "m"}
-        wait_until("group", lambda asked=asked: ask("Heartbeat", 4, asked)["errorCode"] == 25)
+        wait_until("group", partial(_knows_no_member, partial(ask, "Heartbeat", 4, asked)))
     described: Form = {"transactionalIds": ["odd-nobody", "nonesuch"]}
     wait_until(
         "transactions",
@@ -318,6 +318,14 @@ def prepare(client: WireClient) -> str:
         ),
     )
     return str(next(each["topicId"] for each in ask("Metadata", 12, names)["topics"] if each["name"] == TOPIC))
+
+
+def _all_ready(ready: Callable[[Any], bool], ask: Callable[[], Any]) -> bool:
+    return ready(ask()["topics"])
+
+
+def _knows_no_member(ask: Callable[[], Any]) -> bool:
+    return bool(ask()["errorCode"] == 25)
 
 
 def _found(find: Callable[[], Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -114,7 +115,7 @@ def test_administration_with_kafka_python(bootstrap: str) -> None:
         client.close()
 
 
-def _three(described: list[dict[str, list[object]]]) -> list[dict[str, list[object]]]:
+def _three(described: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return described if len(described[0]["partitions"]) == 3 else []
 
 

@@ -18,7 +18,7 @@ import confluent_kafka
 
 with warnings.catch_warnings():  # its import reads its schemas through a deprecated function of importlib
     warnings.simplefilter("ignore", DeprecationWarning)
-    import kafka
+    import kafka as kafka  # offered to the scenarios: they import it from here, without the warning
 
 Answer = TypeVar("Answer")
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -112,7 +112,7 @@ class Confluent:
             return delivered
 
         for number, record in enumerate(records):
-            extra = {} if record.timestamp is None else {"timestamp": record.timestamp}
+            extra: dict[str, Any] = {} if record.timestamp is None else {"timestamp": record.timestamp}
             producer.produce(
                 topic,
                 value=record.value,

@@ -10,6 +10,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 import aiokafka
@@ -58,9 +59,11 @@ def read(bootstrap: str, topic: str, *, isolation: str, partitions: int = 1) -> 
                 continue
             error = message.error()
             if error is None:
-                values.append(message.value().decode())
+                values.append((message.value() or b"").decode())
             elif error.code() == KafkaError._PARTITION_EOF:
-                at_end.add(message.partition())
+                partition = message.partition()
+                assert partition is not None
+                at_end.add(partition)
         return values
 
 
@@ -235,6 +238,10 @@ def test_a_transaction_that_takes_too_long_is_aborted(bootstrap: str, make_topic
     assert read(bootstrap, topic, isolation="read_committed") == ["other"]
 
 
+def _has_committed(bootstrap: str, group: str, topic: str, offset: int) -> bool:
+    return committed_offset(bootstrap, group, topic) == offset
+
+
 def test_offsets_are_committed_with_the_transaction(bootstrap: str, make_topic: MakeTopic) -> None:
     topic, group = make_topic("offsets"), unique("group")
     producer = confluent_producer(bootstrap, unique("offsets"))
@@ -246,7 +253,7 @@ def test_offsets_are_committed_with_the_transaction(bootstrap: str, make_topic: 
             producer.send_offsets_to_transaction(places, member.consumer_group_metadata(), PATIENCE_S)
             (producer.commit_transaction if commit else producer.abort_transaction)(PATIENCE_S)
             expected = 5 if commit else confluent_kafka.OFFSET_INVALID
-            wait_until("the offset", lambda e=expected: committed_offset(bootstrap, group, topic) == e)
+            wait_until("the offset", partial(_has_committed, bootstrap, group, topic, expected))
 
 
 # -- consume, transform, produce; killed at every step
@@ -290,7 +297,7 @@ def transform(bootstrap: str, source: str, sink: str, name: str, die_at: str | N
             producer.begin_transaction()
             step("begun")
             for message in messages:
-                producer.produce(sink, str(int(message.value()) ** 2).encode(), partition=0)
+                producer.produce(sink, str(int(message.value() or b"") ** 2).encode(), partition=0)
             step("produced")
             producer.flush(PATIENCE_S)
             step("flushed")

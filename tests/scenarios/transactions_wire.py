@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -561,19 +562,14 @@ def ending(teller: Teller, end_version: int) -> Steps:
 
 STORIES: dict[str, Callable[[Teller], Steps]] = {
     **{
-        "older client " + "-".join(map(str, versions)): (
-            lambda teller, versions=versions: older_client(teller, versions)
-        )
+        "older client " + "-".join(map(str, versions)): partial(older_client, versions=versions)
         for versions in OLDER_CLIENTS
     },
     "newer client": newer_client,
     "verifying": verifying,
-    **{
-        f"initialising v{version}": (lambda teller, version=version: initialising(teller, version))
-        for version in range(6)
-    },
-    **{f"markers v{version}": (lambda teller, version=version: markers(teller, version)) for version in (1, 2)},
-    **{f"ending v{version}": (lambda teller, version=version: ending(teller, version)) for version in (4, 5)},
+    **{f"initialising v{version}": partial(initialising, version=version) for version in range(6)},
+    **{f"markers v{version}": partial(markers, version=version) for version in (1, 2)},
+    **{f"ending v{version}": partial(ending, end_version=version) for version in (4, 5)},
     "stray markers": stray_markers,
     "no transactional id": no_transactional_id,
     "listing": listing,

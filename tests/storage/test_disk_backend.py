@@ -162,7 +162,13 @@ def test_lost_indexes_are_built_anew(tmp_path: Path) -> None:
 # --- crashes at every step --------------------------------------------------------------------------------------------
 
 
-def crash_everywhere(directory: Path, config: LogConfig, work: Callable[[PartitionLog, list[object]], None]) -> int:
+Acknowledged = tuple[bytes, bytes]
+"""Key and value of a record that the log has acknowledged."""
+
+
+def crash_everywhere(
+    directory: Path, config: LogConfig, work: Callable[[PartitionLog, list[Acknowledged]], None]
+) -> int:
     """Run `work` again and again, dying one call later each time, and look at the log that is left each time.
 
     `work` notes what was acknowledged in the list it is given. Returns the number of deaths.
@@ -171,7 +177,7 @@ def crash_everywhere(directory: Path, config: LogConfig, work: Callable[[Partiti
     while True:
         target = directory / str(stop)
         fs = FaultyFileSystem(stop_at=stop)
-        acknowledged: list[object] = []
+        acknowledged: list[Acknowledged] = []
         backend = None
         try:
             backend = open_backend(target, fs)
@@ -185,10 +191,10 @@ def crash_everywhere(directory: Path, config: LogConfig, work: Callable[[Partiti
         stop += 1
 
 
-def check_left(directory: Path, config: LogConfig, acknowledged: list[object]) -> None:
+def check_left(directory: Path, config: LogConfig, acknowledged: list[Acknowledged]) -> None:
     log = reopened(directory, config)
     latest = {r.key: r.value for r in records(log)}
-    expected = dict(acknowledged)  # type: ignore[call-overload]
+    expected = dict(acknowledged)
     for key, value in expected.items():
         assert latest.get(key) == value, (directory, key)
     offsets = [r.offset for r in records(log)]
@@ -202,7 +208,7 @@ def check_left(directory: Path, config: LogConfig, acknowledged: list[object]) -
 
 
 def test_a_death_at_any_step_of_appending_rolling_and_flushing_loses_nothing(tmp_path: Path) -> None:
-    def work(log: PartitionLog, acknowledged: list[object]) -> None:
+    def work(log: PartitionLog, acknowledged: list[Acknowledged]) -> None:
         for i in range(24):
             put(log, (b"k%d" % i, b"v" * 30), producer=(5, 0, i))
             acknowledged.append((b"k%d" % i, b"v" * 30))
@@ -214,7 +220,7 @@ def test_a_death_at_any_step_of_appending_rolling_and_flushing_loses_nothing(tmp
 
 
 def test_a_death_at_any_step_of_compaction_loses_no_latest_value(tmp_path: Path) -> None:
-    def work(log: PartitionLog, acknowledged: list[object]) -> None:
+    def work(log: PartitionLog, acknowledged: list[Acknowledged]) -> None:
         for i in range(30):
             put(log, (b"k%d" % (i % 4), b"v%d" % i + b"." * 30))
             acknowledged.append((b"k%d" % (i % 4), b"v%d" % i + b"." * 30))
@@ -225,7 +231,7 @@ def test_a_death_at_any_step_of_compaction_loses_no_latest_value(tmp_path: Path)
 
 
 def test_a_death_at_any_step_of_deletion_leaves_a_whole_log(tmp_path: Path) -> None:
-    def work(log: PartitionLog, acknowledged: list[object]) -> None:
+    def work(log: PartitionLog, acknowledged: list[Acknowledged]) -> None:
         for i in range(20):
             put(log, (b"k%d" % i, b"v" * 30))
         log.delete_records(15, now_ms=NOW)

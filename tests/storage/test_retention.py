@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from odradek.storage.partition_log import PartitionLog
 from tests.storage.logs import NOW, end, make_log, put, records
 
 DAY = 86_400_000
 
 
-def filled(**config: int) -> PartitionLog:
+def filled(**config: Any) -> PartitionLog:
     log = make_log(segment_bytes=300, **config)
     for i in range(12):
         put(log, at=NOW + i * 1000)

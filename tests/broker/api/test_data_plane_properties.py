@@ -38,7 +38,7 @@ int64 = st.one_of(
 )
 names = st.sampled_from(["a", "empty", "gone", "__consumer_offsets", ""])
 ids = st.sampled_from([b"a" * 16, b"e" * 16, b"?" * 16, bytes(16)])
-lists = {"max_size": 3}
+lists: dict[str, Any] = {"max_size": 3}
 
 fetch_partitions = st.builds(FetchPartition, int32, int32, int64, int32, int64, int32)
 list_partitions = st.builds(ListOffsetsPartition, int32, int32, int64)

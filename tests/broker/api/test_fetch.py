@@ -145,8 +145,10 @@ def transactions(plane: DataPlane) -> None:
     partition = plane.topic("t").partitions[0]
 
     def data(producer_id: int, count: int, sequence: int = 0) -> None:
-        fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence, "transactional": True}
-        partition.append(plane.batch(count, **fields), now_ms=START_MS)
+        batch = plane.batch(
+            count, producer_id=producer_id, producer_epoch=0, base_sequence=sequence, transactional=True
+        )
+        partition.append(batch, now_ms=START_MS)
 
     def marker(producer_id: int, commit: bool) -> None:
         end = EndTxnMarker(commit, 0)
@@ -326,10 +328,9 @@ def test_session_errors(plane: DataPlane) -> None:
 
 def test_partitions_take_turns_under_a_small_limit(plane: DataPlane, batch_size: int) -> None:
     client = Client(plane)
-    limit = {"max_bytes": batch_size}
-    served = list(client.fetch({"a": [(0, 0), (1, 0)], "b": 0}, **limit))
+    served = list(client.fetch({"a": [(0, 0), (1, 0)], "b": 0}, max_bytes=batch_size))
     assert served == [("a", 0), ("a", 1), ("b", 0)]
-    turns = [[key for key, offsets in client.fetch(**limit).items() if offsets] for _ in range(4)]
+    turns = [[key for key, offsets in client.fetch(max_bytes=batch_size).items() if offsets] for _ in range(4)]
     assert turns == [[("a", 0)], [("a", 1)], [("b", 0)], [("a", 0)]]
 
 

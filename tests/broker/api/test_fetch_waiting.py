@@ -127,7 +127,7 @@ async def test_an_unknown_partition_does_not_end_the_wait_for_others(
 
 async def test_a_committed_reader_wakes_with_the_marker(plane: DataPlane, autojump_clock: MockClock) -> None:
     partition = plane.cluster.topics.get("a").partitions[0]  # type: ignore[union-attr]
-    producer = {"producer_id": 5, "producer_epoch": 0}
+    producer: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0}
     async with trio.open_nursery() as nursery:
         fetch = await parked(plane, nursery, isolation_level=1)
         data = plane.batch(2, base_sequence=0, transactional=True, **producer)

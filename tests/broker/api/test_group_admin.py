@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ def plane() -> Iterator[Plane]:
         ({"types_filter": ["nonsense", "classic"], "states_filter": ["Empty"]}, True),
     ],
 )
-def test_filters(plane: Plane, filters: dict[str, list[str]], found: bool) -> None:
+def test_filters(plane: Plane, filters: dict[str, Any], found: bool) -> None:
     assert plane.listed(**filters) == (["g"] if found else [])
 
 

@@ -41,7 +41,7 @@ def joined(plane: DataPlane, version: int, **fields: Any) -> Any:
     return call(plane, request.replace(**fields), version)
 
 
-def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane) -> None:
+def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> None:
     from odradek.broker.coordinator.group.commands import JoinGroup
 
     seen: list[JoinGroup] = []
@@ -50,7 +50,7 @@ def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane) -> None
         seen.append(command)
         raise KafkaError(ErrorCode.NOT_COORDINATOR)
 
-    plane.cluster.groups.begin = begin
+    monkeypatch.setattr(plane.cluster.groups, "begin", begin)
     for version in (0, 1):
         answer = joined(plane, version, rebalance_timeout_ms=-1 if version == 0 else 20_000)
         assert (answer.error_code, answer.protocol_name) == (ErrorCode.NOT_COORDINATOR, "")

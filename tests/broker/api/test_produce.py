@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -136,7 +136,7 @@ def test_zstd_needs_version_7(plane: DataPlane) -> None:
 
 
 def test_sequences_out_of_order_tell_the_log_start(plane: DataPlane) -> None:
-    producer = {"producer_id": 7, "producer_epoch": 1}
+    producer: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1}
     plane.produce("a", plane.batch(1, base_sequence=0, **producer))
     gap = plane.produce("a", plane.batch(1, base_sequence=5, **producer))
     assert shape(gap) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1, -1, 0)
@@ -275,7 +275,7 @@ def transactional(plane: DataPlane, sequence: int = 0, partition: int = 0) -> Pr
 
 
 def guarded(plane: DataPlane, guard: Guard) -> Guard:
-    plane.cluster.transactions = guard
+    plane.cluster.transactions = cast("Any", guard)
     return guard
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from odradek.broker.facade.broker import PartitionInfo
 
 @pytest.fixture
 def broker() -> Iterator[KafkaBroker]:
-    topics = {"single": 3, "spread": {"partitions": 3, "replication_factor": 3}}
+    topics: dict[str, Any] = {"single": 3, "spread": {"partitions": 3, "replication_factor": 3}}
     with KafkaBroker(nodes=3, topics=topics) as running:
         yield running
         assert not running.bugs, running.bugs[0]

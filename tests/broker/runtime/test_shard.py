@@ -42,7 +42,8 @@ class Scribe:
         self.values: dict[bytes, bytes | None] = {}
         self.instead: Outcome[Any] | None = None
 
-    def decide(self, command: Do, now_ms: int) -> Outcome[Any]:
+    def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
+        assert isinstance(command, Do)
         self.story.append("decide")
         return command.act()
 
@@ -55,7 +56,9 @@ class Scribe:
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
         self.story.append(f"marker {producer_id} {producer_epoch} {commit}")
 
-    def refused(self, command: Do, outcome: Outcome[Any], error: KafkaError, now_ms: int) -> Outcome[Any] | None:
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
         self.story.append(f"refused {error.code.name}")
         return self.instead
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 import trio
@@ -12,6 +13,7 @@ from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.facade.broker import Broker
 from odradek.broker.runtime.loader import load
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.message import ApiMessage
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -106,7 +108,7 @@ class Member:
             self.acknowledged = offset
         return code
 
-    async def ask(self, request: object, version: int) -> object:
+    async def ask(self, request: ApiMessage, version: int) -> Any:
         answer = await self.client.request(request, version)
         code = getattr(answer, "error_code", 0)
         assert code == 0 or code in BEGIN_ANEW, answer

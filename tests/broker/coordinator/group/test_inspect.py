@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from functools import partial
 from struct import pack
 
 import pytest
@@ -12,6 +13,7 @@ import trio
 
 from odradek.broker.coordinator.group.consumer_data import assigned_partitions, subscribed_topics
 from odradek.broker.coordinator.group.inspect import GroupInfo
+from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.threaded import KafkaBroker, open_broker
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -35,7 +37,7 @@ def broker() -> Iterator[KafkaBroker]:
         assert started.bugs == []
 
 
-def member(broker: KafkaBroker, group: str = "g") -> str:
+def member(broker: KafkaBroker | Broker, group: str = "g") -> str:
     """One raw member that joins, syncs and commits."""
     host, port = broker.bootstrap_servers.split(":")
     with WireClient(host, int(port), client_id="c") as client:
@@ -129,7 +131,7 @@ def test_waiting_in_trio_for_a_broker_in_the_same_run_and_in_a_thread(broker: Ka
             with pytest.raises(TimeoutError):
                 await own.group("g").wait_stable(timeout=0.01)
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(trio.to_thread.run_sync, member, own)
+                nursery.start_soon(partial(trio.to_thread.run_sync, member, own))
                 assert (await own.group("g").wait_stable(members=1)).state == "Stable"
 
     trio.run(main)

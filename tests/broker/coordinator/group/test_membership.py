@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from odradek.broker.coordinator.group.commands import LeaveGroup
@@ -278,7 +280,7 @@ def test_members_that_the_leader_leaves_out_get_nothing(driver: GroupDriver) -> 
     ],
 )
 def test_refused_syncs(
-    driver: GroupDriver, member: str, generation: int, options: dict[str, str], error: ErrorCode
+    driver: GroupDriver, member: str, generation: int, options: dict[str, Any], error: ErrorCode
 ) -> None:
     driver.stable()
     assert driver.sync(member, generation, **options).result().error_code == error
@@ -371,7 +373,7 @@ def test_a_new_member_that_never_comes_back_is_out_after_five_minutes(driver: Gr
     ],
 )
 def test_heartbeats(
-    driver: GroupDriver, member: str, generation: int, options: dict[str, str], error: ErrorCode
+    driver: GroupDriver, member: str, generation: int, options: dict[str, Any], error: ErrorCode
 ) -> None:
     driver.stable()
     assert driver.beat(member, generation, **options) == error

@@ -61,11 +61,12 @@ def test_anybody_may_commit_while_there_are_no_members(driver: GroupDriver) -> N
 def test_members_commit_with_their_generation(driver: GroupDriver) -> None:
     (leader,) = driver.stable()
     assert driver.commit(5, member_id=leader, generation_id=1) == [E.NONE]
-    for options, error in (
+    refusals: list[tuple[dict[str, Any], ErrorCode]] = [
         ({"member_id": leader, "generation_id": 2}, E.ILLEGAL_GENERATION),
         ({"member_id": "nobody", "generation_id": 1}, E.UNKNOWN_MEMBER_ID),
         ({}, E.UNKNOWN_MEMBER_ID),
-    ):
+    ]
+    for options, error in refusals:
         assert driver.error(driver.commit_command(6, **options)) == error
     assert fetch(driver).offset == 5
 
@@ -169,11 +170,12 @@ def test_transactional_commits_are_held_to_the_member_they_name(driver: GroupDri
     (leader,) = driver.stable()
     assert in_transaction(driver, 1) == [E.NONE], "older producers name none"
     assert in_transaction(driver, 1, member_id=leader, generation_id=1) == [E.NONE]
-    for options, error in (
+    refusals: list[tuple[dict[str, Any], ErrorCode]] = [
         ({"member_id": leader, "generation_id": 2}, E.ILLEGAL_GENERATION),
         ({"member_id": "nobody", "generation_id": 1}, E.UNKNOWN_MEMBER_ID),
         ({"member_id": leader, "generation_id": 1, "instance_id": "i"}, E.UNKNOWN_MEMBER_ID),
-    ):
+    ]
+    for options, error in refusals:
         with pytest.raises(KafkaError) as caught:
             in_transaction(driver, 2, **options)
         assert caught.value.code is error

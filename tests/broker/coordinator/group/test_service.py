@@ -52,6 +52,7 @@ async def test_without_the_topic_nobody_coordinates() -> None:
 async def test_shards_start_when_they_are_needed() -> None:
     async with Cluster().run() as cluster:
         cluster.groups.ensure_topic()
+        assert cluster.groups.topic is not None
         assert len(cluster.groups.topic.partitions) == 50
         assert list(cluster.groups.shards()) == []
         commit(cluster, "g", 1)
@@ -112,6 +113,7 @@ async def test_the_log_rebuilds_what_compaction_leaves_of_it() -> None:
     async with Cluster(config={"log.cleaner.min.cleanable.ratio": "0.01"}).run() as cluster:
         cluster.groups.ensure_topic()
         shard = cluster.groups.shard_for("g")
+        assert cluster.groups.topic is not None
         log = cluster.groups.topic.partitions[shard.partition].log
         for offset in range(400):
             commit(cluster, "g", offset, topic=f"t{offset % 3}")

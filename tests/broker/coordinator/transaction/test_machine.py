@@ -261,7 +261,7 @@ def test_a_marker_that_is_refused_is_tried_again(coordinator: FakeTransactionCoo
     coordinator.broken = {A0}
     coordinator.end(producer, True)
     waiting = coordinator.state("t")
-    assert (waiting.state, waiting.partitions) == (S.PREPARE_COMMIT, {A0})
+    assert (waiting.state, waiting.partitions) == (S.PREPARE_COMMIT, frozenset({A0}))
     for command in (
         InitProducerId("t", 1000),
         AddPartitions("t", *producer, [A0]),

@@ -275,7 +275,11 @@ def visible(log: PartitionLog) -> list[bytes]:
     return values
 
 
-def story(random: Random, length: int) -> Iterator[tuple[str, *tuple[Any, ...]]]:
+Happening = tuple[str, *tuple[Any, ...]]
+"""The name of a rule and its arguments."""
+
+
+def story(random: Random, length: int) -> Iterator[Happening]:
     """What happens: mostly work, now and then trouble. Drawn here, because `hypothesis` alone prefers dull stories."""
     for _ in range(length):
         number = random.choice([0, 0, 0, 1, 1, 2, 3])
@@ -285,19 +289,19 @@ def story(random: Random, length: int) -> Iterator[tuple[str, *tuple[Any, ...]]]
         elif kind < 0.7:
             yield "end", number, random.random() < 0.7, random.random() < 0.3
         elif kind < 0.82:
-            yield random.choice([("partitions_break", set()), ("release_all",), ("time_passes", 0.2)])
+            calm: list[Happening] = [("partitions_break", set()), ("release_all",), ("time_passes", 0.2)]
+            yield random.choice(calm)
         else:
-            yield random.choice(
-                [
-                    ("new_producer", random.choice(list(IDS))),
-                    ("recover", number),
-                    ("time_passes", random.choice([0.05, 11, 35])),
-                    ("coordinator_moves",),
-                    ("coordinator_moves_after_compaction",),
-                    ("partitions_break", set(random.sample(PLACES, random.randint(1, 2)))),
-                    ("hold", random.choice(list(IDS)), random.choice(HOLD_POINTS)),
-                ]
-            )
+            trouble: list[Happening] = [
+                ("new_producer", random.choice(list(IDS))),
+                ("recover", number),
+                ("time_passes", random.choice([0.05, 11, 35])),
+                ("coordinator_moves",),
+                ("coordinator_moves_after_compaction",),
+                ("partitions_break", set(random.sample(PLACES, random.randint(1, 2)))),
+                ("hold", random.choice(list(IDS)), random.choice(HOLD_POINTS)),
+            ]
+            yield random.choice(trouble)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
