@@ -1,0 +1,193 @@
+"""Snapshots of the cluster's metadata: the `.checkpoint` files of `__cluster_metadata-0`, and `bootstrap.checkpoint`.
+
+A snapshot holds every record that rebuilds the state before its end offset (KIP-630). It is a run of batches with
+offsets of their own, from 0: a control batch with a SnapshotHeaderRecord (and at kraft.version 1 the version and the
+voters), data batches, a control batch with a SnapshotFooterRecord. All carry the epoch in the file's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.kraft_control import KRaftControl, build_kraft_control_batch
+from odradek.protocol.message import Buffer, MetadataRecord
+from odradek.protocol.metadata_batch import build_value_batch, control_messages, metadata_records
+from odradek.protocol.metadata_records import METADATA_VERSION, encode_metadata_record, record_version
+from odradek.protocol.record_batch import RecordBatch, batch_size_at, parse_batch
+from odradek.protocol.stored.k_raft_version_record import KRaftVersionRecord
+from odradek.protocol.stored.snapshot_footer_record import SnapshotFooterRecord
+from odradek.protocol.stored.snapshot_header_record import SnapshotHeaderRecord
+from odradek.protocol.stored.voters_record import VotersRecord
+from odradek.storage.backend import StorageError
+from odradek.storage.file_system import FileSystem
+
+BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+"""In the log directory: the records that the first leader of a new cluster writes. A snapshot in form."""
+CHECKPOINT = ".checkpoint"
+_NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+_SOFT_LIMIT = 1 << 20
+"""Bytes of values after which a new batch begins; KRaft's readers take batches of 8 MiB."""
+
+
+class SnapshotId(NamedTuple):
+    """The end offset (first offset that is not in the snapshot) and the epoch of the last record in it."""
+
+    end_offset: int
+    epoch: int
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.end_offset:020d}-{self.epoch:010d}{CHECKPOINT}"
+
+
+NO_SNAPSHOT = SnapshotId(0, 0)
+"""Of the snapshot that formatting writes for a dynamic quorum, and of `bootstrap.checkpoint`."""
+
+
+def parse_snapshot_name(name: str) -> SnapshotId | None:
+    """The id in a file name; None for the name of anything else."""
+    found = _NAME.fullmatch(name)
+    return SnapshotId(int(found[1]), int(found[2])) if found else None
+
+
+def newest_snapshot(folder: Path) -> SnapshotId | None:
+    """The snapshot with the highest end offset among the files of `__cluster_metadata-0`."""
+    return max(filter(None, (parse_snapshot_name(path.name) for path in folder.iterdir())), default=None)
+
+
+@dataclass(slots=True)
+class MetadataSnapshot:
+    """The content of a snapshot."""
+
+    records: list[MetadataRecord] = field(default_factory=list)
+    last_contained_log_timestamp: int = 0
+    """Append time (ms) of the last record that the snapshot covers."""
+    kraft_version: int = 0
+    voters: VotersRecord | None = None
+    """The voters, with kraft.version 1 only."""
+
+
+def format_metadata_snapshot(
+    snapshot: MetadataSnapshot, *, epoch: int, now_ms: int, metadata_version: int = METADATA_VERSION
+) -> bytes:
+    """The bytes of a snapshot file."""
+    parts = [build_kraft_control_batch(_header(snapshot), timestamp=now_ms, leader_epoch=epoch)]
+    offset = 1 if snapshot.kraft_version == 0 else 2 if snapshot.voters is None else 3
+    for values in _runs(
+        encode_metadata_record(each, record_version(each, metadata_version)) for each in snapshot.records
+    ):
+        parts.append(build_value_batch(values, timestamp=now_ms, base_offset=offset, leader_epoch=epoch))
+        offset += len(values)
+    footer = [SnapshotFooterRecord()]
+    parts.append(build_kraft_control_batch(footer, timestamp=now_ms, base_offset=offset, leader_epoch=epoch))
+    return b"".join(parts)
+
+
+def _header(snapshot: MetadataSnapshot) -> list[KRaftControl]:
+    messages: list[KRaftControl] = [
+        SnapshotHeaderRecord(last_contained_log_timestamp=snapshot.last_contained_log_timestamp)
+    ]
+    if snapshot.kraft_version:
+        messages.append(KRaftVersionRecord(k_raft_version=snapshot.kraft_version))
+        if snapshot.voters is not None:
+            messages.append(snapshot.voters)
+    return messages
+
+
+def _runs(values: Iterable[bytes]) -> Iterator[Sequence[bytes]]:
+    """The values of one batch after the other."""
+    run: list[bytes] = []
+    size = 0
+    for value in values:
+        if run and size + len(value) > _SOFT_LIMIT:
+            yield run
+            run, size = [], 0
+        run.append(value)
+        size += len(value)
+    if run:
+        yield run
+
+
+def parse_metadata_snapshot(data: Buffer) -> MetadataSnapshot:
+    """The content of a snapshot file.
+
+    Raises ProtocolError for bytes that are no whole snapshot: header, data batches and footer with right checksums.
+    """
+    snapshot = MetadataSnapshot()
+    begun = ended = False
+    for batch in _batches(data):
+        if ended:
+            raise ProtocolError(f"a batch at offset {batch.base_offset} follows the footer of the snapshot")
+        messages = list(control_messages(batch)) if batch.is_control else []
+        begun = begun or any(isinstance(message, SnapshotHeaderRecord) for message in messages)
+        if not begun:
+            raise ProtocolError("the snapshot does not begin with its header")
+        if not batch.is_control:
+            snapshot.records.extend(metadata_records(batch))
+        for message in messages:
+            _take_control(snapshot, message)
+        ended = any(isinstance(message, SnapshotFooterRecord) for message in messages)
+    if not ended:
+        raise ProtocolError("the snapshot ends without its footer")
+    return snapshot
+
+
+def _take_control(snapshot: MetadataSnapshot, message: KRaftControl) -> None:
+    if isinstance(message, SnapshotHeaderRecord):
+        snapshot.last_contained_log_timestamp = message.last_contained_log_timestamp
+    elif isinstance(message, KRaftVersionRecord):
+        snapshot.kraft_version = message.k_raft_version
+    elif isinstance(message, VotersRecord):
+        snapshot.voters = message
+
+
+def _batches(data: Buffer) -> Iterator[RecordBatch]:
+    position = 0
+    while position < len(data):
+        if batch_size_at(data, position) is None:
+            raise ProtocolError(f"a batch at byte {position} of {len(data)} is cut off")
+        batch = parse_batch(data, position)
+        if not batch.is_crc_valid:
+            raise ProtocolError(f"the checksum of the batch at byte {position} does not match")
+        yield batch
+        position += batch.size_bytes
+
+
+def write_metadata_snapshot(
+    fs: FileSystem,
+    folder: Path,
+    snapshot_id: SnapshotId,
+    snapshot: MetadataSnapshot,
+    *,
+    now_ms: int,
+    metadata_version: int = METADATA_VERSION,
+) -> Path:
+    """Write a snapshot into the folder of `__cluster_metadata-0`; the file is there whole and durable or not at all."""
+    path = folder / snapshot_id.file_name
+    data = format_metadata_snapshot(snapshot, epoch=snapshot_id.epoch, now_ms=now_ms, metadata_version=metadata_version)
+    fs.write_atomically(path, data)
+    return path
+
+
+def write_bootstrap_checkpoint(
+    fs: FileSystem, log_directory: Path, records: Iterable[MetadataRecord], *, now_ms: int
+) -> Path:
+    """Write `bootstrap.checkpoint` as `kafka-storage format` does."""
+    path = log_directory / BOOTSTRAP_CHECKPOINT
+    snapshot = MetadataSnapshot(list(records))
+    fs.write_atomically(path, format_metadata_snapshot(snapshot, epoch=NO_SNAPSHOT.epoch, now_ms=now_ms))
+    return path
+
+
+def read_metadata_snapshot(fs: FileSystem, path: Path) -> MetadataSnapshot:
+    """A snapshot or a `bootstrap.checkpoint`. Raises StorageError, with the path, for a file that is no whole one."""
+    data = fs.read(path)
+    try:
+        return parse_metadata_snapshot(data)
+    except (ProtocolError, KafkaError) as error:
+        raise StorageError(f"{path}: {error}", str(path)) from error
