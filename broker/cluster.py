@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +20,12 @@ from odradek.broker.controller.topics import TopicRegistry
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
 from odradek.broker.partitions.partition import Partition
-from odradek.broker.requests.dispatch import Bug, Dispatcher
+from odradek.broker.requests.bugs import BugLog
+from odradek.broker.requests.deferred import Deferred
+from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.faults import FaultSet
-from odradek.protocol.registry import API_BY_KEY
+from odradek.broker.requests.recent import RecentRequests
+from odradek.broker.requests.services import Services
 
 if TYPE_CHECKING:
     from odradek.broker.controller.dynamic_configs import DynamicConfigs
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
 
-_RECENT_REQUESTS = 64
-_MAX_BUGS = 100
 _GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
 
 
@@ -59,23 +58,17 @@ class Cluster:
         self.config: BrokerConfig = config if isinstance(config, BrokerConfig) else BrokerConfig(config or {})
         self.clock = clock or BrokerClock()
         self.data_dir = data_dir
-        self.cluster_id = cluster_id or base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         first = _first_node_id(self.config)
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
         told = advertised_addresses(self.config.get_list("advertised.listeners"), nodes)
         for node, address in zip(self.nodes.values(), told, strict=False):
             node.advertised = address
-        self.controller_id = first
         self.features = Features()
-        self.faults: FaultSet | None = None
-        self.bugs: list[Bug] = []
-        self.on_bug: Callable[[Bug], None] | None = None
-        self.recent: deque[tuple[str, int, int, int, str | None, int]] = deque(maxlen=_RECENT_REQUESTS)
-        self.dispatcher = Dispatcher(self)
+        self.recent = RecentRequests()
+        self.bug_log = BugLog(self.recent)
         self.maintenance_nursery: trio.Nursery | None = None
         self.coordinator_nursery: trio.Nursery | None = None
         self.connection_nursery: trio.Nursery | None = None
-        self.server = Server(self)
         self.producer_ids = ProducerIdAllocator()
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
         self.maintenance = Maintenance(self)
@@ -83,29 +76,75 @@ class Cluster:
         self.config.node_ids = tuple(self.nodes)
         self.topics = TopicRegistry(self)
         self.topics.on_leader_changed(self._leader_changed)
-        if data_dir is not None:
-            _ = self.groups, self.transactions
+        self.services = self._services(cluster_id or _new_cluster_id(), controller_id=first)
+        self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability)
+        self.server = Server(self.nodes, self.dispatcher, clock=self.clock, config=self.config, bugs=self.bug_log)
 
-    @cached_property
-    def dynamic_configs(self) -> DynamicConfigs:
-        """What clients change of the configuration; imported and made when it is first needed."""
+    def _services(self, cluster_id: str, controller_id: int) -> Services:
+        return Services(
+            clock=self.clock,
+            cluster_id=cluster_id,
+            config=self.config,
+            controller_id=controller_id,
+            data_dir=self.data_dir,
+            dynamic_configs=Deferred(self._make_dynamic_configs),
+            features=self.features,
+            fetch_sessions=self.fetch_sessions,
+            groups=Deferred(self._make_groups),
+            metadata_changed=self.metadata_changed,
+            nodes=self.nodes,
+            producer_ids=self.producer_ids,
+            topics=self.topics,
+            transactions=Deferred(self._make_transactions),
+        )
+
+    def _make_dynamic_configs(self) -> DynamicConfigs:
         from odradek.broker.controller.dynamic_configs import DynamicConfigs
 
         return DynamicConfigs(self)
 
-    @cached_property
-    def groups(self) -> GroupService:
-        """The group coordinators; imported and made when they are first needed (a log directory always needs them)."""
+    def _make_groups(self) -> GroupService:
         from odradek.broker.coordinator.group.service import GroupService
 
         return GroupService(self)
 
-    @cached_property
-    def transactions(self) -> TransactionService:
-        """The transaction coordinators; imported and made like :attr:`groups`."""
+    def _make_transactions(self) -> TransactionService:
         from odradek.broker.coordinator.transaction.service import TransactionService
 
         return TransactionService(self)
+
+    @property
+    def dynamic_configs(self) -> DynamicConfigs:
+        """What clients change of the configuration."""
+        return self.services.dynamic_configs()
+
+    @property
+    def groups(self) -> GroupService:
+        """The group coordinators."""
+        return self.services.groups()
+
+    @property
+    def transactions(self) -> TransactionService:
+        """The transaction coordinators."""
+        return self.services.transactions()
+
+    @property
+    def cluster_id(self) -> str:
+        """The id that Metadata shows."""
+        return self.services.cluster_id
+
+    @cluster_id.setter
+    def cluster_id(self, value: str) -> None:
+        self.services.cluster_id = value
+
+    @property
+    def controller_id(self) -> int:
+        """The id of the node that Metadata shows as the controller."""
+        return self.services.controller_id
+
+    @controller_id.setter
+    def controller_id(self, value: int) -> None:
+        self.services.controller_id = value
 
     def metadata_changed(self) -> None:
         """Something that has to outlive the process is another now, and nothing else reports it: write it down."""
@@ -113,20 +152,9 @@ class Cluster:
             self.durability.save()
 
     def _leader_changed(self, partition: Partition) -> None:
-        for name in ("groups", "transactions"):
-            service = self.__dict__.get(name)
+        for service in (self.services.groups.made, self.services.transactions.made):
             if service is not None and service.topic_name == partition.topic.name:
                 service.leader_changed(partition.index)
-
-    @property
-    def max_request_bytes(self) -> int:
-        """``socket.request.max.bytes``."""
-        return self.config.get_int("socket.request.max.bytes")
-
-    @property
-    def max_idle_ms(self) -> int:
-        """``connections.max.idle.ms``; negative = never."""
-        return self.config.get_int("connections.max.idle.ms")
 
     # -- life
 
@@ -192,30 +220,15 @@ class Cluster:
 
     def up_nodes(self) -> list[Node]:
         """The nodes that are up, in the order of their ids."""
-        return [node for node in self.nodes.values() if node.up]
+        return self.services.up_nodes()
 
-    # -- faults and bugs
+    # -- faults and tasks
 
     def set_faults(self, faults: Iterable[Any]) -> FaultSet | None:
         """Replace the faults; an empty list removes the hook."""
         chosen = list(faults)
-        self.faults = FaultSet(chosen) if chosen else None
-        return self.faults
-
-    def remember_bug(self, bug: Bug) -> None:
-        """Keep a bug for whoever looks and tell ``on_bug``; a client that tries again adds nothing new."""
-        if len(self.bugs) >= _MAX_BUGS or any(each.traceback == bug.traceback for each in self.bugs):
-            return
-        self.bugs.append(bug)
-        if self.on_bug is not None:
-            self.on_bug(bug)
-
-    def recent_requests(self) -> list[str]:
-        """The last requests as lines of text, newest last."""
-        return [
-            f"{connection} {API_BY_KEY[key].name} v{version} correlation {correlation} client {client!r} ({size} bytes)"
-            for connection, key, version, correlation, client, size in self.recent.copy()
-        ]
+        self.dispatcher.faults = FaultSet(chosen) if chosen else None
+        return self.dispatcher.faults
 
     def start(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
         """Run a coordinator's task in the coordinators' nursery."""
@@ -229,6 +242,10 @@ def _durability(cluster: Cluster, data_dir: Path) -> Durability:
     from odradek.broker.partitions.durability import Durability
 
     return Durability(cluster, data_dir)
+
+
+def _new_cluster_id() -> str:
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
 
 
 def _first_node_id(config: BrokerConfig) -> int:

@@ -26,8 +26,9 @@ from odradek.broker.controller.features import (
     Features,
 )
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.dispatch import API_VERSIONS_KEY, EncodedBody
+from odradek.broker.requests.dispatch import API_VERSIONS_KEY
 from odradek.broker.requests.registry import HANDLERS, advertised_versions, handles
+from odradek.broker.requests.response import EncodedBody
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.api_versions import (
     ApiVersion,
@@ -64,10 +65,10 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
-    kept = ctx.cluster.features.kept_answers
+    kept = ctx.services.features.kept_answers
     answer = kept.get(ctx.api_version)
     if answer is None:
-        body = codec(ApiVersionsResponse, ctx.api_version).encode(_response(ctx.cluster.features, ctx.api_version))
+        body = codec(ApiVersionsResponse, ctx.api_version).encode(_response(ctx.services.features, ctx.api_version))
         answer = kept[ctx.api_version] = EncodedBody(body)
     return answer
 

@@ -14,13 +14,13 @@ import shutil
 from collections.abc import Iterable
 
 from odradek.broker.api.metadata import ALL_CLUSTER_OPERATIONS, NOT_ASKED
-from odradek.broker.cluster import Cluster
 from odradek.broker.controller.features import SUPPORTED, TRANSACTION_VERSION
 from odradek.broker.controller.leadership import elect_any, elect_preferred, set_replicas
 from odradek.broker.controller.placement import check_replicas
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -92,11 +92,11 @@ def describe_cluster(ctx: RequestContext, request: DescribeClusterRequest) -> De
         )
     asked = request.include_cluster_authorized_operations
     return DescribeClusterResponse(
-        cluster_id=ctx.cluster.cluster_id,
-        controller_id=ctx.cluster.controller_id,
+        cluster_id=ctx.services.cluster_id,
+        controller_id=ctx.services.controller_id,
         brokers=[
             DescribeClusterBroker(node.id, *node.address_for(ctx.connection.host), node.rack, not node.up)
-            for node in ctx.cluster.nodes.values()
+            for node in ctx.services.nodes.values()
             if node.up or request.include_fenced_brokers
         ],
         cluster_authorized_operations=ALL_CLUSTER_OPERATIONS if asked else NOT_ASKED,
@@ -106,7 +106,7 @@ def describe_cluster(ctx: RequestContext, request: DescribeClusterRequest) -> De
 @handles(DescribeLogDirsRequest, differs="without a data directory the one log directory is called 'memory'")
 def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     """The node's log directory with the sizes of its replicas in bytes."""
-    registry = ctx.cluster.topics
+    registry = ctx.services.topics
     wanted: dict[str, set[int] | None] = {}
     if request.topics is None:
         wanted = {topic.name: None for topic in registry}
@@ -127,9 +127,9 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> D
             if partitions:
                 topics.append(DescribeLogDirsTopic(name, partitions))
     result = DescribeLogDirsResult(log_dir=_IN_MEMORY, topics=topics)
-    if ctx.cluster.data_dir is not None:
-        usage = shutil.disk_usage(ctx.cluster.data_dir)
-        result.log_dir = str(ctx.cluster.data_dir)
+    if ctx.services.data_dir is not None:
+        usage = shutil.disk_usage(ctx.services.data_dir)
+        result.log_dir = str(ctx.services.data_dir)
         result.total_bytes, result.usable_bytes = usage.total, usage.free
     return DescribeLogDirsResponse(results=[result])
 
@@ -147,20 +147,20 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
     updates = {update.feature: update for update in request.feature_updates}
     try:
         for update in updates.values():
-            _check_update(ctx.cluster, update, ctx.api_version)
+            _check_update(ctx.services, update, ctx.api_version)
     except KafkaError as error:
         text = f"The update failed for all features since the following feature had an error: {error.message}"
         return UpdateFeaturesResponse(error_code=error.code, error_message=text)
     if not request.validate_only:
         for update in updates.values():
-            ctx.cluster.features.set_level(update.feature, update.max_version_level)
-        ctx.cluster.metadata_changed()
+            ctx.services.features.set_level(update.feature, update.max_version_level)
+        ctx.services.metadata_changed()
     # Up to v1 Kafka writes the name of "no error" where a message would stand.
     results = [UpdatableFeatureResult(each.feature, ErrorCode.NONE, "NONE") for each in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=results if ctx.api_version <= 1 else [])
 
 
-def _check_update(cluster: Cluster, update: FeatureUpdateKey, version: int) -> None:
+def _check_update(services: Services, update: FeatureUpdateKey, version: int) -> None:
     level = update.max_version_level
 
     def refuse(why: str) -> KafkaError:
@@ -175,11 +175,11 @@ def _check_update(cluster: Cluster, update: FeatureUpdateKey, version: int) -> N
     if level < 0:
         raise refuse("A feature version cannot be less than 0.")
     if update.feature not in SUPPORTED:
-        raise refuse(f"Local controller {cluster.controller_id} does not support this feature.")
+        raise refuse(f"Local controller {services.controller_id} does not support this feature.")
     low, high = SUPPORTED[update.feature]
     if not low <= level <= high:
-        raise refuse(f"Local controller {cluster.controller_id} only supports versions {low}-{high}")
-    current = cluster.features.level(update.feature)
+        raise refuse(f"Local controller {services.controller_id} only supports versions {low}-{high}")
+    current = services.features.level(update.feature)
     if level < current and upgrade_type == _UPGRADE:
         raise refuse(
             "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
@@ -202,8 +202,8 @@ def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> Desc
             topics=[ResponseTopicData(_METADATA_TOPIC, [partition])],
             nodes=[
                 Node(node.id, [Listener("CONTROLLER", *node.address_for(ctx.connection.host))])
-                for node in ctx.cluster.nodes.values()
-                if node.id == ctx.cluster.controller_id and ctx.api_version >= _QUORUM_NODES_FROM
+                for node in ctx.services.nodes.values()
+                if node.id == ctx.services.controller_id and ctx.api_version >= _QUORUM_NODES_FROM
             ],
         )
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -216,19 +216,19 @@ def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> Desc
 
 
 def _metadata_partition(ctx: RequestContext) -> ResponsePartitionData:
-    cluster = ctx.cluster
-    end = cluster.topics.version
-    now_ms = cluster.clock.now_ms()
+    services = ctx.services
+    end = services.topics.version
+    now_ms = services.clock.now_ms()
     states = [
         ReplicaState(node.id, log_end_offset=end, last_fetch_timestamp=now_ms, last_caught_up_timestamp=now_ms)
-        for node in cluster.nodes.values()
+        for node in services.nodes.values()
     ]
     return ResponsePartitionData(
-        leader_id=cluster.controller_id,
+        leader_id=services.controller_id,
         leader_epoch=1,
         high_watermark=end,
-        current_voters=[state for state in states if state.replica_id == cluster.controller_id],
-        observers=[state for state in states if state.replica_id != cluster.controller_id],
+        current_voters=[state for state in states if state.replica_id == services.controller_id],
+        observers=[state for state in states if state.replica_id != services.controller_id],
     )
 
 
@@ -240,13 +240,13 @@ def elect_leaders(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLea
     """Hand leadership to the preferred replica, or (unclean) to any live one where there is no leader (KIP-460)."""
     asked: Iterable[tuple[str, list[int]]]
     if request.topic_partitions is None:
-        asked = [(topic.name, [p.index for p in topic.partitions]) for topic in ctx.cluster.topics]
+        asked = [(topic.name, [p.index for p in topic.partitions]) for topic in ctx.services.topics]
     else:
         asked = [(topic.topic, topic.partitions) for topic in request.topic_partitions]
     unknown = request.election_type not in (_PREFERRED, _UNCLEAN)
     results = []
     for name, indexes in asked:
-        outcome = [_elect(ctx.cluster, name, index, request.election_type) for index in indexes]
+        outcome = [_elect(ctx.services, name, index, request.election_type) for index in indexes]
         if request.topic_partitions is None:
             outcome = [entry for entry in outcome if entry.error_code != ErrorCode.ELECTION_NOT_NEEDED]
         results.append(ReplicaElectionResult(name, outcome))
@@ -254,17 +254,17 @@ def elect_leaders(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLea
     return ElectLeadersResponse(error_code=code, replica_election_results=results)
 
 
-def _elect(cluster: Cluster, name: str, index: int, election_type: int) -> PartitionResult:
+def _elect(services: Services, name: str, index: int, election_type: int) -> PartitionResult:
     try:
         if election_type not in (_PREFERRED, _UNCLEAN):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown election type {election_type}")
-        topic = cluster.topics.get(name)
+        topic = services.topics.get(name)
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
         if not 0 <= index < len(topic.partitions):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{index}")
         elect = elect_preferred if election_type == _PREFERRED else elect_any
-        elect(cluster, topic.partitions[index])
+        elect(services, topic.partitions[index])
     except KafkaError as error:
         return PartitionResult(index, error.code, error.message)
     return PartitionResult(index, error_message=None)
@@ -282,7 +282,7 @@ def alter_partition_reassignments(
             ReassignableTopicResponse(
                 topic.name,
                 [
-                    _reassign(ctx.cluster, topic.name, partition, request.allow_replication_factor_change)
+                    _reassign(ctx.services, topic.name, partition, request.allow_replication_factor_change)
                     for partition in topic.partitions
                 ],
             )
@@ -292,25 +292,25 @@ def alter_partition_reassignments(
 
 
 def _reassign(
-    cluster: Cluster, name: str, asked: ReassignablePartition, allow_factor_change: bool
+    services: Services, name: str, asked: ReassignablePartition, allow_factor_change: bool
 ) -> ReassignablePartitionResponse:
     index, replicas = asked.partition_index, asked.replicas
     try:
-        topic = cluster.topics.get(name)
+        topic = services.topics.get(name)
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
         if not 0 <= index < len(topic.partitions):
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{index}.")
         if replicas is None:
             raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
-        check_replicas(cluster.nodes, replicas, None)
+        check_replicas(services.nodes, replicas, None)
         partition = topic.partitions[index]
         if not allow_factor_change and len(replicas) != len(partition.replicas):
             text = f"The replication factor is changed from {len(partition.replicas)} to {len(replicas)}"
             raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
         if list(replicas) != partition.replicas:
-            set_replicas(cluster, partition, replicas)
-            cluster.metadata_changed()
+            set_replicas(services, partition, replicas)
+            services.metadata_changed()
     except KafkaError as error:
         return ReassignablePartitionResponse(index, error.code, error.message)
     return ReassignablePartitionResponse(index, error_message=None)

@@ -99,20 +99,20 @@ def _shown(entry: ConfigEntry, request: DescribeConfigsRequest, is_logger: bool)
 
 def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
     """All configs of a resource; KafkaError with Kafka's code and text if there is none."""
-    cluster = ctx.cluster
+    services = ctx.services
     node_id = ctx.node.id
     match kind:
         case ResourceType.TOPIC:
             check_topic_name(name)
-            topic = cluster.topics.get(name)
+            topic = services.topics.get(name)
             if topic is None:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            return topic_entries(cluster.config, topic.config.overrides, node_id)
+            return topic_entries(services.config, topic.config.overrides, node_id)
         case ResourceType.BROKER:
             if name == "":
-                return cluster_default_entries(cluster.config)
+                return cluster_default_entries(services.config)
             _check_node(name, node_id, "Unexpected broker id, expected {} or empty string, but received {}")
-            return broker_entries(cluster.config, node_id, own_configs(cluster, ctx.node))
+            return broker_entries(services.config, node_id, own_configs(ctx.node, services.data_dir))
         case ResourceType.BROKER_LOGGER:
             if name == "":
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
@@ -127,11 +127,11 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
             if name == "":
                 text = "Client metrics subscription name must not be empty"
                 raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-            return client_metrics_entries(cluster.dynamic_configs.client_metrics.get(name, {}))
+            return client_metrics_entries(services.dynamic_configs().client_metrics.get(name, {}))
         case ResourceType.GROUP:
             if name == "":
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-            return group_entries(cluster.config, cluster.dynamic_configs.groups.get(name, {}), node_id)
+            return group_entries(services.config, services.dynamic_configs().groups.get(name, {}), node_id)
         case _:
             raise AssertionError(f"resource type {kind}")
 
@@ -196,7 +196,7 @@ def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) 
         try:
             if counts[change.type, change.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, _TWICE)
-            ctx.cluster.dynamic_configs.apply(change, ctx.node.id, validate_only=validate_only)
+            ctx.services.dynamic_configs().apply(change, ctx.node.id, validate_only=validate_only)
         except KafkaError as error:
             outcomes.append((error.code, error.message))
         else:
@@ -207,14 +207,14 @@ def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) 
 @handles(ListConfigResourcesRequest)
 def list_config_resources(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     """The names of configured things, of the asked kinds; v0 and kinds not known answer as Kafka does."""
-    cluster = ctx.cluster
-    nodes = [str(node.id) for node in cluster.up_nodes()]
+    services = ctx.services
+    nodes = [str(node.id) for node in services.up_nodes()]
     names = {
-        ResourceType.GROUP: list(cluster.dynamic_configs.groups),
-        ResourceType.CLIENT_METRICS: list(cluster.dynamic_configs.client_metrics),
+        ResourceType.GROUP: list(services.dynamic_configs().groups),
+        ResourceType.CLIENT_METRICS: list(services.dynamic_configs().client_metrics),
         ResourceType.BROKER_LOGGER: nodes,
         ResourceType.BROKER: nodes,
-        ResourceType.TOPIC: [topic.name for topic in cluster.topics],
+        ResourceType.TOPIC: [topic.name for topic in services.topics],
     }
     if ctx.api_version == 0:
         asked = {int(ResourceType.CLIENT_METRICS)}

@@ -25,7 +25,7 @@ from odradek.protocol.messages.delete_records import (
 @handles(DeleteRecordsRequest)
 def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     """Delete what lies before an offset, partition by partition; each answers for itself."""
-    now_ms = ctx.cluster.clock.now_ms()
+    now_ms = ctx.services.clock.now_ms()
     wanted = {(topic.name, asked.partition_index): asked for topic in request.topics for asked in topic.partitions}
     results: dict[tuple[str, int], DeleteRecordsPartitionResult] = {}
     for (topic_name, index), asked in wanted.items():

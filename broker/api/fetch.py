@@ -88,7 +88,7 @@ class _Fetch:
         self.by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
         self.follower_id = request.replica_id if request.replica_id >= 0 else request.replica_state.replica_id
         self.committed = request.isolation_level == READ_COMMITTED and self.follower_id < 0
-        self.limit = min(request.max_bytes, ctx.cluster.config.get_int("fetch.max.bytes"))
+        self.limit = min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes"))
         self.items: Iterable[FetchItem] = ()
         self.session: FetchSession | None = None
         self.incremental = False
@@ -133,7 +133,7 @@ def _open(work: _Fetch) -> None:
         work.items = asked_items(request.topics, work.by_id)
         return
     cache = _sessions(work.ctx)
-    now_ms = work.ctx.cluster.clock.now_ms()
+    now_ms = work.ctx.services.clock.now_ms()
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         if request.session_id != NO_SESSION:
             cache.remove(request.session_id)
@@ -154,10 +154,10 @@ def _open(work: _Fetch) -> None:
 
 def _sessions(ctx: RequestContext) -> FetchSessionCache:
     """The node's sessions, made when its first client asks for one."""
-    caches = ctx.cluster.fetch_sessions
+    caches = ctx.services.fetch_sessions
     cache = caches.get(ctx.node.id)
     if cache is None:
-        slots = ctx.cluster.config.get_int("max.incremental.fetch.session.cache.slots")
+        slots = ctx.services.config.get_int("max.incremental.fetch.session.cache.slots")
         cache = caches[ctx.node.id] = FetchSessionCache(slots)
     return cache
 
@@ -218,7 +218,7 @@ def _resolve(work: _Fetch, item: FetchItem) -> Partition | None:
         item.partition = None
         if work.waited:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    topics = work.ctx.cluster.topics
+    topics = work.ctx.services.topics
     item.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if work.by_id:
         topic = topics.by_id(item.topic)  # type: ignore[arg-type]
@@ -308,7 +308,7 @@ def _read_failure(work: _Fetch, item: FetchItem, error: KafkaError) -> Partition
 
 def _park(work: _Fetch) -> Coroutine[Any, Any, FetchResponse]:
     """What waits until the fetch can be answered or its time is up; it misses nothing that happens before it starts."""
-    deadline_ms = work.ctx.cluster.clock.now_ms() + work.request.max_wait_ms
+    deadline_ms = work.ctx.services.clock.now_ms() + work.request.max_wait_ms
     work.waited = True
     return _wait(work, deadline_ms, _Registered(work))
 
@@ -331,7 +331,7 @@ class _Registered:
 
 async def _wait(work: _Fetch, deadline_ms: int, registered: _Registered) -> FetchResponse:
     """Cancelled = forgotten, nothing is left behind."""
-    clock = work.ctx.cluster.clock
+    clock = work.ctx.services.clock
     while True:
         waiter = registered.waiter
         try:

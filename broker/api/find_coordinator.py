@@ -69,10 +69,10 @@ def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
 
 def _service(ctx: RequestContext, key_type: int, key: str) -> CoordinatorService[Any]:
     if key_type == GROUP:
-        groups: CoordinatorService[Any] = ctx.cluster.groups
+        groups: CoordinatorService[Any] = ctx.services.groups()
         return groups
     if key_type == TRANSACTION:
-        transactions: CoordinatorService[Any] = ctx.cluster.transactions
+        transactions: CoordinatorService[Any] = ctx.services.transactions()
         return transactions
     if key_type != SHARE:
         raise KafkaError(ErrorCode.INVALID_REQUEST, _UNKNOWN_TYPE)

@@ -48,7 +48,7 @@ def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Desc
 
 def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
     try:
-        group = ctx.cluster.groups.machine_for(group_id, ctx.node).group(group_id)
+        group = ctx.services.groups().machine_for(group_id, ctx.node).group(group_id)
     except KafkaError as error:
         return DescribedGroup(error_code=error.code, group_id=group_id)
     if group is None:
@@ -86,7 +86,7 @@ def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsRe
     groups: list[ListedGroup] = []
     if types and CLASSIC_TYPE not in types:
         return ListGroupsResponse()
-    for shard in ctx.cluster.groups.shards(ctx.node):
+    for shard in ctx.services.groups().shards(ctx.node):
         try:
             machine = shard.open_machine()
         except KafkaError as error:
@@ -117,7 +117,7 @@ def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGr
 def _by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
     """The ids as Kafka answers them: those of one partition of the offsets topic together."""
     group_ids = list(group_ids)
-    groups = ctx.cluster.groups
+    groups = ctx.services.groups()
     if groups.topic is None:
         return group_ids
     by_partition: dict[tuple[str, int], list[str]] = {}
@@ -128,7 +128,7 @@ def _by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
 
 def _delete(ctx: RequestContext, group_id: str) -> DeletableGroupResult:
     try:
-        ctx.cluster.groups.ask_now(group_id, DeleteGroup(group_id), ctx.node)
+        ctx.services.groups().ask_now(group_id, DeleteGroup(group_id), ctx.node)
     except KafkaError as error:
         return DeletableGroupResult(group_id=group_id, error_code=error.code)
     return DeletableGroupResult(group_id=group_id)

@@ -59,7 +59,7 @@ _UNKNOWN_TOPIC_ID = FetchedOffset(-1, -1, "", ErrorCode.UNKNOWN_TOPIC_ID)
 @handles(OffsetCommitRequest)
 def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:
     """Store offsets; what cannot be stored has its own error, the rest is stored."""
-    topics = ctx.cluster.topics
+    topics = ctx.services.topics
     by_id = ctx.api_version >= _COMMIT_TOPIC_ID_FROM
     offsets: list[OffsetToCommit] = []
     slots: list[OffsetCommitResponsePartition] = []
@@ -125,7 +125,7 @@ def _commit(ctx: RequestContext, request: OffsetCommitRequest, offsets: list[Off
         api_version=ctx.api_version,
     )
     try:
-        codes: list[ErrorCode] = ctx.cluster.groups.ask_now(request.group_id, command, ctx.node)
+        codes: list[ErrorCode] = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
     except KafkaError as error:
         return [error.code] * len(offsets)
     return codes
@@ -141,7 +141,7 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetc
         groups = [_fetch_group(ctx, group, request.require_stable) for group in request.groups]
         return OffsetFetchResponse(groups=groups)
     group_id, stable = request.group_id, request.require_stable
-    book = ctx.cluster.groups.machine_for(group_id, ctx.node).offsets
+    book = ctx.services.groups().machine_for(group_id, ctx.node).offsets
     answered: list[OffsetFetchResponseTopic] = []
     if request.topics is None:
         for name, partitions in book.fetch_all(group_id, stable).items():
@@ -156,10 +156,10 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetc
 
 def _fetch_group(ctx: RequestContext, group: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
     try:
-        book = ctx.cluster.groups.machine_for(group.group_id, ctx.node).offsets
+        book = ctx.services.groups().machine_for(group.group_id, ctx.node).offsets
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
-    topics = ctx.cluster.topics
+    topics = ctx.services.topics
     by_id = ctx.api_version >= _FETCH_TOPIC_ID_FROM
     answered: list[OffsetFetchResponseTopics] = []
     if group.topics is None:
@@ -226,7 +226,7 @@ def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDe
     accepted: list[tuple[Hashable, OffsetDeleteResponseTopic]] = []
     slots: list[OffsetDeleteResponsePartition] = []
     for asked in request.topics:
-        topic = ctx.cluster.topics.get(asked.name)
+        topic = ctx.services.topics.get(asked.name)
         end = 0 if topic is None else len(topic.partitions)
         known: list[OffsetDeleteResponsePartition] = []
         unknown: list[OffsetDeleteResponsePartition] = []
@@ -242,7 +242,7 @@ def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDe
         for part, answers in ((refused, unknown), (accepted, known)):
             if answers:
                 part.append((asked.name, OffsetDeleteResponseTopic(name=asked.name, partitions=answers)))
-    codes = ctx.cluster.groups.ask_now(request.group_id, DeleteOffsets(request.group_id, places), ctx.node)
+    codes = ctx.services.groups().ask_now(request.group_id, DeleteOffsets(request.group_id, places), ctx.node)
     for slot, code in zip(slots, codes, strict=True):
         slot.error_code = code
     return OffsetDeleteResponse(topics=merged(refused, accepted))

@@ -49,7 +49,7 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
     )
     try:
         _check_group_id(request.group_id)
-        reply = ctx.cluster.groups.begin(request.group_id, command, ctx.node)
+        reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
     except KafkaError as error:
         return _join_answer(ctx, _join_refused(request, error))
     return _later_join_answer(ctx, request, reply) if isinstance(reply, ReplySlot) else _join_answer(ctx, reply)
@@ -90,7 +90,7 @@ def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
         protocol_name=request.protocol_name,
         assignments={a.member_id: bytes(a.assignment) for a in request.assignments},
     )
-    reply = ctx.cluster.groups.begin(request.group_id, command, ctx.node)
+    reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
     if isinstance(reply, ReplySlot):
         return reply.wait()
     response: SyncGroupResponse = reply
@@ -103,7 +103,7 @@ def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatRespon
     _check_group_id(request.group_id)
     command = Heartbeat(request.group_id, request.member_id, request.generation_id, request.group_instance_id)
     try:
-        return HeartbeatResponse(error_code=ctx.cluster.groups.ask_now(request.group_id, command, ctx.node))
+        return HeartbeatResponse(error_code=ctx.services.groups().ask_now(request.group_id, command, ctx.node))
     except KafkaError as error:
         if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             return HeartbeatResponse()
@@ -116,10 +116,10 @@ def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupRe
     _check_group_id(request.group_id)
     if ctx.api_version < _LEAVE_BATCHED_FROM:
         command = LeaveGroup(request.group_id, [(request.member_id, None)])
-        codes = ctx.cluster.groups.ask_now(request.group_id, command, ctx.node)
+        codes = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
         return LeaveGroupResponse(error_code=codes[0])
     command = LeaveGroup(request.group_id, [(m.member_id, m.group_instance_id) for m in request.members])
-    codes = ctx.cluster.groups.ask_now(request.group_id, command, ctx.node)
+    codes = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
     return LeaveGroupResponse(
         members=[
             MemberResponse(member_id=m.member_id, group_instance_id=m.group_instance_id, error_code=code)

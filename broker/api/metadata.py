@@ -23,8 +23,8 @@ from odradek.broker.controller.topics import (
     check_topic_name,
 )
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.dispatch import EncodedBody
 from odradek.broker.requests.registry import handles
+from odradek.broker.requests.response import EncodedBody
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.describe_topic_partitions import (
@@ -65,8 +65,8 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     """
     asked = request.topics
     version = ctx.api_version
-    nodes = tuple((node.id, *node.address_for(ctx.connection.host), node.rack) for node in ctx.cluster.up_nodes())
-    cached = ctx.cluster.topics.cached
+    nodes = tuple((node.id, *node.address_for(ctx.connection.host), node.rack) for node in ctx.services.up_nodes())
+    cached = ctx.services.topics.cached
     key = (
         version,
         None if asked is None else tuple([(topic.name, topic.topic_id) for topic in asked]),
@@ -78,7 +78,7 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     if encoded is not None:
         return cast(EncodedBody, encoded)
     if asked is None or (not asked and version < _FIRST_VERSION_WITH_NULL_FOR_ALL):
-        topics = [_answer(ctx, topic, request) for topic in ctx.cluster.topics]
+        topics = [_answer(ctx, topic, request) for topic in ctx.services.topics]
     else:
         if version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked):
             return _refused(request, ErrorCode.INVALID_REQUEST)
@@ -91,8 +91,8 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
             topics = _topics_by_name(ctx, request, list({cast(str, t.name): None for t in asked}))
     response = MetadataResponse(
         brokers=[MetadataResponseBroker(*node) for node in nodes],
-        cluster_id=ctx.cluster.cluster_id,
-        controller_id=ctx.cluster.controller_id,
+        cluster_id=ctx.services.cluster_id,
+        controller_id=ctx.services.controller_id,
         topics=topics,
         cluster_authorized_operations=(
             ALL_CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
@@ -108,7 +108,7 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
 
 
 def _topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> list[MetadataResponseTopic]:
-    registry = ctx.cluster.topics
+    registry = ctx.services.topics
     unknown = [
         MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
         for topic_id in ids
@@ -119,10 +119,10 @@ def _topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes
 
 
 def _topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[MetadataResponseTopic]:
-    registry = ctx.cluster.topics
+    registry = ctx.services.topics
     found: list[MetadataResponseTopic] = []
     missing: list[MetadataResponseTopic] = []
-    may_create = request.allow_auto_topic_creation and ctx.cluster.config.get_bool("auto.create.topics.enable")
+    may_create = request.allow_auto_topic_creation and ctx.services.config.get_bool("auto.create.topics.enable")
     for name in names:
         topic = registry.get(name)
         if topic is not None:
@@ -154,9 +154,9 @@ def _create_missing(ctx: RequestContext, name: str) -> None:
     """Kafka creates in the background: this client learns of neither success nor failure."""
     try:
         if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
-            ctx.cluster.topics.ensure_internal(name)
+            ctx.services.topics.ensure_internal(name)
         elif name not in INTERNAL_TOPICS and name != CLUSTER_METADATA:
-            ctx.cluster.topics.create(name)
+            ctx.services.topics.create(name)
     except KafkaError as error:
         _log.warning("topic %s was asked for and could not be created: %s", name, error)
 
@@ -167,7 +167,7 @@ def _topic_operations(request: MetadataRequest) -> int:
 
 def _answer(ctx: RequestContext, topic: Topic, request: MetadataRequest) -> MetadataResponseTopic:
     """The topic as Metadata shows it, kept until the topic or the set of live nodes changes."""
-    live = tuple(node.id for node in ctx.cluster.up_nodes())
+    live = tuple(node.id for node in ctx.services.up_nodes())
     key = ("Metadata", request.include_topic_authorized_operations, live)
     answer = topic.cached.get(key)
     if answer is None:
@@ -206,7 +206,7 @@ def describe_topic_partitions(
 ) -> DescribeTopicPartitionsResponse:
     """Partitions of topics in the order of their names, from a cursor on, up to a number of partitions (KIP-966)."""
     cursor = request.cursor
-    registry = ctx.cluster.topics
+    registry = ctx.services.topics
     asked = {topic.name for topic in request.topics}
     if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
         code = ErrorCode.INVALID_REQUEST
@@ -216,7 +216,7 @@ def describe_topic_partitions(
     start = "" if cursor is None else cursor.topic_name
     if "" in asked and start == "":
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    limit = min(ctx.cluster.config.get_int("max.request.partition.size.limit"), request.response_partition_limit)
+    limit = min(ctx.services.config.get_int("max.request.partition.size.limit"), request.response_partition_limit)
     remaining = max(limit, 1)
     response = DescribeTopicPartitionsResponse(topics=[])
     for name in sorted(name for name in names if name >= start):
@@ -251,7 +251,7 @@ def describe_topic_partitions(
 
 
 def _describe(ctx: RequestContext, topic: Topic, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
-    live = {node.id for node in ctx.cluster.up_nodes()}
+    live = {node.id for node in ctx.services.up_nodes()}
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,

@@ -123,9 +123,9 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
     by_id = version >= _FIRST_VERSION_WITH_TOPIC_ID
     acks = request.acks
     unusual = version < _FIRST_VERSION_WITH_ZSTD or not -1 <= acks <= 1 or refusals is not None
-    cluster = ctx.cluster
-    topics = cluster.topics
-    now_ms = cluster.clock.now_ms()
+    services = ctx.services
+    topics = services.topics
+    now_ms = services.clock.now_ms()
     node_id = ctx.node.id
     responses = []
     failed = False
@@ -304,7 +304,7 @@ def _needs_leave(each: tuple[Partition, RecordBatch]) -> bool:
 
 def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list[tuple[Partition, RecordBatch]]:
     """The readable transactional batches with their partitions; INVALID_PRODUCER_ID_MAPPING if producers differ."""
-    topics = ctx.cluster.topics
+    topics = ctx.services.topics
     found: list[tuple[Partition, RecordBatch]] = []
     for asked in request.topic_data:
         by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
@@ -329,7 +329,7 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
 async def _ask_leave(
     ctx: RequestContext, request: ProduceRequest, waiting: list[tuple[Partition, RecordBatch]]
 ) -> Refusals:
-    guard: TransactionGuard = ctx.cluster.transactions
+    guard: TransactionGuard = ctx.services.transactions()
     keys = [(partition.topic.name, partition.index) for partition, _ in waiting]
     registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
     for partition, batch in waiting:

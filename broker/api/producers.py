@@ -39,11 +39,11 @@ def init_producer_id(
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:
-        producer_id = ctx.cluster.producer_ids.allocate(ctx.node.id)
+        producer_id = ctx.services.producer_ids.allocate(ctx.node.id)
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
     if request.transactional_id == "":
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
-    return ctx.cluster.transactions.init_producer_id(ctx, request)
+    return ctx.services.transactions().init_producer_id(ctx, request)
 
 
 def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
@@ -67,7 +67,7 @@ def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -
             except KafkaError as error:
                 answer.error_code = error.code
                 answer.error_message = error.message
-                if error.message is None and ctx.cluster.topics.get(topic.name) is None:
+                if error.message is None and ctx.services.topics.get(topic.name) is None:
                     answer.error_message = "This server does not host this topic-partition."
             answers.append(answer)
         response.topics.append(TopicResponse(name=topic.name, partitions=answers))

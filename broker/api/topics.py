@@ -74,7 +74,7 @@ def _refusal(name: str, error: KafkaError) -> CreatableTopicResult:
 
 
 def _create(ctx: RequestContext, asked: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
-    registry = ctx.cluster.topics
+    registry = ctx.services.topics
     try:
         if asked.name == CLUSTER_METADATA:
             text = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
@@ -103,7 +103,7 @@ def _create(ctx: RequestContext, asked: CreatableTopic, validate_only: bool) -> 
 
 
 def _created(ctx: RequestContext, plan: TopicPlan, topic: Topic | None) -> CreatableTopicResult:
-    entries = topic_entries(ctx.cluster.config, plan.config.overrides, ctx.node.id)
+    entries = topic_entries(ctx.services.config, plan.config.overrides, ctx.node.id)
     return CreatableTopicResult(
         plan.name,
         # Kafka names an id that it would give even if it creates nothing.
@@ -121,7 +121,7 @@ def _created(ctx: RequestContext, plan: TopicPlan, topic: Topic | None) -> Creat
 @handles(DeleteTopicsRequest)
 def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     """Delete topics by name or, from v6, by id; a topic given twice is refused once and stays."""
-    if not ctx.cluster.config.get_bool("delete.topic.enable"):
+    if not ctx.services.config.get_bool("delete.topic.enable"):
         if ctx.api_version < _FIRST_DELETION_DISABLED:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
@@ -146,8 +146,8 @@ def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
 
 def _named_topic(ctx: RequestContext, state: DeleteTopicState) -> Topic | None:
     if state.name is not None:
-        return ctx.cluster.topics.get(state.name)
-    return ctx.cluster.topics.by_id(state.topic_id)
+        return ctx.services.topics.get(state.name)
+    return ctx.services.topics.by_id(state.topic_id)
 
 
 def _delete(ctx: RequestContext, state: DeleteTopicState, topic: Topic | None, twice: bool) -> DeletableTopicResult:
@@ -164,7 +164,7 @@ def _delete(ctx: RequestContext, state: DeleteTopicState, topic: Topic | None, t
         if state.name is None:
             return refused(ErrorCode.UNKNOWN_TOPIC_ID, _NO_SUCH_TOPIC_ID)
         return refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NO_SUCH_TOPIC)
-    ctx.cluster.topics.delete(topic.name)
+    ctx.services.topics.delete(topic.name)
     return DeletableTopicResult(topic.name, topic.topic_id)
 
 
@@ -184,7 +184,7 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
 
 def _grow(ctx: RequestContext, asked: CreatePartitionsTopic, validate_only: bool) -> CreatePartitionsTopicResult:
     assignments = None if asked.assignments is None else [entry.broker_ids for entry in asked.assignments]
-    grow = ctx.cluster.topics.plan_partitions if validate_only else ctx.cluster.topics.add_partitions
+    grow = ctx.services.topics.plan_partitions if validate_only else ctx.services.topics.add_partitions
     try:
         grow(asked.name, asked.count, assignments)
     except KafkaError as error:

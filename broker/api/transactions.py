@@ -121,7 +121,7 @@ def _add_partitions(
             partitions,
             2 if ctx.api_version >= _FIRST_WITH_MANY else 0,
         )
-        ctx.cluster.transactions.ask_now(transaction.transactional_id, command, ctx.node)
+        ctx.services.transactions().ask_now(transaction.transactional_id, command, ctx.node)
     except KafkaError as error:
         code = _code_for(ctx, error)
     return [
@@ -139,7 +139,7 @@ def _verify(
     command = VerifyPartitions(
         transaction.transactional_id, transaction.producer_id, transaction.producer_epoch, partitions
     )
-    verdicts = ctx.cluster.transactions.ask_now(transaction.transactional_id, command, ctx.node)
+    verdicts = ctx.services.transactions().ask_now(transaction.transactional_id, command, ctx.node)
     return {partition: int(code) for partition, code in verdicts.items()}
 
 
@@ -147,7 +147,7 @@ def _refused_partitions(ctx: RequestContext, partitions: Iterable[TopicPartition
     """Partitions that do not exist, and those of internal topics, which clients may not add by themselves."""
     refused: Codes = {}
     for name, index in partitions:
-        topic = ctx.cluster.topics.get(name)
+        topic = ctx.services.topics.get(name)
         if name in INTERNAL_TOPICS and ctx.api_version < _FIRST_WITH_MANY:
             refused[name, index] = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         elif topic is None or not 0 <= index < len(topic.partitions):
@@ -183,7 +183,7 @@ def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> 
         _check_id(request.transactional_id)
         partition = GROUP_TOPIC, _group_partition(ctx, request.group_id)
         command = AddPartitions(request.transactional_id, request.producer_id, request.producer_epoch, [partition])
-        ctx.cluster.transactions.ask_now(request.transactional_id, command, ctx.node)
+        ctx.services.transactions().ask_now(request.transactional_id, command, ctx.node)
     except KafkaError as error:
         return AddOffsetsToTxnResponse(error_code=_code_for(ctx, error))
     return AddOffsetsToTxnResponse()
@@ -202,7 +202,7 @@ def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
             request.committed,
             2 if bumps else 0,
         )
-        identity = ctx.cluster.transactions.ask_now(request.transactional_id, command, ctx.node)
+        identity = ctx.services.transactions().ask_now(request.transactional_id, command, ctx.node)
     except KafkaError as error:
         return EndTxnResponse(error_code=_code_for(ctx, error))
     return EndTxnResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
@@ -233,7 +233,7 @@ def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> W
 def _write_marker(ctx: RequestContext, marker: WritableTxnMarker, topic: str, index: int) -> int:
     try:
         write_marker(
-            ctx.cluster,
+            ctx.services,
             topic,
             index,
             Producer(marker.producer_id, marker.producer_epoch),
@@ -283,7 +283,7 @@ def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[list
     offsets: list[OffsetToCommit] = []
     codes: Codes = {}
     for topic in request.topics:
-        known = ctx.cluster.topics.get(topic.name)
+        known = ctx.services.topics.get(topic.name)
         for partition in topic.partitions:
             index = partition.partition_index
             if known is None or not 0 <= index < len(known.partitions):
@@ -307,7 +307,7 @@ async def _commit_offsets(
 ) -> list[ErrorCode]:
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    groups = ctx.cluster.groups
+    groups = ctx.services.groups()
     shard = groups.shard_for(request.group_id, ctx.node)
     await _check_transaction(ctx, request)
     stored: list[ErrorCode] = await shard.ask(
@@ -338,10 +338,10 @@ _COMMIT_ERRORS = {
 async def _check_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> None:
     """Raise unless the group's partition is part of the transaction, or (v5) make it part of it."""
     index = _group_partition(ctx, request.group_id)
-    log = ctx.cluster.groups.ensure_topic().partitions[index].log
+    log = ctx.services.groups().ensure_topic().partitions[index].log
     if log.has_ongoing_transaction(request.producer_id, request.producer_epoch):
         return
-    errors = await ctx.cluster.transactions.guard.check(
+    errors = await ctx.services.transactions().guard.check(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
@@ -364,7 +364,7 @@ def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequ
 def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
     try:
         _check_id(transactional_id)
-        found = ctx.cluster.transactions.ask_now(transactional_id, DescribeTransaction(transactional_id), ctx.node)
+        found = ctx.services.transactions().ask_now(transactional_id, DescribeTransaction(transactional_id), ctx.node)
     except KafkaError as error:
         return TransactionState(error_code=int(error.code), transactional_id=transactional_id)
     if found is None:
@@ -394,8 +394,9 @@ def list_transactions(ctx: RequestContext, request: ListTransactionsRequest) -> 
     """The transactional ids that this node coordinates, filtered."""
     try:
         found, unknown_states = select_transactions(
-            ctx.cluster,
+            ctx.services.transactions(),
             ctx.node,
+            now_ms=ctx.services.clock.now_ms(),
             states=request.state_filters,
             producer_ids=request.producer_id_filters,
             longer_than_ms=request.duration_filter,
@@ -421,8 +422,8 @@ def _check_id(transactional_id: str) -> None:
 
 def _group_partition(ctx: RequestContext, group_id: str) -> int:
     """The partition of `__consumer_offsets` that keeps the group, which is created if it is missing."""
-    ctx.cluster.groups.ensure_topic()
-    partition: int = ctx.cluster.groups.partition_for(group_id)
+    ctx.services.groups().ensure_topic()
+    partition: int = ctx.services.groups().partition_for(group_id)
     return partition
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
     from odradek.broker.controller.node import Node
 
 
-def own_configs(cluster: Cluster, node: Node) -> dict[str, str]:
+def own_configs(node: Node, data_dir: Path | None) -> dict[str, str]:
     """Names and values that DescribeConfigs shows as set at the start, as on a real KRaft node of both roles."""
     configs = {
         "broker.id": str(node.id),
@@ -23,6 +23,6 @@ def own_configs(cluster: Cluster, node: Node) -> dict[str, str]:
         configs["advertised.listeners"] = f"PLAINTEXT://{host}:{port}"
     if node.rack is not None:
         configs["broker.rack"] = node.rack
-    if cluster.data_dir is not None:
-        configs["log.dirs"] = str(cluster.data_dir)
+    if data_dir is not None:
+        configs["log.dirs"] = str(data_dir)
     return configs

@@ -5,22 +5,33 @@ One log serves all replicas of a partition, so every live replica is in sync and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.partitions.partition import Partition
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
+    from odradek.broker.controller.node import Node
+    from odradek.broker.controller.topics import TopicRegistry
 
 
-def live_replicas(cluster: Cluster, partition: Partition) -> list[int]:
+class Placed(Protocol):
+    """The nodes of a cluster and the topics on them."""
+
+    @property
+    def nodes(self) -> Mapping[int, Node]: ...
+
+    @property
+    def topics(self) -> TopicRegistry: ...
+
+
+def live_replicas(cluster: Placed, partition: Partition) -> list[int]:
     """The replicas whose nodes are up, in the order of the replicas."""
     return [node for node in partition.replicas if node in cluster.nodes and cluster.nodes[node].up]
 
 
-def elect_preferred(cluster: Cluster, partition: Partition) -> None:
+def elect_preferred(cluster: Placed, partition: Partition) -> None:
     """Hand leadership to the first replica; ELECTION_NOT_NEEDED or PREFERRED_LEADER_NOT_AVAILABLE if that cannot be."""
     preferred = partition.replicas[0]
     if partition.leader_id == preferred:
@@ -31,7 +42,7 @@ def elect_preferred(cluster: Cluster, partition: Partition) -> None:
     partition.set_leader(preferred, isr=live)
 
 
-def elect_any(cluster: Cluster, partition: Partition) -> None:
+def elect_any(cluster: Placed, partition: Partition) -> None:
     """Give a partition without a leader one; ELECTION_NOT_NEEDED or ELIGIBLE_LEADERS_NOT_AVAILABLE otherwise."""
     if partition.leader_id >= 0:
         raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
@@ -42,7 +53,7 @@ def elect_any(cluster: Cluster, partition: Partition) -> None:
     partition.set_leader(live[0], isr=live)
 
 
-def set_replicas(cluster: Cluster, partition: Partition, replicas: Sequence[int]) -> None:
+def set_replicas(cluster: Placed, partition: Partition, replicas: Sequence[int]) -> None:
     """Other replicas from now on; the leader stays if it is one of them and its node is up."""
     partition.replicas = list(replicas)
     live = live_replicas(cluster, partition)
@@ -53,7 +64,7 @@ def set_replicas(cluster: Cluster, partition: Partition, replicas: Sequence[int]
         partition.set_leader(live[0] if live else -1, isr=live)
 
 
-def set_node_up(cluster: Cluster, node_id: int, up: bool) -> None:
+def set_node_up(cluster: Placed, node_id: int, up: bool) -> None:
     """A node goes down (its partitions get other leaders) or comes back (it leads only what nobody led).
 
     KeyError for an unknown node. Connections and listeners of the node are not touched.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -188,15 +187,9 @@ class CoordinatorService(Generic[M_co]):
             PartitionJournal(topic.partitions[partition], base_sequence=self._base_sequence),
             self._cluster.clock,
             perform=self._perform,
-            report=self._report,
+            report=self._cluster.bug_log.report,
         )
         self._shards[partition] = shard
         shard.start()
         self._cluster.start(shard.run)
         return shard
-
-    def _report(self, where: str, error: BaseException) -> None:
-        from odradek.broker.requests.dispatch import Bug
-
-        text = "".join(traceback.format_exception(error))
-        self._cluster.remember_bug(Bug(where, error, text, b"", tuple(self._cluster.recent_requests())))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
 from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
-from odradek.broker.requests.dispatch import Bug
+from odradek.broker.requests.bugs import Bug
 from odradek.broker.requests.faults import Fault
 
 if TYPE_CHECKING:
@@ -112,11 +112,11 @@ class Broker:
     @property
     def bugs(self) -> list[Bug]:
         """Exceptions that a handler should not have raised; empty in a broker that works."""
-        return list(self._cluster.bugs)
+        return list(self._cluster.bug_log.bugs)
 
     def last_requests(self) -> list[str]:
         """What the broker was asked last, as lines of text, newest last."""
-        return self._cluster.recent_requests()
+        return self._cluster.recent.lines()
 
     # -- topics and records
 

@@ -15,10 +15,10 @@ from odradek.broker.requests.dispatch import Pending
 from odradek.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
+    from odradek.broker.clock import BrokerClock
     from odradek.broker.controller.node import Node
     from odradek.broker.net.poller import Poller
-    from odradek.broker.requests.dispatch import Parts
+    from odradek.broker.requests.dispatch import Dispatcher, Parts
 
 _log = logging.getLogger("odradek.connection")
 
@@ -31,7 +31,7 @@ _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
 
 
 class Connection:
-    """Serves one socket until the client, an error or the cluster ends it.
+    """Serves one socket until the client, an error or the server ends it.
 
     Owner: the task that runs :meth:`serve`, and the poller while that task idles. The next request is read after the
     last one was answered (Kafka mutes a connection in the same way), so answers need no reordering. The socket is tried
@@ -43,7 +43,8 @@ class Connection:
     __slots__ = (
         "_alone",
         "_buffer",
-        "_cluster",
+        "_clock",
+        "_dispatcher",
         "_ended",
         "_error",
         "_pending",
@@ -58,17 +59,27 @@ class Connection:
         "node",
     )
 
-    def __init__(self, cluster: Cluster, node: Node, sock: socket.socket, info: ConnectionInfo, poller: Poller) -> None:
-        self._cluster = cluster
+    def __init__(
+        self,
+        node: Node,
+        sock: socket.socket,
+        info: ConnectionInfo,
+        poller: Poller,
+        dispatcher: Dispatcher,
+        clock: BrokerClock,
+        max_request_bytes: int,
+    ) -> None:
         self.node = node
+        self._dispatcher = dispatcher
+        self._clock = clock
         self._socket = sock
         self._poller = poller
-        self._buffer = ReceiveBuffer(cluster.max_request_bytes)
+        self._buffer = ReceiveBuffer(max_request_bytes)
         self._streak = 0
         self.info = info
         self.busy = False
         self.closing = False
-        self.last_used_ms = cluster.clock.now_ms()
+        self.last_used_ms = clock.now_ms()
         self._alone = 0
         # What the poller left for the task:
         self._pending: Pending | None = None
@@ -107,7 +118,7 @@ class Connection:
 
     async def _serve_requests(self) -> None:
         buffer = self._buffer
-        begin = self._cluster.dispatcher.begin
+        begin = self._dispatcher.begin
         while await self._receive():
             if self.busy:
                 await self._take_over()
@@ -142,7 +153,7 @@ class Connection:
             count = self._socket.recv_into(space)
         except BlockingIOError:
             self._streak = 0
-            self.last_used_ms = self._cluster.clock.now_ms()
+            self.last_used_ms = self._clock.now_ms()
             if self._alone:
                 await trio.lowlevel.wait_readable(self._socket)
                 return True
@@ -170,7 +181,7 @@ class Connection:
         if not self._alone:
             self._poller.remove(self)
         self._alone = _ALONE_FOR
-        return await self._cluster.dispatcher.finish(pending)
+        return await self._dispatcher.finish(pending)
 
     def _count_down(self) -> None:
         self._alone -= 1
@@ -215,7 +226,7 @@ class Connection:
     def _answer_received(self) -> bool:
         """Answer the whole frames of the buffer; False if the rest is for the connection's task."""
         buffer = self._buffer
-        begin = self._cluster.dispatcher.begin
+        begin = self._dispatcher.begin
         for _ in range(_CHECKPOINT_EVERY):
             frame = buffer.next_frame()
             if frame is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import socket
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -14,8 +15,11 @@ from odradek.broker.net.poller import Poller
 from odradek.broker.requests.context import ConnectionInfo
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.node import Node
+    from odradek.broker.requests.bugs import BugLog
+    from odradek.broker.requests.dispatch import Dispatcher
 
 _BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -31,8 +35,20 @@ class Server:
     listener's client, the others go on.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(
+        self,
+        nodes: Mapping[int, Node],
+        dispatcher: Dispatcher,
+        *,
+        clock: BrokerClock,
+        config: BrokerConfig,
+        bugs: BugLog,
+    ) -> None:
+        self._nodes = nodes
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._config = config
+        self._bugs = bugs
         self._listeners: dict[int, socket.socket] = {}
         self._scopes: dict[int, trio.CancelScope] = {}
         self._connections: dict[Connection, trio.CancelScope] = {}
@@ -50,15 +66,16 @@ class Server:
 
         Raises OSError if an address cannot be taken; nothing listens then.
         """
+        up = [node for node in self._nodes.values() if node.up]
         try:
-            for index, node in enumerate(self._cluster.up_nodes()):
+            for index, node in enumerate(up):
                 self.bind(node, host, port + index if port else 0)
         except OSError:
             self.close_listeners()
             raise
-        self._poller = Poller(self._cluster.clock)
+        self._poller = Poller(self._clock)
         nursery.start_soon(self._poller.run)
-        for node in self._cluster.up_nodes():
+        for node in up:
             self.accept_for(nursery, node)
         nursery.start_soon(self._close_idle)
 
@@ -148,13 +165,14 @@ class Server:
             peer_port=peer[1],
         )
         assert self._poller is not None
-        connection = Connection(self._cluster, node, sock, info, self._poller)
+        max_request_bytes = self._config.get_int("socket.request.max.bytes")
+        connection = Connection(node, sock, info, self._poller, self._dispatcher, self._clock, max_request_bytes)
         with trio.CancelScope() as scope:
             self._connections[connection] = scope
             try:
                 await connection.serve()
             except Exception as error:
-                self._cluster.dispatcher.remember_bug(f"connection {info.id}", error)
+                self._bugs.report(f"connection {info.id}", error)
             finally:
                 del self._connections[connection]
                 if self._drained is not None and not self._connections:
@@ -165,9 +183,9 @@ class Server:
 
         A connection whose request waits (a long poll, a rebalance) is not read from, so nothing else would notice.
         """
-        clock = self._cluster.clock
+        clock = self._clock
         while True:
-            limit_ms = self._cluster.max_idle_ms
+            limit_ms = self._config.get_int("connections.max.idle.ms")
             pause_s = _LONGEST_IDLE_CHECK_S if limit_ms <= 0 else limit_ms / 2000
             await clock.sleep(min(_LONGEST_IDLE_CHECK_S, max(_SHORTEST_IDLE_CHECK_S, pause_s)))
             oldest = clock.now_ms() - limit_ms

@@ -271,7 +271,7 @@ class Durability:
         try:
             work()
         except Exception as error:
-            self._cluster.dispatcher.remember_bug(what, error)
+            self._cluster.bug_log.report(what, error)
 
     def _flush_due(self, now_ms: int) -> None:
         for partition, since in list(self._unflushed_since.items()):

@@ -146,7 +146,7 @@ class Maintenance:
                 yield
         except Exception as error:
             where = f"{each.name} of {partition.topic.name}-{partition.index}"
-            self._cluster.dispatcher.remember_bug(where, error)
+            self._cluster.bug_log.report(where, error)
 
     def _forget_empty(self, just_done: _Round) -> None:
         for partition in list(just_done.members):

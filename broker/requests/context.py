@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
     from odradek.broker.controller.node import Node
+    from odradek.broker.requests.services import Services
 
 
 class CloseConnection(Exception):
@@ -64,11 +64,11 @@ class RequestContext:
     returns, so a handler that keeps records must copy them (an append to a log does).
     """
 
-    __slots__ = ("api_key", "api_version", "client_id", "cluster", "connection", "correlation_id", "node")
+    __slots__ = ("api_key", "api_version", "client_id", "connection", "correlation_id", "node", "services")
 
     def __init__(
         self,
-        cluster: Cluster,
+        services: Services,
         node: Node,
         connection: ConnectionInfo,
         api_key: int,
@@ -76,7 +76,7 @@ class RequestContext:
         correlation_id: int,
         client_id: str | None,
     ) -> None:
-        self.cluster = cluster
+        self.services = services
         self.node = node
         self.connection = connection
         self.api_key = api_key

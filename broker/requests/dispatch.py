@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from struct import Struct
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.registry import Handler, find_handler
+from odradek.broker.requests.response import EncodedBody
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
     from odradek.broker.controller.node import Node
+    from odradek.broker.requests.faults import FaultSet
+    from odradek.broker.requests.services import Services
     from odradek.protocol.schema import Codec
 
 API_VERSIONS_KEY = 18
 
-_SHOWN_REQUESTS = 20
 _HEADER = Struct(">hhih")
 _SIZED_CORRELATION = Struct(">ii")
-_CORRELATION = Struct(">i")
 
 Parts = list["bytes | memoryview"]
-
-
-@dataclass(frozen=True, slots=True)
-class Bug:
-    """An exception that a handler must not raise: what the client got was UNKNOWN_SERVER_ERROR or a cut connection.
-
-    ``last_requests``: what the broker had been asked just before, newest last, as lines of text.
-    """
-
-    where: str
-    error: BaseException
-    traceback: str
-    frame: bytes
-    last_requests: tuple[str, ...]
-
-    def __str__(self) -> str:
-        lines = "\n  ".join(self.last_requests[-_SHOWN_REQUESTS:])
-        return f"bug in the broker: {self.where}\n{self.traceback}\nlast requests:\n  {lines}"
 
 
 @dataclass(slots=True)
@@ -74,23 +57,35 @@ class Pending:
     """Where the durable log stood before the handler was called."""
 
 
-class EncodedBody:
-    """A response body that a handler keeps encoded (for the version that was asked), ready for many answers."""
+class AppendWatch(Protocol):
+    """What tells whether the appends of a request are durable; numbers count appends."""
 
-    __slots__ = ("body",)
+    @property
+    def appended(self) -> int:
+        """Where the log stands."""
 
-    def __init__(self, body: bytes) -> None:
-        self.body = body
+    def must_wait(self, since: int) -> bool:
+        """Whether an answer has to wait for what was appended after ``since``."""
+
+    async def flushed(self) -> None:
+        """Return when everything appended so far is durable."""
 
 
 class Dispatcher:
     """Takes request frames to their handlers and brings back response frames.
 
-    Owner: the cluster (one per cluster). Holds no state but the route cache.
+    Owner: the cluster (one per cluster). ``faults`` is what a test has set; it is None for the usual case.
+    ``append_watch`` is None for a cluster in memory.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(
+        self, services: Services, recent: RecentRequests, bugs: BugLog, append_watch: AppendWatch | None = None
+    ) -> None:
+        self._services = services
+        self._recent = recent.entries
+        self._bugs = bugs
+        self.append_watch = append_watch
+        self.faults: FaultSet | None = None
         self._routes: dict[int, _Route] = {}
         self._client_ids: dict[bytes, str] = {}
 
@@ -100,7 +95,6 @@ class Dispatcher:
         Returns the response as parts, with its size; None for no answer; or a Pending, to be given to :meth:`finish`.
         Raises CloseConnection where Kafka closes the connection.
         """
-        cluster = self._cluster
         try:
             key, version, correlation_id, id_length = _HEADER.unpack_from(frame)
         except Exception:
@@ -118,7 +112,7 @@ class Dispatcher:
             if len(raw) != id_length:
                 raise CloseConnection("the client id is longer than the frame")
             client_id = self._client_ids.get(raw) or self._decode_client_id(raw)
-        cluster.recent.append((connection.id, key, version, correlation_id, client_id, len(frame)))
+        self._recent.append((connection.id, key, version, correlation_id, client_id, len(frame)))
         try:
             if route.flexible_request:
                 if position < len(frame) and frame[position] == 0:
@@ -128,10 +122,10 @@ class Dispatcher:
             request, _ = route.request.decode(frame, position)
         except ProtocolError as error:
             raise CloseConnection(f"{route.handler.spec.name} v{version}: {error}") from error
-        context = RequestContext(cluster, node, connection, key, version, correlation_id, client_id)
-        durability = cluster.durability
-        appended = 0 if durability is None else durability.appended
-        if cluster.faults is not None:
+        context = RequestContext(self._services, node, connection, key, version, correlation_id, client_id)
+        watch = self.append_watch
+        appended = 0 if watch is None else watch.appended
+        if self.faults is not None:
             served = self._serve_with_faults(route.function, context, request)
             return Pending(route, context, request, frame, served, appended)
         try:
@@ -142,19 +136,19 @@ class Dispatcher:
             response = self.error_answer(context, request, error, frame)
         if response is None:
             return None
-        if response.__class__ is CoroutineType or (durability is not None and durability.must_wait(appended)):
+        if response.__class__ is CoroutineType or (watch is not None and watch.must_wait(appended)):
             return Pending(route, context, request, frame, response, appended)
         return self._encode(route, response, version, correlation_id)
 
     async def finish(self, pending: Pending) -> Parts | None:
         """Wait for the handler and until what it appended is durable: before that the response may not be told."""
         route, context, response = pending.route, pending.context, pending.response
-        durability = self._cluster.durability
+        watch = self.append_watch
         try:
             if response.__class__ is CoroutineType:
                 response = await response
-            if response is not None and durability is not None and durability.must_wait(pending.appended):
-                await durability.flushed()
+            if response is not None and watch is not None and watch.must_wait(pending.appended):
+                await watch.flushed()
         except CloseConnection:
             raise
         except Exception as error:
@@ -165,7 +159,7 @@ class Dispatcher:
 
     async def _serve_with_faults(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
         """The handler's response; None = none."""
-        faults = self._cluster.faults
+        faults = self.faults
         lost = None if faults is None else await faults.apply(context, request)
         if lost is not None and lost.drop:
             return None
@@ -182,7 +176,7 @@ class Dispatcher:
             else:
                 parts = route.response.encode_parts(response)
         except Exception as error:
-            self.remember_bug(f"the answer to {route.handler.spec.name} v{version}: {response!r:.2000}", error)
+            self._bugs.report(f"the answer to {route.handler.spec.name} v{version}: {response!r:.2000}", error)
             raise CloseConnection("the answer cannot be encoded") from error
         size = 4
         for part in parts:
@@ -200,14 +194,9 @@ class Dispatcher:
         if isinstance(error, KafkaError):
             code, message = error.code, error.message
         else:
-            self.remember_bug(API_BY_KEY[context.api_key].name + f" v{context.api_version}", error, bytes(frame[:4096]))
+            self._bugs.report(API_BY_KEY[context.api_key].name + f" v{context.api_version}", error, bytes(frame[:4096]))
             code, message = ErrorCode.UNKNOWN_SERVER_ERROR, None
         return error_response(request, context.api_version, code, message)
-
-    def remember_bug(self, where: str, error: BaseException, frame: bytes = b"") -> None:
-        """Keep what is needed to find the fault; the pytest fixture fails its test on it."""
-        text = "".join(traceback.format_exception(error))
-        self._cluster.remember_bug(Bug(where, error, text, frame, tuple(self._cluster.recent_requests())))
 
     # -- the rare ways
 

@@ -1,6 +1,7 @@
 """A hook between decoding a request and its handler, for tests that need a broker to misbehave.
 
-``cluster.faults`` is ``None`` unless a fault is set, so a broker without faults pays one attribute read per request.
+The dispatcher's ``faults`` is None unless a fault is set, so a broker without faults pays one attribute read per
+request.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class FaultSet:
             return None
         fault.hits += 1
         if fault.delay_ms:
-            await context.cluster.clock.sleep(fault.delay_ms / 1000)
+            await context.services.clock.sleep(fault.delay_ms / 1000)
         if fault.cut:
             raise CloseConnection("cut by a fault")
         if fault.answer is not None:

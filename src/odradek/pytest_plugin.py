@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from odradek.broker.facade.threaded import KafkaBroker
-    from odradek.broker.requests.dispatch import Bug
+    from odradek.broker.requests.bugs import Bug
 
     BrokerFactory = Callable[..., KafkaBroker]
 

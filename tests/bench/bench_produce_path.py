@@ -36,7 +36,7 @@ class Bench:
         self.connection = ConnectionInfo()
 
     def context(self, key: int, version: int) -> RequestContext:
-        return RequestContext(self.cluster, self.cluster.nodes[1], self.connection, key, version, 7, "bench")
+        return RequestContext(self.cluster.services, self.cluster.nodes[1], self.connection, key, version, 7, "bench")
 
     def batch(self, value_bytes: int, producer_id: int = -1) -> bytes:
         record = Record(0, self.cluster.clock.now_ms(), None, b"x" * value_bytes, ())

@@ -91,7 +91,8 @@ class KillingFileSystem(FileSystem):
 async def _serve(directory: Path, port: int, kill_at: int) -> None:
     cluster = Cluster(config=CONFIG, data_dir=directory)
     fs = KillingFileSystem(kill_at)
-    cluster.durability = Durability(cluster, directory, fs, backend=SmallSegments)
+    durability = Durability(cluster, directory, fs, backend=SmallSegments)
+    cluster.durability = cluster.dispatcher.append_watch = durability
     async with cluster.run():
         for name, partitions in TOPICS.items():
             if cluster.topics.get(name) is None:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.dispatch import EncodedBody
 from odradek.broker.requests.registry import HANDLERS
+from odradek.broker.requests.response import EncodedBody
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
@@ -22,7 +22,7 @@ def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: 
     chosen = spec.max_version if version is None else version
     decoded, _ = codec(spec.request, chosen).decode(codec(spec.request, chosen).encode(request))
     connection = ConnectionInfo(id="c1", host="127.0.0.1", port=cluster.nodes[node_id].port)
-    context = RequestContext(cluster, cluster.nodes[node_id], connection, spec.key, chosen, 1, "test")
+    context = RequestContext(cluster.services, cluster.nodes[node_id], connection, spec.key, chosen, 1, "test")
     try:
         response = HANDLERS[spec.key].function(context, decoded)
     except KafkaError as error:

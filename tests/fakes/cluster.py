@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections import deque
+from types import SimpleNamespace
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.features import Features
 from odradek.broker.controller.node import Node
-from odradek.broker.requests.dispatch import Bug, Dispatcher
+from odradek.broker.net.server import Server
+from odradek.broker.requests.bugs import Bug, BugLog
+from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.registry import load_handlers
 
 
 class FakeCluster:
-    """What :class:`odradek.broker.net.server.Server` and the dispatcher look at in a cluster."""
+    """The parts of a cluster that a server, its connections and the dispatcher work with."""
 
     def __init__(self, nodes: int = 1, max_request_bytes: int = 1_000_000, max_idle_ms: int = 600_000) -> None:
         load_handlers()
         self.clock = BrokerClock()
+        self.config = BrokerConfig(
+            {"socket.request.max.bytes": str(max_request_bytes), "connections.max.idle.ms": str(max_idle_ms)}
+        )
         self.nodes = {number: Node(number) for number in range(1, nodes + 1)}
-        self.features = Features()
-        self.faults: Any = None
-        self.durability: Any = None
-        self.bugs: list[Bug] = []
-        self.recent: deque[tuple[str, int, int, int, str | None, int]] = deque(maxlen=64)
-        self.max_request_bytes = max_request_bytes
-        self.max_idle_ms = max_idle_ms
-        self.dispatcher = Dispatcher(self)  # type: ignore[arg-type]
+        self.recent = RecentRequests()
+        self.bug_log = BugLog(self.recent)
+        services: Any = SimpleNamespace(clock=self.clock, nodes=self.nodes, features=Features())
+        self.dispatcher = Dispatcher(services, self.recent, self.bug_log)
 
-    def up_nodes(self) -> list[Node]:
-        return list(self.nodes.values())
+    @property
+    def bugs(self) -> list[Bug]:
+        return self.bug_log.bugs
 
-    def remember_bug(self, bug: Bug) -> None:
-        self.bugs.append(bug)
-
-    def recent_requests(self) -> list[str]:
-        return [str(each) for each in self.recent]
+    def server(self) -> Server:
+        """A server of these nodes; it is not started."""
+        return Server(self.nodes, self.dispatcher, clock=self.clock, config=self.config, bugs=self.bug_log)

@@ -52,7 +52,7 @@ class DataPlane:
 
     def context(self, request: Any, version: int, *, node: int = 1, client_id: str | None = "test") -> RequestContext:
         return RequestContext(
-            self.cluster, self.cluster.nodes[node], self.connection, request.API_KEY, version, 1, client_id
+            self.cluster.services, self.cluster.nodes[node], self.connection, request.API_KEY, version, 1, client_id
         )
 
     def call(self, request: Any, version: int | None = None, *, node: int = 1, client_id: str | None = "test") -> Any:

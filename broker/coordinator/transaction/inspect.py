@@ -16,6 +16,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.controller.node import Node
+    from odradek.broker.coordinator.transaction.service import TransactionService
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def list_transactions(cluster: Cluster) -> dict[str, TransactionInfo]:
             held.setdefault(hold.transactional_id, []).append(hold.at)
     found: dict[str, TransactionInfo] = {}
     for node in cluster.nodes.values():
-        for transaction in _coordinated(cluster, node):
+        for transaction in _coordinated(cluster.transactions, node):
             open_since = transaction.start_ms if transaction.state in IN_PROGRESS else None
             found[transaction.transactional_id] = TransactionInfo(
                 transactional_id=transaction.transactional_id,
@@ -72,9 +73,10 @@ def hold(cluster: Cluster, transactional_id: str, at: str) -> Hold:
 
 
 def select_transactions(
-    cluster: Cluster,
+    transactions: TransactionService,
     node: Node,
     *,
+    now_ms: int,
     states: Collection[str] = (),
     producer_ids: Collection[int] = (),
     longer_than_ms: int = -1,
@@ -89,10 +91,9 @@ def select_transactions(
     known = {name: TransactionState.from_label(name) for name in states}
     wanted = set(known.values()) - {None}
     ids = set(producer_ids)
-    now_ms = cluster.clock.now_ms()
     found = [
         transaction
-        for transaction in _coordinated(cluster, node)
+        for transaction in _coordinated(transactions, node)
         if (not states or transaction.state in wanted)
         and (not ids or transaction.producer_id in ids)
         and (longer_than_ms < 0 or now_ms - transaction.start_ms > longer_than_ms)
@@ -101,9 +102,9 @@ def select_transactions(
     return found, [name for name, state in known.items() if state is None]
 
 
-def _coordinated(cluster: Cluster, node: Node) -> list[Transaction]:
+def _coordinated(transactions: TransactionService, node: Node) -> list[Transaction]:
     found: list[Transaction] = []
-    for shard in cluster.transactions.shards(node):
+    for shard in transactions.shards(node):
         if shard.state is ShardState.LOADING:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         machine = shard.machine

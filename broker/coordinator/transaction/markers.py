@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.coordinator.transaction.transaction import MAX_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.broker.runtime.machine import Producer
@@ -11,8 +12,10 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.partition_log import AppendOrigin
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
+    from odradek.broker.clock import BrokerClock
     from odradek.broker.controller.node import Node
+    from odradek.broker.controller.topics import TopicRegistry
+    from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.partitions.partition import Partition
 
 GROUP_TOPIC = "__consumer_offsets"
@@ -22,8 +25,24 @@ GROUP_TOPIC = "__consumer_offsets"
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 
 
+class MarkerTargets(Protocol):
+    """Where markers go: partitions, and the group coordinators for `__consumer_offsets`."""
+
+    @property
+    def clock(self) -> BrokerClock: ...
+
+    @property
+    def groups(self) -> Callable[[], GroupService]: ...
+
+    @property
+    def nodes(self) -> Mapping[int, Node]: ...
+
+    @property
+    def topics(self) -> TopicRegistry: ...
+
+
 def write_marker(
-    cluster: Cluster,
+    cluster: MarkerTargets,
     topic_name: str,
     index: int,
     producer: Producer,
@@ -55,7 +74,7 @@ def write_marker(
     if transaction_version >= 2:
         _check_new_epoch(partition, producer)
     if topic_name == GROUP_TOPIC:
-        cluster.groups.complete_transaction(index, producer.id, producer.epoch, commit, coordinator_epoch, node)
+        cluster.groups().complete_transaction(index, producer.id, producer.epoch, commit, coordinator_epoch, node)
         return
     now_ms = cluster.clock.now_ms()
     marker = EndTxnMarker(commit, coordinator_epoch)

@@ -124,7 +124,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         for topic_name, index in effect.partitions:
             try:
                 write_marker(
-                    self._cluster,
+                    self._cluster.services,
                     topic_name,
                     index,
                     producer,

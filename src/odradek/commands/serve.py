@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         cluster = Cluster(nodes=arguments.nodes, config=config, data_dir=arguments.data_dir, clock=BrokerClock())
     except (ValueError, OSError) as error:
         raise CommandError(_one_line(error)) from error
-    cluster.on_bug = lambda bug: logging.getLogger("odradek").error("%s", bug)
+    cluster.bug_log.on_bug = lambda bug: logging.getLogger("odradek").error("%s", bug)
     try:
         trio.run(_serve, cluster, topics, arguments.host, arguments.port, clock=cluster.clock)
     except Exception as error:

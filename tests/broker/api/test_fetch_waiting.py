@@ -23,7 +23,7 @@ async def plane() -> AsyncIterator[DataPlane]:
     plane = DataPlane(topics={"a": 2, "b": 1}, frozen=False)
     async with plane.cluster.run():
         yield plane
-    assert plane.cluster.bugs == []
+    assert plane.cluster.bug_log.bugs == []
 
 
 class Parked:

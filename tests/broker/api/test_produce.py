@@ -275,7 +275,7 @@ def transactional(plane: DataPlane, sequence: int = 0, partition: int = 0) -> Pr
 
 
 def guarded(plane: DataPlane, guard: Guard) -> Guard:
-    plane.cluster.transactions = cast("Any", guard)
+    plane.cluster.services.transactions = cast("Any", lambda: guard)
     return guard
 
 

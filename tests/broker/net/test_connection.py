@@ -22,7 +22,7 @@ from tests.fakes.cluster import FakeCluster
 
 @asynccontextmanager
 async def serving(cluster: FakeCluster) -> AsyncIterator[Server]:
-    server = Server(cluster)  # type: ignore[arg-type]
+    server = cluster.server()
     async with trio.open_nursery() as nursery:
         await server.start(nursery, "127.0.0.1", 0)
         try:
@@ -372,7 +372,7 @@ def test_nodes_take_following_ports() -> None:
     cluster = FakeCluster(nodes=3)
 
     async def main() -> None:
-        server = Server(cluster)  # type: ignore[arg-type]
+        server = cluster.server()
         async with trio.open_nursery() as nursery:
             await server.start(nursery, "127.0.0.1", base)
             assert [node.port for node in cluster.nodes.values()] == [base, base + 1, base + 2]
@@ -389,7 +389,7 @@ def test_a_port_in_use_is_an_error_and_leaves_nothing_open() -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
-            server = Server(cluster)  # type: ignore[arg-type]
+            server = cluster.server()
             async with trio.open_nursery() as nursery:
                 with pytest.raises(OSError, match="in use"):
                     await server.start(nursery, "127.0.0.1", taken.getsockname()[1])
@@ -409,7 +409,7 @@ def test_closing_lets_the_request_under_way_finish(install: Install) -> None:
     cluster = FakeCluster()
 
     async def main() -> None:
-        server = Server(cluster)  # type: ignore[arg-type]
+        server = cluster.server()
         async with trio.open_nursery() as nursery:
             await server.start(nursery, "127.0.0.1", 0)
             async with await dial(cluster) as busy, await dial(cluster) as idle:

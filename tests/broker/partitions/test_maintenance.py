@@ -107,7 +107,7 @@ async def test_a_failure_is_a_bug_of_the_cluster_and_stops_no_other(
     monkeypatch.setattr(type(broken), "apply_retention", _only_for(broken, fail, type(broken).apply_retention))
     await settle(plane, hours=2)
     assert first(plane, "good").log.log_start_offset == 1
-    assert [bug.where for bug in plane.cluster.bugs] == ["retention of bad-0"]
+    assert [bug.where for bug in plane.cluster.bug_log.bugs] == ["retention of bad-0"]
     await settle(plane, hours=2)
     plane.produce("good", 1)
     await settle(plane, hours=2)

@@ -149,7 +149,7 @@ def test_client_ids_of_any_bytes_and_null() -> None:
     for raw in (b"\xff\xfe", "é".encode(), b""):
         exchange(cluster, struct.pack(">ihhih", 10 + len(raw), 18, 0, 1, len(raw)) + raw)
     exchange(cluster, struct.pack(">ihhih", 10, 18, 0, 1, -1))
-    assert [each[4] for each in cluster.recent] == ["\ufffd\ufffd", "é", "", None]
+    assert [each[4] for each in cluster.recent.entries] == ["\ufffd\ufffd", "é", "", None]
 
 
 @pytest.mark.parametrize("tail", [b"", b"\x01", b"\x01\x05\x7fab", b"\xff\xff\xff\xff\xff\xff"])
@@ -220,7 +220,7 @@ class TestFaults:
 
         install(HeartbeatRequest, handler)
         cluster = FakeCluster()
-        cluster.faults = FaultSet(list(faults))
+        cluster.dispatcher.faults = FaultSet(list(faults))
         return cluster, calls
 
     def test_answer_for_a_number_of_times(self, install: Install) -> None:

@@ -1,0 +1,61 @@
+"""Bugs: exceptions that the broker's own code should not have raised."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+from odradek.broker.requests.recent import RecentRequests
+
+_MAX_BUGS = 100
+_SHOWN_REQUESTS = 20
+
+
+class Bug:
+    """One unexpected exception. The client got UNKNOWN_SERVER_ERROR or a cut connection.
+
+    ``where``: what the broker was doing. ``traceback``: the formatted traceback of ``error``. ``frame``: the first
+    bytes of the request, if there was one. ``last_requests``: the requests before it as lines of text, newest last.
+    """
+
+    __slots__ = ("error", "frame", "last_requests", "traceback", "where")
+
+    def __init__(
+        self, where: str, error: BaseException, traceback: str, frame: bytes, last_requests: tuple[str, ...]
+    ) -> None:
+        self.where = where
+        self.error = error
+        self.traceback = traceback
+        self.frame = frame
+        self.last_requests = last_requests
+
+    def __str__(self) -> str:
+        lines = "\n  ".join(self.last_requests[-_SHOWN_REQUESTS:])
+        return f"bug in the broker: {self.where}\n{self.traceback}\nlast requests:\n  {lines}"
+
+    def __repr__(self) -> str:
+        return f"<Bug in {self.where}: {self.error!r}>"
+
+
+class BugLog:
+    """The bugs of one cluster, at most 100. Each traceback is kept once: a client that tries again adds nothing.
+
+    Owner: the cluster. ``on_bug`` is called with each bug that is kept.
+    """
+
+    __slots__ = ("_recent", "bugs", "on_bug")
+
+    def __init__(self, recent: RecentRequests) -> None:
+        self._recent = recent
+        self.bugs: list[Bug] = []
+        self.on_bug: Callable[[Bug], None] | None = None
+
+    def report(self, where: str, error: BaseException, frame: bytes = b"") -> None:
+        """Keep an exception with what is needed to find its cause."""
+        text = "".join(traceback.format_exception(error))
+        if len(self.bugs) >= _MAX_BUGS or any(bug.traceback == text for bug in self.bugs):
+            return
+        bug = Bug(where, error, text, frame, tuple(self._recent.lines()))
+        self.bugs.append(bug)
+        if self.on_bug is not None:
+            self.on_bug(bug)
