@@ -9,6 +9,7 @@
 | `leader-epoch-checkpoint` | partition | epoch and its start offset |
 | `partition.metadata` | partition | the topic's id |
 | `meta.properties` | log dir | node, cluster and directory ids |
+| `.kafka_cleanshutdown` | log dir | there after a clean stop: the epoch of the broker's last registration |
 
 Formats observed in log directories that Kafka 4.3.1 wrote.
 """
@@ -16,6 +17,7 @@ Formats observed in log directories that Kafka 4.3.1 wrote.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -97,6 +99,20 @@ def parse_meta_properties(data: bytes) -> MetaProperties:
     if node is None or "cluster.id" not in fields:
         raise CheckpointFormatError("meta.properties lacks node.id or cluster.id")
     return MetaProperties(fields["cluster.id"], _integer(node, 0), fields.get("directory.id"))
+
+
+def format_clean_shutdown(broker_epoch: int) -> bytes:
+    """The clean-shutdown mark of a broker that was registered with this epoch (-1: none)."""
+    return f'{{"version":0,"brokerEpoch":{broker_epoch}}}'.encode()
+
+
+def parse_clean_shutdown(data: bytes) -> int:
+    """The epoch in a clean-shutdown mark; -1 where there is none, for older Kafkas wrote the mark empty."""
+    try:
+        epoch = json.loads(data)["brokerEpoch"]
+    except (ValueError, TypeError, KeyError):
+        return -1
+    return epoch if type(epoch) is int else -1
 
 
 def uuid_text(value: bytes) -> str:

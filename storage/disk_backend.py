@@ -15,6 +15,7 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from odradek.storage.backend import LoadedLog, LogStore, SegmentFiles, StorageError
@@ -29,10 +30,12 @@ from odradek.storage.checkpoint_files import (
     RECOVERY_POINTS,
     CheckpointFormatError,
     MetaProperties,
+    format_clean_shutdown,
     format_leader_epochs,
     format_meta_properties,
     format_offsets,
     format_partition_metadata,
+    parse_clean_shutdown,
     parse_leader_epochs,
     parse_meta_properties,
     parse_offsets,
@@ -83,6 +86,10 @@ class DiskBackend:
         self.now_ms = now_ms
         self.sync_rolls = False
         """Whether a new or finished segment is made durable at once, before anything in it is acknowledged."""
+        self.broker_epoch = -1
+        """Epoch of the broker's registration. A clean stop leaves it behind: a controller asks for it at the next."""
+        self.last_broker_epoch = -1
+        """The epoch that the last clean stop left behind, -1 after any other."""
         self.recovered: list[str] = []
         """What recovery had to mend, a line each."""
         self.fs.make_directory(self.directory)
@@ -106,12 +113,17 @@ class DiskBackend:
 
     def _load_meta(self, cluster_id: str | None, node_id: int) -> MetaProperties:
         path = self.directory / META_PROPERTIES
+        new_directory_id = uuid_text(uuid.uuid4().bytes)
         if path.exists():
             try:
-                return parse_meta_properties(self.fs.read(path))
+                meta = parse_meta_properties(self.fs.read(path))
             except CheckpointFormatError as error:
                 raise StorageError(f"{path}: {error}", str(path)) from None
-        meta = MetaProperties(cluster_id or uuid_text(uuid.uuid4().bytes), node_id, uuid_text(uuid.uuid4().bytes))
+            if meta.directory_id is not None:
+                return meta
+            meta = replace(meta, directory_id=new_directory_id)  # as Kafka does with a directory from before 3.7
+        else:
+            meta = MetaProperties(cluster_id or uuid_text(uuid.uuid4().bytes), node_id, new_directory_id)
         self.fs.write_atomically(path, format_meta_properties(meta))
         return meta
 
@@ -128,6 +140,7 @@ class DiskBackend:
         path = self.directory / CLEAN_SHUTDOWN
         clean = path.exists()
         if clean:
+            self.last_broker_epoch = parse_clean_shutdown(self.fs.read(path))
             self.fs.remove(path)
             self.fs.sync_directory(self.directory)
         return clean
@@ -222,7 +235,7 @@ class DiskBackend:
                     self._remove_folder(path) if path.is_dir() else self.fs.remove(path)
                 self._doomed = []
                 self.write_checkpoints()
-                self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}')
+                self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, format_clean_shutdown(self.broker_epoch))
         finally:
             self._unlock()
 

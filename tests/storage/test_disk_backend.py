@@ -11,7 +11,13 @@ import pytest
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import CLEAN_SHUTDOWN, RECOVERY_POINTS
+from odradek.storage.checkpoint_files import (
+    CLEAN_SHUTDOWN,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+    MetaProperties,
+    format_meta_properties,
+)
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.file_system import FileSystem
 from odradek.storage.log_config import LogConfig
@@ -157,6 +163,27 @@ def test_lost_indexes_are_built_anew(tmp_path: Path) -> None:
     log = reopened(tmp_path)
     assert [(s.files.offset_index.entries(), s.files.time_index.entries()) for s in log.segments[:-1]] == expected
     assert log.offset_for_timestamp(NOW + 33).offset == 33  # type: ignore[union-attr]
+
+
+def test_a_clean_stop_leaves_the_broker_epoch_behind(tmp_path: Path) -> None:
+    backend = open_backend(tmp_path)
+    assert backend.last_broker_epoch == -1
+    backend.broker_epoch = 74
+    backend.close()
+    assert (tmp_path / CLEAN_SHUTDOWN).read_bytes() == b'{"version":0,"brokerEpoch":74}'
+    backend = open_backend(tmp_path)
+    assert (backend.last_broker_epoch, backend.broker_epoch) == (74, -1)
+    backend.close(clean=False)
+    assert open_backend(tmp_path).last_broker_epoch == -1
+
+
+def test_a_directory_without_an_id_gets_one_for_good(tmp_path: Path) -> None:
+    (tmp_path / META_PROPERTIES).write_bytes(format_meta_properties(MetaProperties("c", 3)))
+    backend = open_backend(tmp_path)
+    assert (backend.meta.cluster_id, backend.meta.node_id) == ("c", 3)
+    assert backend.meta.directory_id is not None
+    backend.close()
+    assert open_backend(tmp_path).meta == backend.meta
 
 
 # --- crashes at every step --------------------------------------------------------------------------------------------
