@@ -1,0 +1,88 @@
+"""What assignors are given and what they give back: members, their subscriptions and partitions by topic id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.hash_table import HashTable, hash_of_number, hash_of_uuid, slots_of_copy
+from odradek.broker.map_order import hash_of_text, java_order
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+Partitions = dict[bytes, tuple[int, ...]]
+"""Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""
+
+_FIBONACCI = -7046029254386353131
+_MASK = (1 << 64) - 1
+
+
+class MemberSpec(NamedTuple):
+    """A member as an assignor sees it.
+
+    ``topic_ids``: of the topics that it subscribes to and that exist, in Kafka's order. ``assigned``: what it was
+    to have until now.
+    """
+
+    instance_id: str | None
+    topic_ids: Sequence[bytes]
+    topic_count: int  # names that it subscribes to, those of missing topics included
+    assigned: Partitions
+
+
+class GroupSpec(NamedTuple):
+    """A group as an assignor sees it. ``members`` stand in Kafka's order (see `member_order`).
+
+    ``homogeneous``: all members subscribe to the same topics. ``taken(topic_id, partition)``: whether anybody was to
+    have the partition until now.
+    """
+
+    members: Mapping[str, MemberSpec]
+    homogeneous: bool
+    partition_counts: Mapping[bytes, int]
+    taken: Callable[[bytes, int], bool]
+
+
+Assignor = Callable[[GroupSpec], dict[str, Partitions]]
+"""Gives each member its partitions; a member that is not in the result gets none. Raises `KafkaError` if it cannot."""
+
+
+def stored_order(rows: Iterable[tuple[bytes, Sequence[int]]]) -> Partitions:
+    """The rows of a stored assignment as Kafka walks them once it has read them."""
+    by_topic = dict(rows)
+    return {
+        topic_id: tuple(HashTable(hash_of_number, by_topic[topic_id], slots_of_copy(len(by_topic[topic_id]))))
+        for topic_id in HashTable(hash_of_uuid, by_topic)
+    }
+
+
+def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), without: Iterable[str] = ()) -> list[str]:
+    """Member ids as Kafka hands them to an assignor: those ``present`` in the group, then ``more``, not ``without``.
+
+    ``present`` is in the order of arrival. ``peak``: the most members that Kafka's table has made room for since it was
+    loaded, which is one more than there were if a member was updated.
+    """
+    bits = 1
+    while peak * 3 > 4 << bits:
+        bits += 1
+    arrival = {member_id: number for number, member_id in enumerate(present)}
+    ordered = sorted(present, key=lambda member_id: (_timeline_slot(member_id, bits), -arrival[member_id]))
+    gone = set(without)
+    return [member_id for member_id in java_order((*ordered, *more), hash_of_text) if member_id not in gone]
+
+
+def _timeline_slot(text: str, bits: int) -> int:
+    """Where Kafka's versioned hash table of ``1 << bits`` slots has a text: by the upper bits of a Fibonacci hash.
+
+    Such a table grows when it is a third overfull; what shares a slot is walked latest first.
+    """
+    code = hash_of_text(text)
+    signed = code - (1 << 32) if code >> 31 else code
+    return (signed * _FIBONACCI & _MASK) >> 64 - bits
+
+
+def partition_count(spec: GroupSpec, topic_id: bytes) -> int:
+    """How many partitions a subscribed topic has; a topic that vanished meanwhile is the assignor's failure."""
+    count = spec.partition_counts.get(topic_id)
+    if count is None:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a subscribed topic is missing in the topic metadata")
+    return count

@@ -1,0 +1,109 @@
+"""Sets that are walked in the order of a Java hash table.
+
+Kafka's assignors and records go through maps and sets of Java, so who gets which partition depends on the order in
+which a `java.util.HashMap` gives its keys: by their hash in as many slots as the table has, and in the order of arrival
+within a slot. Only the trees that Java makes of slots with nine keys and more (in tables of 64 slots and more) are left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+from odradek.broker.map_order import hash_of_text
+
+K = TypeVar("K")
+
+DEFAULT_SLOTS = 16
+_CROWDED = 9
+_TREES_FROM = 64
+
+
+def hash_of_number(number: int) -> int:
+    """`Integer.hashCode` of a number that is not negative."""
+    return number
+
+
+def hash_of_uuid(uuid: bytes) -> int:
+    """`Uuid.hashCode` of Kafka, as an unsigned number of 32 bits."""
+    mixed = int.from_bytes(uuid[:8], "big") ^ int.from_bytes(uuid[8:], "big")
+    return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
+
+
+def slots_for(capacity: int) -> int:
+    """How many slots ``new HashMap(capacity)`` gets: the next power of two."""
+    return 1 if capacity <= 1 else 1 << (capacity - 1).bit_length()
+
+
+def slots_of_copy(size: int) -> int:
+    """How many slots a ``HashSet`` made from a collection of ``size`` gets (JDK 17)."""
+    return slots_for(max(size * 4 // 3 + 1, DEFAULT_SLOTS))
+
+
+class HashTable(Generic[K]):
+    """The keys of a `HashMap` or `HashSet`. Walking it gives them in Java's order."""
+
+    __slots__ = ("_hash_of", "_keys", "_slots", "_turn")
+
+    def __init__(self, hash_of: Callable[[K], int], keys: Iterable[K] = (), slots: int = DEFAULT_SLOTS) -> None:
+        self._hash_of = hash_of
+        self._slots = slots
+        self._turn = 0
+        self._keys: dict[K, tuple[int, int]] = {}  # hash, and place within a slot
+        for key in keys:
+            self.add(key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._keys
+
+    def __iter__(self) -> Iterator[K]:
+        mask = self._slots - 1
+        keys = self._keys
+
+        def place(key: K) -> tuple[int, int]:
+            code, turn = keys[key]
+            return code & mask, turn
+
+        return iter(sorted(keys, key=place))
+
+    def add(self, key: K) -> None:
+        """``put`` or ``add``: the key comes last in its slot, and the table grows when it is too full after that."""
+        if key in self._keys:
+            return
+        code = self._place(key, 1)
+        if len(self._keys) > self._slots * 3 // 4 or self._is_crowded(code):
+            self._slots *= 2
+
+    def add_first(self, key: K) -> None:
+        """``computeIfAbsent``: the table grows before it looks for the key, and a new key comes first in its slot."""
+        if len(self._keys) > self._slots * 3 // 4:
+            self._slots *= 2
+        if key not in self._keys:
+            self._place(key, -1)
+
+    def discard(self, key: K) -> None:
+        """Take a key out; the table keeps its slots."""
+        self._keys.pop(key, None)
+
+    def _place(self, key: K, direction: int) -> int:
+        code = self._hash_of(key)
+        code ^= code >> 16
+        self._turn += 1
+        self._keys[key] = (code, self._turn * direction)
+        return code
+
+    def _is_crowded(self, code: int) -> bool:
+        if self._slots >= _TREES_FROM or len(self._keys) < _CROWDED:
+            return False
+        mask = self._slots - 1
+        return sum(1 for other, _ in self._keys.values() if (other ^ code) & mask == 0) >= _CROWDED
+
+
+def in_set_order(texts: Iterable[str]) -> list[str]:
+    """Texts in the order of ``new HashSet<>(list)``."""
+    distinct = list(dict.fromkeys(texts))
+    return list(HashTable(hash_of_text, distinct, slots_of_copy(len(distinct))))

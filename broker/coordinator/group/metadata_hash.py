@@ -1,0 +1,43 @@
+"""The number by which a group remembers the topics it is subscribed to, with their partitions and racks.
+
+It is stored with the group's epoch (KIP-1101): when topics change, the number computed anew differs, and the group
+rebalances. A topic that does not exist counts for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from struct import Struct
+
+from odradek.broker.coordinator.group.xxh3 import xxh3_64
+
+_INT32 = Struct("<i")
+_MAGIC = b"\0"
+
+
+def topic_hash(name: str, topic_id: bytes, racks: Sequence[Sequence[str]]) -> int:
+    """The hash of one topic; ``racks`` has, for each partition, the racks of its replicas (empty where unknown)."""
+    parts = [_MAGIC, topic_id[7::-1], topic_id[:7:-1], _text(name), _INT32.pack(len(racks))]
+    for partition, names in enumerate(racks):
+        parts.append(_INT32.pack(partition))
+        for rack in sorted(names, key=_order):
+            parts += (_INT32.pack(len(rack.encode("utf-16-le")) // 2), _text(rack))
+    return xxh3_64(b"".join(parts))
+
+
+def group_hash(topic_hashes: Mapping[str, int]) -> int:
+    """The hash of a group from those of its topics by name; 0 without any."""
+    if not topic_hashes:
+        return 0
+    ordered = sorted(topic_hashes, key=_order)
+    return xxh3_64(b"".join(topic_hashes[name].to_bytes(8, "little", signed=True) for name in ordered))
+
+
+def _text(text: str) -> bytes:
+    units = text.encode("utf-16-le", "surrogatepass")
+    return units + _INT32.pack(len(units) // 2)
+
+
+def _order(text: str) -> bytes:
+    """The order of `String.compareTo`."""
+    return text.encode("utf-16-be", "surrogatepass")

@@ -1,0 +1,90 @@
+"""Stories of groups whose members come and go, and the target assignments that Kafka's own assignors make of them.
+
+``tests/vectors/assignments.json.gz`` keeps both. This writes it, with Kafka's jars (see `real_kafka`):
+
+    python -m tests.scenarios.assignments tests/vectors/assignments.json.gz
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.real_kafka import java_command
+
+RECORDER = Path(__file__).parent / "java" / "recorders" / "AssignmentRecorder.java"
+Story = dict[str, Any]
+
+
+def topic(chance: random.Random, name: str, partitions: int, *, racks: bool, topic_id: str | None = None) -> Any:
+    names = ["r1", "r2", "a longer rack: ä"]
+    rows = [chance.sample(names, chance.randint(0, 3)) if racks else [] for _ in range(partitions)]
+    if topic_id is None:
+        raw = uuid.UUID(int=chance.getrandbits(128), version=4).bytes
+        topic_id = base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+    return {"name": name, "id": topic_id, "racks": rows}
+
+
+def story(number: int) -> Story:
+    """A group of random shape; the same for the same number."""
+    chance = random.Random(number)
+    racks = number % 10 == 0
+    counts = [chance.choice((1, 2, 3, 5, 8, 12, 17, 40, 130)) for _ in range(chance.randint(1, 6))]
+    topics = [topic(chance, f"topic-{i}", count, racks=racks) for i, count in enumerate(counts)]
+    alike = chance.random() < 0.5
+    names = [t["name"] for t in topics] + (["missing"] if chance.random() < 0.2 else [])
+
+    def member() -> Any:
+        chosen = names if alike else chance.sample(names, chance.randint(0, len(names)))
+        member_id = str(uuid.UUID(int=chance.getrandbits(128), version=4))
+        instance = f"i{chance.getrandbits(20)}" if chance.random() < 0.2 else None
+        return {"id": member_id, "instance": instance, "topics": chance.sample(chosen, len(chosen))}
+
+    steps: list[Any] = [{"topics": topics, "join": member()}]
+    present = [steps[0]["join"]]
+    for _ in range(chance.randint(2, 25)):
+        roll = chance.random()
+        if roll < 0.6 or not present:
+            present.append(member())
+            steps.append({"join": present[-1]})
+        elif roll < 0.8:
+            steps.append({"leave": present.pop(chance.randrange(len(present)))["id"]})
+        elif roll < 0.9:
+            known = chance.choice(topics)
+            rows = [*known["racks"], *[[] for _ in range(chance.randint(1, 9))]]
+            known = {**known, "racks": rows}
+            topics = [known if t["name"] == known["name"] else t for t in topics]
+            steps.append({"topics": [known]})
+        else:
+            place = chance.randrange(len(present))
+            chosen = names if alike else chance.sample(names, chance.randint(0, len(names)))
+            present[place] = {**present[place], "topics": chosen}
+            steps.append({"join": present[place]})
+    return {"assignor": chance.choice(("uniform", "uniform", "range")), "steps": steps}
+
+
+def recorded(stories: list[Story]) -> list[Any]:
+    """What Kafka makes of them."""
+    command = java_command(str(RECORDER))
+    text = "".join(json.dumps(each) + "\n" for each in stories)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def main() -> None:
+    stories = [story(number) for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 150)]
+    answers = recorded(stories)
+    rows = [{"story": each, "answer": answer} for each, answer in zip(stories, answers, strict=True)]
+    with gzip.GzipFile(sys.argv[1], "w", mtime=0) as out:
+        out.write(json.dumps(rows).encode())
+
+
+if __name__ == "__main__":
+    main()
