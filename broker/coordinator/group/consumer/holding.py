@@ -14,7 +14,7 @@ from odradek.broker.coordinator.group.hash_table import (
 
 
 class Holding:
-    """A member's partitions. Unchanged, they are given back as they came; the first change makes a copy, as Kafka does."""
+    """A member's partitions. Unchanged, they are given back as they came; the first change copies them."""
 
     __slots__ = ("_given", "_sets", "_topics")
 
