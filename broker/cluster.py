@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.features import Features
@@ -91,6 +92,7 @@ class Cluster:
             features=self.features,
             fetch_sessions=self.fetch_sessions,
             groups=Deferred(self._make_groups),
+            handlers=SERVED,
             metadata_changed=self.metadata_changed,
             nodes=self.nodes,
             producer_ids=self.producer_ids,

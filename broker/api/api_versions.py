@@ -23,12 +23,11 @@ from odradek.broker.controller.features import (
     STREAMS_VERSION,
     SUPPORTED,
     TRANSACTION_VERSION,
-    Features,
 )
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.dispatch import API_VERSIONS_KEY
-from odradek.broker.requests.registry import HANDLERS, advertised_versions, handles
+from odradek.broker.requests.registry import handles
 from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.api_versions import (
     ApiVersion,
@@ -68,13 +67,14 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
     kept = ctx.services.features.kept_answers
     answer = kept.get(ctx.api_version)
     if answer is None:
-        body = codec(ApiVersionsResponse, ctx.api_version).encode(_response(ctx.services.features, ctx.api_version))
+        body = codec(ApiVersionsResponse, ctx.api_version).encode(_response(ctx.services, ctx.api_version))
         answer = kept[ctx.api_version] = EncodedBody(body)
     return answer
 
 
-def _response(features: Features, version: int) -> ApiVersionsResponse:
-    served = advertised_versions()
+def _response(services: Services, version: int) -> ApiVersionsResponse:
+    served = services.handlers.advertised()
+    features = services.features
     lowest_level = 0 if version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
         api_keys=[_api_version(key, *versions) for key, versions in served.items()],
@@ -94,12 +94,3 @@ def _response(features: Features, version: int) -> ApiVersionsResponse:
 
 def _api_version(key: int, low: int, high: int) -> ApiVersion:
     return ApiVersion(api_key=key, min_version=0 if key == _PRODUCE_KEY else low, max_version=high)
-
-
-def unsupported_version_response() -> ApiVersionsResponse:
-    """The v0 body for an ApiVersions request in an unknown version: this API's own versions only."""
-    own = HANDLERS[API_VERSIONS_KEY]
-    return ApiVersionsResponse(
-        error_code=ErrorCode.UNSUPPORTED_VERSION,
-        api_keys=[ApiVersion(api_key=API_VERSIONS_KEY, min_version=own.min_version, max_version=own.max_version)],
-    )

@@ -1,6 +1,6 @@
 """What is served, and by which module here: key -> (module, lowest, highest version, advertised).
 
-Written from the registry by `python -m tests.frontdoor.readme`: do not edit.
+Generated from the handlers: do not edit, run `python -m odradek.broker.api.generate_index`.
 """
 
 INDEX: dict[int, tuple[str, int, int, bool]] = {

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.recent import RecentRequests
-from odradek.broker.requests.registry import Handler, find_handler
+from odradek.broker.requests.registry import Handler
 from odradek.broker.requests.response import EncodedBody
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
-from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from odradek.broker.requests.faults import FaultSet
     from odradek.broker.requests.services import Services
     from odradek.protocol.schema import Codec
-
-API_VERSIONS_KEY = 18
 
 _HEADER = Struct(">hhih")
 _SIZED_CORRELATION = Struct(">ii")
@@ -201,7 +199,7 @@ class Dispatcher:
     # -- the rare ways
 
     def _find_route(self, key: int, version: int) -> _Route | None:
-        handler = find_handler(key)
+        handler = self._services.handlers.find(key)
         if handler is None or not handler.min_version <= version <= handler.max_version:
             return None
         from odradek.protocol.schema import codec
@@ -220,12 +218,13 @@ class Dispatcher:
 
     def _refuse_version(self, key: int, correlation_id: int) -> Parts:
         """ApiVersions in an unknown version is answered in v0 (KIP-511); anything else that is not served closes."""
-        if key != API_VERSIONS_KEY:
+        handler = self._services.handlers.find(key) if key == API_VERSIONS_KEY else None
+        if handler is None:
             raise CloseConnection(f"API key {key} is not served in this version")
-        from odradek.broker.api.api_versions import unsupported_version_response
+        from odradek.broker.requests.unsupported_version import unsupported_version_response
         from odradek.protocol.schema import codec
 
-        response = unsupported_version_response()
+        response = unsupported_version_response(handler.min_version, handler.max_version)
         body = codec(type(response), 0).encode(response)
         return [_SIZED_CORRELATION.pack(4 + len(body), correlation_id), body]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
     from odradek.broker.requests.deferred import Deferred
+    from odradek.broker.requests.registry import Registry
 
 
 class Services:
@@ -38,6 +39,7 @@ class Services:
         "features",
         "fetch_sessions",
         "groups",
+        "handlers",
         "metadata_changed",
         "nodes",
         "producer_ids",
@@ -57,6 +59,7 @@ class Services:
         features: Features,
         fetch_sessions: dict[int, FetchSessionCache],
         groups: Deferred[GroupService],
+        handlers: Registry,
         metadata_changed: Callable[[], None],
         nodes: dict[int, Node],
         producer_ids: ProducerIdAllocator,
@@ -72,6 +75,7 @@ class Services:
         self.features = features
         self.fetch_sessions = fetch_sessions
         self.groups = groups
+        self.handlers = handlers
         self.metadata_changed = metadata_changed
         self.nodes = nodes
         self.producer_ids = producer_ids

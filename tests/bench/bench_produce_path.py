@@ -15,13 +15,13 @@ from typing import Any
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.registry import HANDLERS
 from odradek.protocol.headers import RequestHeader, encode_request_header
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.protocol.schema import codec
+from tests.fakes.ask import handler_of
 
 ROUNDS = 7
 REQUESTS = 4000
@@ -69,7 +69,7 @@ class Bench:
 
     def handler(self, request: Any, version: int) -> Callable[[], Any]:
         """One call = the handler alone."""
-        function = HANDLERS[request.API_KEY].function
+        function = handler_of(request)
         context = self.context(request.API_KEY, version)
         return lambda: function(context, request)
 
@@ -121,7 +121,7 @@ def session_of(partitions: int) -> Callable[[], Any]:
     bench = Bench()
     topic = bench.cluster.topics.create("wide", partitions=partitions)
     asked = [FetchPartition(index, partition_max_bytes=1000) for index in range(partitions)]
-    handler = HANDLERS[FetchRequest.API_KEY].function
+    handler = handler_of(FetchRequest)
     context = bench.context(FetchRequest.API_KEY, 13)
     request = FetchRequest(max_bytes=100_000, session_epoch=0, topics=[FetchTopic("wide", topic.topic_id, asked)])
     session_id = handler(context, request).session_id

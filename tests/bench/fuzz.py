@@ -19,8 +19,8 @@ from typing import Any
 
 import trio
 
+from odradek.broker.api.served import SERVED
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.requests.registry import load_handlers
 from odradek.protocol.messages.metadata import MetadataRequest
 from tests.bench.mutation import mutate
 from tests.broker.conftest import request_frame
@@ -46,7 +46,7 @@ class Outcome:
 
 def seeds() -> list[bytes]:
     """Recorded requests of all served APIs, without their size."""
-    served = load_handlers()
+    served = SERVED.all()
     rows = [json.loads(line) for line in gzip.decompress(CORPUS.read_bytes()).splitlines()]
     requests = [bytes.fromhex(row["request_hex"]) for row in rows if row["key"] in served]
     return requests + [each for probe in probes() for each in probe.requests]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.api.served import SERVED
 from odradek.broker.requests import registry
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
@@ -18,7 +19,7 @@ Install = Callable[..., None]
 @pytest.fixture
 def install() -> Iterator[Install]:
     """``install(RequestClass, function, **options)`` registers a handler for the time of the test."""
-    registry.load_handlers()
+    SERVED.all()
     kept = dict(registry.HANDLERS)
 
     def register(request_class: type[Any], function: Callable[..., Any], **options: Any) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.api.served import SERVED
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.requests.registry import load_handlers
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header
 from odradek.protocol.messages.join_group import JoinGroupRequest
@@ -32,7 +32,7 @@ SERVED_WITHIN_S = 30.0
 
 def recorded() -> list[tuple[str, list[dict[str, Any]]]]:
     rows = [json.loads(line) for line in gzip.decompress(VECTORS.read_bytes()).splitlines()]
-    served = load_handlers()
+    served = SERVED.all()
     plain = [row for row in rows if row["listener"] == "PLAINTEXT" and row["key"] in served]
     plain.sort(key=lambda row: str(row["api"]))
     return [(api, list(group)) for api, group in groupby(plain, key=lambda row: str(row["api"]))]
@@ -69,7 +69,7 @@ def test_every_recorded_request_is_answered_in_every_other_version(
     broker: KafkaBroker, api: str, rows: list[dict[str, Any]]
 ) -> None:
     spec = API_BY_KEY[rows[0]["key"]]
-    handler = load_handlers()[spec.key]
+    handler = SERVED.all()[spec.key]
     known = len(broker.bugs)
     host, _, port = broker.bootstrap_servers.partition(":")
     wire = Wire((host, int(port)))

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, TypeVar
 
+from odradek.broker.api.served import SERVED
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.registry import HANDLERS
 from odradek.broker.requests.response import EncodedBody
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
 
 T = TypeVar("T")
+
+
+def handler_of(request: Any) -> Callable[..., Any]:
+    """The handler that serves a request (or a class of requests)."""
+    handler = SERVED.find(request.API_KEY)
+    assert handler is not None, f"{type(request).__name__} is not served"
+    return handler.function
 
 
 def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: int = 1) -> Any:
@@ -24,7 +32,7 @@ def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: 
     connection = ConnectionInfo(id="c1", host="127.0.0.1", port=cluster.nodes[node_id].port)
     context = RequestContext(cluster.services, cluster.nodes[node_id], connection, spec.key, chosen, 1, "test")
     try:
-        response = HANDLERS[spec.key].function(context, decoded)
+        response = handler_of(request)(context, decoded)
     except KafkaError as error:
         from odradek.broker.requests.error_answers import error_response
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.features import Features
@@ -13,14 +14,12 @@ from odradek.broker.net.server import Server
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.recent import RecentRequests
-from odradek.broker.requests.registry import load_handlers
 
 
 class FakeCluster:
     """The parts of a cluster that a server, its connections and the dispatcher work with."""
 
     def __init__(self, nodes: int = 1, max_request_bytes: int = 1_000_000, max_idle_ms: int = 600_000) -> None:
-        load_handlers()
         self.clock = BrokerClock()
         self.config = BrokerConfig(
             {"socket.request.max.bytes": str(max_request_bytes), "connections.max.idle.ms": str(max_idle_ms)}
@@ -28,7 +27,7 @@ class FakeCluster:
         self.nodes = {number: Node(number) for number in range(1, nodes + 1)}
         self.recent = RecentRequests()
         self.bug_log = BugLog(self.recent)
-        services: Any = SimpleNamespace(clock=self.clock, nodes=self.nodes, features=Features())
+        services: Any = SimpleNamespace(clock=self.clock, nodes=self.nodes, features=Features(), handlers=SERVED)
         self.dispatcher = Dispatcher(services, self.recent, self.bug_log)
 
     @property

@@ -10,7 +10,6 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.topics import Topic
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.registry import HANDLERS
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
@@ -21,6 +20,7 @@ from odradek.protocol.messages.produce import (
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.protocol.schema import codec
+from tests.fakes.ask import handler_of
 
 START_MS = 1_800_000_000_000
 """Where the clock of these clusters stands at first."""
@@ -59,7 +59,7 @@ class DataPlane:
         """The handler's answer, or what it gives to wait for; the answer must be encodable in the version."""
         chosen = type(request).MAX_VERSION if version is None else version
         context = self.context(request, chosen, node=node, client_id=client_id)
-        response = HANDLERS[request.API_KEY].function(context, request)
+        response = handler_of(request)(context, request)
         if response is not None and not isinstance(response, CoroutineType):
             codec(type(response), chosen).encode(response)
         return response

@@ -1,15 +1,13 @@
-"""`python -m tests.frontdoor.readme` writes what comes from the registry of handlers: README's table and the index."""
+"""`python -m tests.frontdoor.readme` writes README's table of APIs, which comes from the registry of handlers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from odradek.broker.requests.registry import index_source
 from odradek.commands.coverage import markdown
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-INDEX = ROOT / "broker" / "api" / "index.py"
 START, END = "<!-- coverage -->\n", "<!-- /coverage -->"
 
 
@@ -22,4 +20,3 @@ def current(text: str) -> str:
 
 if __name__ == "__main__":
     README.write_text(current(README.read_text()))
-    INDEX.write_text(index_source())

@@ -17,7 +17,7 @@ import pytest
 
 from odradek import __version__
 from odradek.__main__ import main
-from odradek.broker.requests.registry import load_handlers
+from odradek.broker.api.served import SERVED
 
 
 def command(*words: str) -> list[str]:
@@ -120,7 +120,7 @@ def test_coverage_lists_every_api(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) == 77
     served = {row["key"]: row["served"] for row in rows if row["served"]}
-    assert served == {key: [each.min_version, each.max_version] for key, each in load_handlers().items()}
+    assert served == {key: [each.min_version, each.max_version] for key, each in SERVED.all().items()}
     assert main(["coverage"]) == 0
     text = capsys.readouterr().out
     assert len(text.splitlines()) == 77

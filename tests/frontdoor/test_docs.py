@@ -8,7 +8,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-from odradek.broker.requests.registry import index_source
 from tests.frontdoor import readme
 
 ROOT = Path(__file__).parents[2]
@@ -26,10 +25,6 @@ LINKS = [ROOT / "src" / "odradek" / name for name in FOLDERS if name != "odradek
 def test_readme_has_the_current_table() -> None:
     text = readme.README.read_text()
     assert text == readme.current(text), "run: python -m tests.frontdoor.readme"
-
-
-def test_the_index_of_handlers_is_current() -> None:
-    assert readme.INDEX.read_text() == index_source(), "run: python -m tests.frontdoor.readme"
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:

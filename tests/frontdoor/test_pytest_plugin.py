@@ -18,18 +18,19 @@ def reach(broker):
     socket.create_connection((host, int(port)), timeout=30).close()
 
 def break_it(broker):
-    from odradek.broker.requests.registry import HANDLERS
-    import dataclasses, struct
-    kept = HANDLERS[18]
+    from odradek.broker.api.served import SERVED
+    import struct
+    handler = SERVED.find(18)
+    kept = handler.function
     def broken(ctx, request):
         raise ZeroDivisionError("made to fail")
-    HANDLERS[18] = dataclasses.replace(kept, function=broken)
+    handler.function = broken
     broker._call(broker.cluster.dispatcher._routes.clear)
     host, _, port = broker.bootstrap_servers.partition(":")
     with socket.create_connection((host, int(port)), timeout=30) as client:
         client.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
         client.recv(100)
-    HANDLERS[18] = kept
+    handler.function = kept
     broker._call(broker.cluster.dispatcher._routes.clear)
 """
 

@@ -25,10 +25,10 @@ class Row:
 
 def rows() -> list[Row]:
     """Every API that a Kafka 4.3.1 broker serves, by key."""
-    from odradek.broker.requests.registry import load_handlers
+    from odradek.broker.api.served import SERVED
     from odradek.protocol.registry import API_BY_KEY
 
-    handlers = load_handlers()
+    handlers = SERVED.all()
     result = []
     for key, spec in sorted(API_BY_KEY.items()):
         if not spec.on_brokers:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import trio
 
+from odradek.broker.api.served import SERVED
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
 from odradek.broker.requests.faults import Fault, FaultSet
-from odradek.broker.requests.registry import HANDLERS, handles
+from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -172,7 +173,7 @@ class TestApiVersions:
         assert answer is not None
         _, response = response_of(ApiVersionsRequest(), 0, answer)
         told = {each.api_key: each.max_version for each in response.api_keys}
-        assert told == {key: each.max_version for key, each in HANDLERS.items() if each.advertised}
+        assert told == {key: each.max_version for key, each in SERVED.all().items() if each.advertised}
 
     @pytest.mark.parametrize(("version", "lowest"), [(3, 1), (4, 0)])
     def test_features(self, version: int, lowest: int) -> None:
@@ -207,7 +208,7 @@ class TestApiVersions:
         assert answer == bytes.fromhex("00000005002300000001001200000004")
 
     def test_the_response_class_is_what_the_registry_says(self) -> None:
-        assert HANDLERS[18].spec.response is ApiVersionsResponse
+        assert SERVED.all()[18].spec.response is ApiVersionsResponse
 
 
 class TestFaults:

@@ -1,0 +1,37 @@
+"""Bugs are kept with what is needed to find their cause, and each of them once."""
+
+from __future__ import annotations
+
+from odradek.broker.requests.bugs import Bug, BugLog
+from odradek.broker.requests.recent import RecentRequests
+
+
+def failure(text: str) -> Exception:
+    try:
+        raise ValueError(text)
+    except ValueError as error:
+        return error
+
+
+def test_a_bug_shows_traceback_and_last_requests() -> None:
+    recent = RecentRequests()
+    recent.entries.append(("c1", 18, 3, 7, "client", 40))
+    log = BugLog(recent)
+    log.report("ApiVersions v3", failure("no"), b"frame")
+    (bug,) = log.bugs
+    assert (bug.where, bug.frame, str(bug.error)) == ("ApiVersions v3", b"frame", "no")
+    assert "ValueError: no" in str(bug)
+    assert str(bug).endswith("last requests:\n  c1 ApiVersions v3 correlation 7 client 'client' (40 bytes)")
+
+
+def test_the_same_traceback_is_kept_once_and_a_hundred_are_enough() -> None:
+    told: list[Bug] = []
+    log = BugLog(RecentRequests())
+    log.on_bug = told.append
+    error = failure("again")
+    log.report("first", error)
+    log.report("second", error)
+    assert [bug.where for bug in told] == ["first"]
+    for number in range(200):
+        log.report("more", failure(str(number)))
+    assert len(log.bugs) == len(told) == 100

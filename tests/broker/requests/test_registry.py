@@ -1,0 +1,58 @@
+"""Handlers are found through an index, and imported when they are first asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from odradek.broker.api.served import SERVED
+from odradek.broker.requests.registry import Registry, handles
+from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from tests.broker.conftest import Install
+
+HEARTBEAT = 12
+PACKAGE = "odradek.broker.api"
+
+
+def test_a_handler_is_imported_when_it_is_asked_for_and_not_before() -> None:
+    program = (
+        "import sys\n"
+        "from odradek.broker.api.served import SERVED\n"
+        "SERVED.advertised()\n"
+        "assert 'odradek.broker.api.groups' not in sys.modules\n"
+        "print(SERVED.find(12).function.__module__)\n"
+        "assert 'odradek.broker.api.fetch' not in sys.modules\n"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "odradek.broker.api.groups\n"
+
+
+def test_what_the_index_does_not_name_is_not_served() -> None:
+    SERVED.all()
+    registry = Registry(PACKAGE, {HEARTBEAT: ("groups", 0, 4, True)})
+    assert registry.find(11) is None
+    assert list(registry.all()) == [HEARTBEAT]
+
+
+def test_what_is_not_advertised_is_served_all_the_same() -> None:
+    registry = Registry(PACKAGE, {HEARTBEAT: ("groups", 1, 4, False), 0: ("produce", 3, 13, True)})
+    assert registry.advertised() == {0: (3, 13)}
+    assert registry.find(HEARTBEAT) is not None
+
+
+def test_versions_default_to_those_of_kafka(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    handler = SERVED.find(HEARTBEAT)
+    assert handler is not None
+    assert (handler.min_version, handler.max_version) == (0, 4)
+
+
+def test_an_api_has_one_handler(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    with pytest.raises(RuntimeError, match="two handlers for Heartbeat"):
+
+        @handles(HeartbeatRequest)
+        def another(ctx: object, request: HeartbeatRequest) -> HeartbeatResponse:
+            return HeartbeatResponse()
