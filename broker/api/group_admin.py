@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from odradek.broker.controller.topics import CONSUMER_OFFSETS as GROUP_TOPIC
-from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, Member
+from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.commands import DeleteGroup
-from odradek.broker.coordinator.group.states import DEAD, STABLE
+from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
@@ -28,7 +29,6 @@ from odradek.protocol.messages.describe_groups import (
 )
 from odradek.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
-CLASSIC_TYPE = "classic"
 ALL_GROUP_OPERATIONS = 3400
 """The bits of read, delete, describe, describe configs and alter configs."""
 
@@ -51,11 +51,12 @@ def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
         group = ctx.services.groups().machine_for(group_id, ctx.node).group(group_id)
     except KafkaError as error:
         return DescribedGroup(error_code=error.code, group_id=group_id)
-    if group is None:
+    if not isinstance(group, ClassicGroup):
         missing = DescribedGroup(group_id=group_id, group_state=DEAD.value)
         if ctx.api_version >= _NOT_FOUND_FROM:
             missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            missing.error_message = f"Group {group_id} not found."
+            what = "not found" if group is None else "is not a classic group"
+            missing.error_message = f"Group {group_id} {what}."
         return missing
     return DescribedGroup(
         group_id=group_id,
@@ -84,24 +85,21 @@ def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsRe
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
     groups: list[ListedGroup] = []
-    if types and CLASSIC_TYPE not in types:
-        return ListGroupsResponse()
     for shard in ctx.services.groups().shards(ctx.node):
         try:
-            machine = shard.open_machine()
+            machine: GroupMachine = shard.open_machine()
         except KafkaError as error:
             if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 raise
             continue
-        for group_id in machine.group_ids():
-            group: ClassicGroup | None = machine.group(group_id)
-            if group is not None and (not states or group.state.value.lower() in states):
+        for group in machine.groups.all():
+            if (not types or group.group_type.value in types) and (not states or group.is_in_state(states)):
                 groups.append(
                     ListedGroup(
-                        group_id=group_id,
+                        group_id=group.group_id,
                         protocol_type=group.protocol_type or "",
-                        group_state=group.state.value,
-                        group_type=CLASSIC_TYPE,
+                        group_state=group.state_name,
+                        group_type=group.group_type.value,
                     )
                 )
     return ListGroupsResponse(groups=groups)

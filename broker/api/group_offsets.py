@@ -157,6 +157,7 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetc
 def _fetch_group(ctx: RequestContext, group: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
     try:
         book = ctx.services.groups().machine_for(group.group_id, ctx.node).offsets
+        book.check_fetch(group.group_id, group.member_id, group.member_epoch)
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
     topics = ctx.services.topics

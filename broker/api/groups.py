@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from odradek.broker.coordinator.group.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.inbox import ReplySlot

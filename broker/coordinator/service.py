@@ -120,6 +120,10 @@ class CoordinatorService(Generic[M_co]):
             if partition.index in self._shards or (partition.opened and partition.log.log_end_offset):
                 yield self.shard(partition.index, node)
 
+    def running(self) -> list[Shard]:
+        """The shards that have been started, whatever state they are in."""
+        return list(self._shards.values())
+
     # -- asking
 
     def begin(self, key: str, command: Command[Any], node: Node | None = None) -> Any:

@@ -7,14 +7,8 @@ from itertools import count
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.group.commands import (
-    CommitOffsets,
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    OffsetToCommit,
-    SyncGroup,
-)
+from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.inbox import ReplySlot
@@ -78,7 +72,7 @@ class GroupDriver:
 
     def state(self, group_id: str = "g") -> str:
         group = self.machine.group(group_id)
-        return "none" if group is None else group.state.value
+        return "none" if group is None else group.state_name
 
     def submit(self, command: Command[Any]) -> ReplySlot[Any]:
         """Give a command, and let the shard see to what is due at once."""
@@ -169,7 +163,7 @@ class GroupDriver:
             self.join(first.result().member_id, **options)
         else:
             others = [self.join(**options) for _ in range(members - 1)]
-        group = self.machine.group(options.get("group_id", "g"))
+        group = self.machine.classic_group(options.get("group_id", "g"))
         assert group is not None
         assert all(slot.done for slot in others)
         ids = list(group.members)
@@ -184,7 +178,7 @@ class GroupDriver:
 def hard_state(machine: GroupMachine) -> tuple[Any, ...]:
     """All that the log must be able to rebuild."""
     stored = machine.stored
-    return stored.groups, stored.offsets, stored.pending
+    return machine.classic.stored, stored.offsets, stored.pending
 
 
 def rebuilt(journal: FakeJournal) -> GroupMachine:

@@ -1,1 +1,1 @@
-"""Consumer groups of the classic protocol, and their committed offsets, on `__consumer_offsets`."""
+"""Groups of all kinds and their committed offsets, on `__consumer_offsets`."""

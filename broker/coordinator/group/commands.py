@@ -1,114 +1,27 @@
-"""What the group coordinator can be told to do. Replies are the answers' contents; errors come as `KafkaError`."""
+"""What the group coordinator can be told to do for groups of every kind.
+
+Replies are the answers' contents; errors come as `KafkaError`. What only one kind knows is in its own ``commands``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from odradek.broker.runtime.machine import Command
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.runtime.machine import Command, R
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.join_group import JoinGroupResponse
-from odradek.protocol.messages.sync_group import SyncGroupResponse
-
-Protocols = tuple[tuple[str, bytes], ...]
-"""The protocols (assignors) of a member in order of preference: name, and metadata (a consumer's subscription)."""
 
 
-class JoinGroup(Command[JoinGroupResponse]):
-    """Join, or join again. Parked until the join phase ends. ``host`` is the client's address."""
+class GroupCommand(Command[R]):
+    """An order about one group. Subclasses have ``group_id`` in their slots.
 
-    __slots__ = (
-        "api_version",
-        "client_id",
-        "group_id",
-        "host",
-        "instance_id",
-        "member_id",
-        "protocol_type",
-        "protocols",
-        "rebalance_timeout_ms",
-        "session_timeout_ms",
-    )
+    ``home``: the kind that decides unless the group's own kind does (see `kinds`); None: the machine itself.
+    """
 
-    def __init__(
-        self,
-        group_id: str,
-        member_id: str,
-        *,
-        instance_id: str | None = None,
-        client_id: str = "",
-        host: str = "",
-        protocol_type: str = "consumer",
-        protocols: Protocols = (),
-        session_timeout_ms: int = 45_000,
-        rebalance_timeout_ms: int = 300_000,
-        api_version: int = 9,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.instance_id = instance_id
-        self.client_id = client_id
-        self.host = host
-        self.protocol_type = protocol_type
-        self.protocols = protocols
-        self.session_timeout_ms = session_timeout_ms
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.api_version = api_version
-
-
-class SyncGroup(Command[SyncGroupResponse]):
-    """Bring (leader) and fetch the assignment. Parked until the leader has brought it."""
-
-    __slots__ = (
-        "assignments",
-        "generation_id",
-        "group_id",
-        "instance_id",
-        "member_id",
-        "protocol_name",
-        "protocol_type",
-    )
-
-    def __init__(
-        self,
-        group_id: str,
-        member_id: str,
-        generation_id: int,
-        *,
-        instance_id: str | None = None,
-        protocol_type: str | None = None,
-        protocol_name: str | None = None,
-        assignments: dict[str, bytes] | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.generation_id = generation_id
-        self.instance_id = instance_id
-        self.protocol_type = protocol_type
-        self.protocol_name = protocol_name
-        self.assignments = assignments or {}
-
-
-class Heartbeat(Command[ErrorCode]):
-    """A member lives. The reply is NONE or REBALANCE_IN_PROGRESS."""
-
-    __slots__ = ("generation_id", "group_id", "instance_id", "member_id")
-
-    def __init__(self, group_id: str, member_id: str, generation_id: int, instance_id: str | None = None) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.generation_id = generation_id
-        self.instance_id = instance_id
-
-
-class LeaveGroup(Command[list[ErrorCode]]):
-    """Members leave, or are removed: (member id or "", instance id or None) each. The reply has a code for each."""
-
-    __slots__ = ("group_id", "members")
-
-    def __init__(self, group_id: str, members: Sequence[tuple[str, str | None]]) -> None:
-        self.group_id = group_id
-        self.members = members
+    __slots__ = ()
+    home: ClassVar[GroupType | None] = None
+    group_id: str
 
 
 class OffsetToCommit(NamedTuple):
@@ -122,7 +35,7 @@ class OffsetToCommit(NamedTuple):
     metadata: str | None
 
 
-class CommitOffsets(Command[list[ErrorCode]]):
+class CommitOffsets(GroupCommand[list[ErrorCode]]):
     """Store offsets of a member, or of a consumer outside of any membership (generation -1, no member id).
 
     ``retention_ms``: until they expire, -1 for the broker's rule. The reply has a code for each offset.
@@ -150,7 +63,7 @@ class CommitOffsets(Command[list[ErrorCode]]):
         self.api_version = api_version
 
 
-class TxnOffsetCommit(Command[list[ErrorCode]]):
+class TxnOffsetCommit(GroupCommand[list[ErrorCode]]):
     """Store offsets that become visible when the producer's transaction commits (KIP-98; checks of KIP-447).
 
     The producer's right to do so has been verified before. The reply has a code for each offset.
@@ -178,7 +91,7 @@ class TxnOffsetCommit(Command[list[ErrorCode]]):
         self.instance_id = instance_id
 
 
-class DeleteOffsets(Command[list[ErrorCode]]):
+class DeleteOffsets(GroupCommand[list[ErrorCode]]):
     """Delete committed offsets of (topic, partition) pairs. The reply has a code for each."""
 
     __slots__ = ("group_id", "places")
@@ -188,65 +101,13 @@ class DeleteOffsets(Command[list[ErrorCode]]):
         self.places = places
 
 
-class DeleteGroup(Command[None]):
+class DeleteGroup(GroupCommand[None]):
     """Delete a group without members, and its offsets."""
 
     __slots__ = ("group_id",)
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-
-
-# -- what only the coordinator tells itself
-
-
-class ExpireMember(Command[None]):
-    """The session of a member, or the time that an id given out is kept for, is over."""
-
-    __slots__ = ("group_id", "member_id")
-
-    def __init__(self, group_id: str, member_id: str) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-
-
-class CompleteJoin(Command[None]):
-    """The time to join is over."""
-
-    __slots__ = ("group_id",)
-
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-
-
-class CompleteJoinIfAll(Command[None]):
-    """Everybody had joined a moment ago: end the join phase if that is still so."""
-
-    __slots__ = ("group_id",)
-
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-
-
-class ExtendJoin(Command[None]):
-    """The initial delay of an empty group's rebalance is over: go on if somebody has joined meanwhile (KIP-134)."""
-
-    __slots__ = ("delay_ms", "group_id", "remaining_ms")
-
-    def __init__(self, group_id: str, delay_ms: int, remaining_ms: int) -> None:
-        self.group_id = group_id
-        self.delay_ms = delay_ms
-        self.remaining_ms = remaining_ms
-
-
-class ExpireSync(Command[None]):
-    """The time to sync is over for a generation."""
-
-    __slots__ = ("generation_id", "group_id")
-
-    def __init__(self, group_id: str, generation_id: int) -> None:
-        self.group_id = group_id
-        self.generation_id = generation_id
 
 
 class ExpireOffsets(Command[None]):
@@ -264,4 +125,10 @@ class ForgetPartitions(Command[None]):
         self.places = places
 
 
-AnyCommand = Command[Any]
+class MetadataChanged(Command[None]):
+    """Topics were made, deleted, or have got more partitions or other racks: ``topics`` by name."""
+
+    __slots__ = ("topics",)
+
+    def __init__(self, topics: Collection[str]) -> None:
+        self.topics = topics

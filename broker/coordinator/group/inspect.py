@@ -7,14 +7,15 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.coordinator.group.consumer_data import assigned_partitions, subscribed_topics
-from odradek.broker.coordinator.group.states import DEAD, STABLE
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.classic.consumer_data import assigned_partitions, subscribed_topics
+from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member
+    from odradek.broker.coordinator.group.classic.classic_group import Member
     from odradek.broker.coordinator.group.machine import GroupMachine
     from odradek.broker.coordinator.group.service import GroupService
 
@@ -219,7 +220,7 @@ def list_groups(cluster: Cluster) -> dict[str, GroupInfo]:
     for shard in cluster.groups.shards():
         shard.finish_loading()
         if shard.is_active:
-            for group_id in shard.machine.group_ids():
+            for group_id in shard.machine.groups.ids():
                 found[group_id] = group_info(cluster, group_id)
     return dict(sorted(found.items()))
 
@@ -230,13 +231,17 @@ def group_info(cluster: Cluster, group_id: str) -> GroupInfo:
     try:
         shard = service.shard_for(group_id)
         shard.finish_loading()
-        machine = shard.open_machine()
+        machine: GroupMachine = shard.open_machine()
         coordinator = service.node_for(group_id).id
     except KafkaError:
         return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, -1)
     group = machine.group(group_id)
     if group is None:
         return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, coordinator)
+    if not isinstance(group, ClassicGroup):
+        offsets = _offsets(cluster, machine, group_id)
+        kind = group.protocol_type or ""
+        return GroupInfo(group_id, group.state_name, -1, kind, None, None, (), offsets, coordinator)
     return GroupInfo(
         group_id=group_id,
         state=group.state.value,

@@ -1,80 +1,98 @@
-"""The machine of one partition of `__consumer_offsets`: all groups that belong to it."""
+"""The machine of one partition of `__consumer_offsets`: all groups that belong to it, and their offsets."""
 
 from __future__ import annotations
 
 import logging
 import uuid
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from odradek.broker.coordinator.group import commands as c
-from odradek.broker.coordinator.group.classic_group import ClassicGroup, session_key
-from odradek.broker.coordinator.group.membership import Membership
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.classic.kind import ClassicKind
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.kinds import KIND_MODULES, Group, GroupKind, KindContext
+from odradek.broker.coordinator.group.offset_records import OFFSET_COMMIT_KEYS
 from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OffsetBook
-from odradek.broker.coordinator.group.rebalance import GroupChanged, Rebalance, join_error
-from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.coordinator.group.states import DEAD
-from odradek.broker.coordinator.group.stored_state import StoredState
-from odradek.broker.runtime.machine import Cancel, Command, Effect, LogRecord, Outcome, Schedule
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
+from odradek.broker.coordinator.group.refusals import commit_error, group_error
+from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
+from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
+from odradek.broker.coordinator.group.topic_source import FixedTopics, TopicSource
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
+from odradek.protocol.errors import KafkaError
 
 logger = logging.getLogger(__name__)
 
-_NOT_AVAILABLE = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    }
-)
-_NOT_COORDINATOR = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR})
-_TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE})
+Decision = Callable[[Any, int], Outcome[Any]]
+
+
+def _random_id() -> str:
+    return str(uuid.uuid4())
 
 
 class GroupMachine:
     """See `odradek.broker.runtime.machine.Machine`.
 
-    ``stored`` is the hard state, which the log can rebuild. ``groups`` is the soft state of the groups that something
-    has been asked of since the load; a group that is only stored is taken up from there when it is first needed.
+    It owns what groups of every kind share (their ids, offsets, deletion and expiry) and routes everything else to the
+    module of the group's kind: see `kinds`.
     """
 
     def __init__(
-        self, settings: GroupSettings | None = None, new_id: Callable[[], str] = lambda: str(uuid.uuid4())
+        self,
+        settings: GroupSettings | None = None,
+        new_id: Callable[[], str] = _random_id,
+        *,
+        configs: GroupConfigs | None = None,
+        topics: TopicSource | None = None,
     ) -> None:
         self.settings = settings or GroupSettings()
-        self.stored = StoredState()
-        self.groups: dict[str, ClassicGroup] = {}
-        self._members = Membership(Rebalance(self.settings), self.group, self._adopt, new_id)
-        self.offsets = OffsetBook(self.settings, self.stored, self.group, self.group_ids, self._adopt, self._discard)
-        members, offsets = self._members, self.offsets
-        self._decide: dict[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
-            c.JoinGroup: members.join,
-            c.SyncGroup: members.sync,
-            c.Heartbeat: members.heartbeat,
-            c.LeaveGroup: members.leave,
-            c.ExpireMember: members.expire_member,
-            c.CompleteJoin: members.complete_join,
-            c.CompleteJoinIfAll: members.complete_join_if_all,
-            c.ExtendJoin: members.extend_join,
-            c.ExpireSync: members.expire_sync,
-            c.CommitOffsets: offsets.commit,
-            c.TxnOffsetCommit: offsets.commit_in_transaction,
-            c.DeleteOffsets: offsets.delete,
-            c.DeleteGroup: offsets.delete_group,
-            c.ForgetPartitions: offsets.forget,
-            c.ExpireOffsets: offsets.expire,
+        self.groups = Groups()
+        self.stored = StoredOffsets()
+        self.offsets = OffsetBook(self.settings, self.stored, self.groups, self._simple_group)
+        self._context = KindContext(
+            self.groups, self.settings, configs or fixed_configs(), topics or FixedTopics(), new_id
+        )
+        self._decide: dict[type[Command[Any]], Decision] = {
+            c.CommitOffsets: self.offsets.commit,
+            c.TxnOffsetCommit: self.offsets.commit_in_transaction,
+            c.DeleteOffsets: self.offsets.delete,
+            c.DeleteGroup: self.offsets.delete_group,
+            c.ForgetPartitions: self.offsets.forget,
+            c.ExpireOffsets: self.offsets.expire,
+            c.MetadataChanged: self._metadata_changed,
         }
+        self._own = dict(self._decide)
+        self._by_type: dict[type[Command[Any]], dict[GroupType, Decision]] = {}
+        self._kinds: dict[GroupType, GroupKind] = {}
+        self.classic = ClassicKind(self._context, self.stored)
+        self.groups.dormant = self.classic
+        self._add(self.classic)
 
     # -- Machine
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
         """See `Machine`."""
-        return self._decide[command.__class__](command, now_ms)
+        decision = self._decide.get(command.__class__)
+        if decision is None:
+            assert isinstance(command, c.GroupCommand)
+            assert command.home is not None
+            self._kind(command.home)
+            decision = self._decide[command.__class__]
+        return decision(command, now_ms)
 
     def replay(self, record: LogRecord) -> None:
-        """See `Machine`."""
-        self.stored.replay(record)
+        """See `Machine`. Records of kinds that this broker does not serve are left alone."""
+        key = record.key
+        if key.startswith(OFFSET_COMMIT_KEYS):
+            self.stored.replay(record)
+            return
+        record_type = record_type_of(key)
+        kind_type = KIND_OF_RECORD.get(record_type)
+        if kind_type is not None and kind_type in KIND_MODULES:
+            self._kind(kind_type).replay(record_type, record)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
         """See `Machine`."""
@@ -83,77 +101,91 @@ class GroupMachine:
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """What clients get is Kafka's choice of error; a group that has lost its last member is empty all the same."""
+        """See `Machine`."""
         logger.warning("%s refused: %s", command.__class__.__name__, error)
+        kind = self._kind_deciding(command)
+        if kind is not None:
+            return kind.refused(command, outcome, error, now_ms)
         if isinstance(command, c.CommitOffsets | c.TxnOffsetCommit):
-            raise KafkaError(_commit_error(error.code)) from error
-        if isinstance(command, c.SyncGroup):
-            return self._members.assignment_refused(command, _group_error(error.code), now_ms)
-        if isinstance(command, c.JoinGroup):
-            return Outcome(reply=join_error("", _group_error(error.code)))
+            raise KafkaError(commit_error(error.code)) from error
         if isinstance(command, c.DeleteGroup | c.DeleteOffsets):
-            raise KafkaError(_group_error(error.code)) from error
+            raise KafkaError(group_error(error.code)) from error
         return Outcome(reply=outcome.reply, effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """See `Machine`: members have a whole session to show that they live."""
+        """See `Machine`."""
         effects: list[Effect] = [Schedule(EXPIRY_TIMER, self.settings.offsets_check_interval_ms, c.ExpireOffsets())]
-        for group_id, stored in self.stored.groups.items():
-            if stored.members:
-                group = self.group(group_id)
-                assert group is not None
-                effects += self._members.resume(group, now_ms)
-                effects.append(GroupChanged(group_id))
+        for kind in self._kinds.values():
+            effects += kind.on_loaded(now_ms)
         return effects
 
     # -- reading
 
-    def group(self, group_id: str) -> ClassicGroup | None:
+    def group(self, group_id: str) -> Group | None:
         """The group of that id, None if there is none."""
-        group = self.groups.get(group_id)
-        if group is not None:
-            return group
-        stored = self.stored.groups.get(group_id)
-        if stored is not None:
-            group = ClassicGroup.from_stored(group_id, stored)
-        elif group_id in self.stored.offsets or self.stored.has_pending(group_id):
-            group = ClassicGroup(group_id, -1)
-        else:
-            return None
-        self.groups[group_id] = group
-        return group
+        return self.groups.get(group_id)
 
-    def group_ids(self) -> list[str]:
-        """The ids of all groups."""
-        return list(dict.fromkeys((*self.groups, *self.stored.group_ids())))
+    def classic_group(self, group_id: str) -> ClassicGroup | None:
+        """The group of that id if it is a classic one."""
+        return self.groups.find(group_id, ClassicGroup)
+
+    @property
+    def follows_topics(self) -> bool:
+        """Whether any of its groups may depend on the cluster's topics."""
+        return len(self._kinds) > 1
+
+    # -- kinds
+
+    def _kind(self, kind_type: GroupType) -> GroupKind:
+        kind = self._kinds.get(kind_type)
+        if kind is None:
+            kind = import_module(KIND_MODULES[kind_type]).make(self._context)
+            self._add(kind)
+        return kind
+
+    def _add(self, kind: GroupKind) -> None:
+        self._kinds[kind.group_type] = kind
+        for command, decision in kind.decisions.items():
+            decisions = self._by_type.setdefault(command, {})
+            decisions[kind.group_type] = decision
+            self._decide[command] = self._routed(command, decisions)
+
+    def _routed(self, command: type[Command[Any]], decisions: dict[GroupType, Decision]) -> Decision:
+        """What decides on a command that these kinds know: see `kinds`."""
+        assert issubclass(command, c.GroupCommand)
+        home = command.home
+        if home is not None and home not in decisions:
+            self._kind(home)
+            return self._decide[command]
+        default = self._own[command] if home is None else decisions[home]
+        if home is not None and len(decisions) == 1:
+            return default
+
+        def route(asked: c.GroupCommand[Any], now_ms: int) -> Outcome[Any]:
+            group = self.groups.get(asked.group_id)
+            if group is None or (home is not None and group.is_empty):
+                return default(asked, now_ms)
+            return decisions.get(group.group_type, default)(asked, now_ms)
+
+        return route
+
+    def _kind_deciding(self, command: Command[Any]) -> GroupKind | None:
+        if not isinstance(command, c.GroupCommand):
+            return None
+        decisions = self._by_type.get(type(command))
+        if decisions is None:
+            return None
+        group = self.groups.get(command.group_id)
+        away = command.home is None or (group is not None and not group.is_empty)
+        if group is not None and away and group.group_type in decisions:
+            return self._kinds[group.group_type]
+        return None if command.home is None else self._kinds[command.home]
 
     # -- inside
 
-    def _adopt(self, group: ClassicGroup) -> None:
-        self.groups[group.group_id] = group
+    def _simple_group(self, group_id: str, now_ms: int) -> None:
+        self.groups.put(ClassicGroup(group_id, now_ms))
 
-    def _discard(self, group_id: str, now_ms: int) -> Sequence[Effect]:
-        group = self.groups.pop(group_id, None)
-        if group is None:
-            return ()
-        group.transition_to(DEAD, now_ms)
-        timers = [Cancel(session_key(group_id, member_id)) for member_id in group.pending_join]
-        return [*timers, GroupChanged(group_id)]
-
-
-def _group_error(code: ErrorCode) -> ErrorCode:
-    """What a member gets when the log has refused the group's record."""
-    if code in _NOT_AVAILABLE:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if code in _NOT_COORDINATOR:
-        return ErrorCode.NOT_COORDINATOR
-    if code in _TOO_LARGE:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    return code
-
-
-def _commit_error(code: ErrorCode) -> ErrorCode:
-    """What a commit gets when the log has refused its records."""
-    if code in _TOO_LARGE:
-        return ErrorCode.INVALID_COMMIT_OFFSET_SIZE
-    return _group_error(code)
+    def _metadata_changed(self, command: c.MetadataChanged, now_ms: int) -> Outcome[None]:
+        effects = [e for kind in self._kinds.values() for e in kind.on_metadata_changed(command, now_ms)]
+        return Outcome(effects=effects)

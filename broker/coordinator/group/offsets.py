@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     DeleteGroup,
@@ -15,15 +14,11 @@ from odradek.broker.coordinator.group.commands import (
     OffsetToCommit,
     TxnOffsetCommit,
 )
-from odradek.broker.coordinator.group.records import (
-    CommittedOffset,
-    encode_group_key,
-    encode_offset_key,
-    encode_offset_value,
-)
+from odradek.broker.coordinator.group.kinds import Group
+from odradek.broker.coordinator.group.offset_records import encode_offset_key, encode_offset_value
+from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
-from odradek.broker.coordinator.group.stored_state import StoredState
+from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, Producer, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
@@ -51,71 +46,62 @@ UNSTABLE = FetchedOffset(-1, -1, "", ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
 class OffsetBook:
-    """Decides on the commands about offsets, and answers what is committed.
+    """Decides on the commands about offsets of groups of every kind, and answers what is committed.
 
-    Owner: the group machine. ``find`` gives the group of an id, None if there is none; ``group_ids``
-    gives all ids; ``adopt`` takes a new one in,
-    ``discard`` forgets one that is deleted and returns what that causes.
+    Owner: the group machine. ``simple_group`` takes in the group of a first commit that names no member.
     """
 
     def __init__(
         self,
         settings: GroupSettings,
-        stored: StoredState,
-        find: Callable[[str], ClassicGroup | None],
-        group_ids: Callable[[], list[str]],
-        adopt: Callable[[ClassicGroup], None],
-        discard: Callable[[str, int], Sequence[Effect]],
+        stored: StoredOffsets,
+        groups: Groups,
+        simple_group: Callable[[str, int], None],
     ) -> None:
         self._settings = settings
         self._stored = stored
-        self._find = find
-        self._group_ids = group_ids
-        self._adopt = adopt
-        self._discard = discard
+        self._groups = groups
+        self._simple_group = simple_group
 
     # -- committing
 
     def commit(self, command: CommitOffsets, now_ms: int) -> Outcome[list[ErrorCode]]:
-        """Store offsets. A commit also counts as a heartbeat while the group is stable or gathers."""
-        group = self._find(command.group_id)
+        """Store offsets; what else a member's commit causes, its group says."""
+        group = self._groups.get(command.group_id)
         effects: Sequence[Effect] = ()
-        adopt = None
+        then = None
         if group is None:
-            adopt = self._simple_group(command.group_id, command.generation_id, command.api_version, now_ms)
+            then = self._create(command.group_id, command.generation_id, command.api_version, now_ms)
         else:
-            _check_commit(group, command)
-            if group.state is STABLE or group.state is PREPARING_REBALANCE:
-                member = group.members[command.member_id]
-                effects = (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
+            effects = group.check_commit(command)
         expires = -1 if command.retention_ms == -1 else min(now_ms + command.retention_ms, _MAX_LONG)
         records, codes = self._records(command.group_id, command.offsets, now_ms, expires)
-        return Outcome(records, reply=codes, effects=effects, then=adopt)
+        return Outcome(records, reply=codes, effects=effects, then=then)
 
     def commit_in_transaction(self, command: TxnOffsetCommit, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Store offsets that wait for the end of the producer's transaction."""
-        group = self._find(command.group_id)
-        adopt = None
+        group = self._groups.get(command.group_id)
+        then = None
         if group is None:
-            adopt = self._simple_group(command.group_id, command.generation_id, 0, now_ms)
+            then = self._create(command.group_id, command.generation_id, 0, now_ms)
         else:
-            _check_transactional_commit(group, command)
+            group.check_transactional_commit(command)
         offsets = [offset._replace(topic_id=ZERO_UUID) for offset in command.offsets]
         records, codes = self._records(command.group_id, offsets, now_ms, -1)
         producer = Producer(command.producer_id, command.producer_epoch)
-        return Outcome(records, reply=codes, producer=producer, then=adopt)
+        return Outcome(records, reply=codes, producer=producer, then=then)
 
-    def _simple_group(
+    def _create(
         self, group_id: str, generation_id: int, api_version: int, now_ms: int
     ) -> Callable[[], Sequence[Effect]]:
-        """Offsets without membership: the group exists from its first commit on."""
+        """A commit without membership: the group exists from its first commit on."""
         if generation_id < 0:
 
-            def adopt() -> Sequence[Effect]:
-                self._adopt(ClassicGroup(group_id, now_ms))
+            def create() -> Sequence[Effect]:
+                self._simple_group(group_id, now_ms)
                 return ()
 
-            return adopt
+            return create
         if api_version >= GROUP_ID_NOT_FOUND_FROM:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
@@ -136,6 +122,12 @@ class OffsetBook:
         return records, codes
 
     # -- reading
+
+    def check_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> None:
+        """Raises what OffsetFetch gets for this member; a group that is not there has no offsets, which is no error."""
+        group = self._groups.get(group_id)
+        if group is not None:
+            group.check_fetch(member_id, member_epoch)
 
     def fetch(
         self, group_id: str, topic: str, topic_id: bytes, partitions: Sequence[int], require_stable: bool
@@ -170,9 +162,8 @@ class OffsetBook:
 
     def delete(self, command: DeleteOffsets, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Delete offsets of topics that no member subscribes to (KIP-496)."""
-        group = self._existing(command.group_id)
-        if group.state is not EMPTY and not group.is_consumer_group:
-            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        group = self._groups.existing(command.group_id)
+        group.check_delete_offsets()
         codes: list[ErrorCode] = []
         records: list[NewRecord] = []
         for topic, partition in command.places:
@@ -185,13 +176,16 @@ class OffsetBook:
         return Outcome(records, reply=codes)
 
     def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
-        """Delete a group that has no members, with all its offsets."""
-        group = self._existing(command.group_id)
-        if group.state is not EMPTY:
-            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-        records = [(encode_offset_key(command.group_id, *place), None) for place in self._places(command.group_id)]
-        records.append((encode_group_key(command.group_id), None))
-        return Outcome(records, then=lambda: self._discard(command.group_id, now_ms))
+        """Delete a group without members, with all its offsets."""
+        group = self._groups.existing(command.group_id)
+        group.check_delete()
+        return Outcome(self.deletion(group), effects=group.on_removed())
+
+    def deletion(self, group: Group) -> list[NewRecord]:
+        """The records that delete a group and all its offsets."""
+        group_id = group.group_id
+        records: list[NewRecord] = [(encode_offset_key(group_id, *place), None) for place in self._places(group_id)]
+        return [*records, *group.tombstones()]
 
     def forget(self, command: ForgetPartitions, now_ms: int) -> Outcome[None]:
         """Topics or partitions are deleted: so are the offsets that groups have of them."""
@@ -212,31 +206,24 @@ class OffsetBook:
         Source: KIP-211, and KIP-496 for topics that nobody subscribes to any more.
         """
         records: list[NewRecord] = []
-        ended: list[str] = []
-        for group_id in self._group_ids():
-            group = self._find(group_id)
-            if group is None:
-                continue
+        effects: list[Effect] = []
+        for group in self._groups.all():
             expired, all_expired = self._expired(group, now_ms)
-            records += [(encode_offset_key(group_id, *place), None) for place in expired]
-            if all_expired and group.state is EMPTY:
-                records.append((encode_group_key(group_id), None))
-                ended.append(group_id)
+            records += [(encode_offset_key(group.group_id, *place), None) for place in expired]
+            if all_expired and group.is_empty and group.expires:
+                records += group.tombstones()
+                effects += group.on_removed()
+        effects.append(Schedule(EXPIRY_TIMER, self._settings.offsets_check_interval_ms, command))
+        return Outcome(records, effects=effects, atomic=False)
 
-        def discard() -> Sequence[Effect]:
-            return [effect for group_id in ended for effect in self._discard(group_id, now_ms)]
-
-        again = Schedule(EXPIRY_TIMER, self._settings.offsets_check_interval_ms, command)
-        return Outcome(records, effects=(again,), then=discard, atomic=False)
-
-    def _expired(self, group: ClassicGroup, now_ms: int) -> tuple[list[tuple[str, int]], bool]:
+    def _expired(self, group: Group, now_ms: int) -> tuple[list[tuple[str, int]], bool]:
         """The offsets of a group that have expired, and whether nothing is left then."""
         group_id = group.group_id
         offsets = self._stored.offsets.get(group_id)
         pending = self._stored.has_pending(group_id)
         if not offsets:
             return [], not pending
-        since = _expiry_basis(group)
+        since = group.expiry_basis()
         if since is None:
             return [], False
         retention = self._settings.offsets_retention_ms
@@ -254,12 +241,6 @@ class OffsetBook:
 
     # -- inside
 
-    def _existing(self, group_id: str) -> ClassicGroup:
-        group = self._find(group_id)
-        if group is None:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-        return group
-
     def _known(self, group_id: str, topic: str, partition: int) -> bool:
         stored = self._stored
         return stored.offset(group_id, topic, partition) is not None or stored.is_pending(group_id, topic, partition)
@@ -268,46 +249,6 @@ class OffsetBook:
         places = dict.fromkeys(self._stored.offsets.get(group_id, ()))
         places.update(dict.fromkeys(self._stored.pending_places(group_id)))
         return list(places)
-
-
-def _check_commit(group: ClassicGroup, command: CommitOffsets) -> None:
-    """Raises what a commit gets that does not fit the group as it is."""
-    if command.generation_id < 0 and group.state is EMPTY:
-        return
-    if command.generation_id >= 0 or command.member_id or command.instance_id is not None:
-        group.validate_member(command.member_id, command.instance_id)
-        if command.generation_id != group.generation:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-    elif group.state is not EMPTY:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-    if group.state is COMPLETING_REBALANCE:
-        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-
-
-def _check_transactional_commit(group: ClassicGroup, command: TxnOffsetCommit) -> None:
-    """Older producers name no member; those that do are held to it (KIP-447)."""
-    if command.generation_id < 0 and group.state is EMPTY:
-        return
-    if command.generation_id >= 0 or command.member_id or command.instance_id is not None:
-        group.validate_member(command.member_id, command.instance_id)
-        if command.generation_id != group.generation:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-
-
-def _expiry_basis(group: ClassicGroup) -> Callable[[CommittedOffset], int] | None:
-    """From when the retention of an offset counts; None while offsets of the group do not expire."""
-    if group.protocol_type is None:
-        return _commit_time
-    if group.state is EMPTY:
-        emptied = group.state_timestamp
-        return _commit_time if emptied < 0 else lambda _: emptied
-    if group.is_consumer_group and group.subscribed_topics is not None and group.state is STABLE:
-        return _commit_time
-    return None
-
-
-def _commit_time(offset: CommittedOffset) -> int:
-    return offset.commit_timestamp
 
 
 def _other_topic(stored: bytes, asked: bytes) -> bool:

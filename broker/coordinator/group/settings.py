@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from odradek.broker.config.broker_config import BrokerConfig, broker_keys
+from odradek.broker.config.definition import keys_of
 
 
 class GroupSettings(NamedTuple):
-    """Kafka's names are in the comments; times in milliseconds."""
+    """The configs of classic groups and offsets, which Kafka reads at its start. Times in milliseconds."""
 
     min_session_timeout_ms: int = 6_000  # group.min.session.timeout.ms
     max_session_timeout_ms: int = 1_800_000  # group.max.session.timeout.ms
@@ -16,3 +20,44 @@ class GroupSettings(NamedTuple):
     offsets_retention_ms: int = 10_080 * 60_000  # offsets.retention.minutes
     offsets_check_interval_ms: int = 600_000  # offsets.retention.check.interval.ms
     new_member_join_timeout_ms: int = 300_000  # Kafka has no key for it
+
+
+class GroupConfigs(Protocol):
+    """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only."""
+
+    def broker(self, name: str) -> Any:
+        """A config of the broker, such as ``group.consumer.max.size``."""
+
+    def group(self, group_id: str, name: str) -> Any:
+        """A config of one group, such as ``consumer.session.timeout.ms``: its own value, else the broker's default."""
+
+
+class LiveConfigs:
+    """The broker's own configs, and those of GROUP resources, as `GroupConfigs`.
+
+    ``own(group_id)``: what a group sets itself, in normal form, as IncrementalAlterConfigs has stored it.
+    """
+
+    def __init__(self, config: BrokerConfig, own: Callable[[str], Mapping[str, str]]) -> None:
+        self._config = config
+        self._own = own
+
+    def broker(self, name: str) -> Any:
+        """See `GroupConfigs`."""
+        return self._config.get(name)
+
+    def group(self, group_id: str, name: str) -> Any:
+        """See `GroupConfigs`; ``group.`` + name is the broker config behind most of them."""
+        text = self._own(group_id).get(name)
+        if text is not None:
+            return keys_of("group")[name].parse(text)
+        behind = "group." + name
+        return self._config.get(behind) if behind in broker_keys() else keys_of("group")[name].default_value()
+
+
+def fixed_configs(
+    values: Mapping[str, str] | None = None, groups: Mapping[str, Mapping[str, str]] | None = None
+) -> GroupConfigs:
+    """Configs of a broker with these ``values`` and these configs by group: for a machine without a cluster."""
+    own = groups or {}
+    return LiveConfigs(BrokerConfig(values or {}), lambda group_id: own.get(group_id, {}))

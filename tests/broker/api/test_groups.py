@@ -42,7 +42,7 @@ def joined(plane: DataPlane, version: int, **fields: Any) -> Any:
 
 
 def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> None:
-    from odradek.broker.coordinator.group.commands import JoinGroup
+    from odradek.broker.coordinator.group.classic.commands import JoinGroup
 
     seen: list[JoinGroup] = []
 

@@ -11,7 +11,7 @@ import trio
 from odradek import open_broker
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.facade.broker import Broker
-from odradek.broker.runtime.loader import load
+from odradek.broker.runtime.loader import PartitionJournal, load
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import ApiMessage
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -175,6 +175,7 @@ def test_whoever_is_cut_off_holds_nobody_up(seed: int) -> None:
 
 def assert_the_log_says_the_same(broker: Broker) -> None:
     shard = broker.cluster.groups.shard_for("g")
+    assert isinstance(shard.journal, PartitionJournal)
     rebuilt = GroupMachine()
     for _ in load(shard.journal, rebuilt):
         pass

@@ -11,7 +11,7 @@ from struct import pack
 import pytest
 import trio
 
-from odradek.broker.coordinator.group.consumer_data import assigned_partitions, subscribed_topics
+from odradek.broker.coordinator.group.classic.consumer_data import assigned_partitions, subscribed_topics
 from odradek.broker.coordinator.group.inspect import GroupInfo
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.threaded import KafkaBroker, open_broker

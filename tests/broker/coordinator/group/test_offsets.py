@@ -55,7 +55,7 @@ def test_anybody_may_commit_while_there_are_no_members(driver: GroupDriver) -> N
     assert driver.commit(5, metadata="m") == [E.NONE]
     assert fetch(driver) == (5, -1, "m", E.NONE)
     assert driver.state() == "Empty"
-    assert driver.machine.group("g").protocol_type is None  # type: ignore[union-attr]
+    assert driver.machine.classic_group("g").protocol_type is None  # type: ignore[union-attr]
 
 
 def test_members_commit_with_their_generation(driver: GroupDriver) -> None:

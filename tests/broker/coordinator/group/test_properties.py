@@ -9,12 +9,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from odradek.broker.coordinator.group import rebalance
+from odradek.broker.coordinator.group.classic import rebalance
+from odradek.broker.coordinator.group.classic.commands import LeaveGroup
 from odradek.broker.coordinator.group.commands import (
     DeleteGroup,
     DeleteOffsets,
     ForgetPartitions,
-    LeaveGroup,
     OffsetToCommit,
     TxnOffsetCommit,
 )
@@ -198,8 +198,8 @@ class Groups(RuleBasedStateMachine):
 
     @invariant()
     def groups_are_what_their_records_say(self) -> None:
-        for group_id, stored in self.driver.machine.stored.groups.items():
-            group = self.driver.machine.group(group_id)
+        for group_id, stored in self.driver.machine.classic.stored.items():
+            group = self.driver.machine.classic_group(group_id)
             assert group is not None
             if group.state.value in ("Stable", "Empty") and stored.generation == group.generation:
                 assert {m.member_id for m in stored.members} == set(group.members)

@@ -12,16 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.records import (
-    CommittedOffset,
+from odradek.broker.coordinator.group.classic.records import (
     StoredGroup,
     StoredMember,
     decode_group_key,
     decode_group_value,
-    decode_offset_key,
-    decode_offset_value,
     encode_group_key,
     encode_group_value,
+)
+from odradek.broker.coordinator.group.offset_records import (
+    CommittedOffset,
+    decode_offset_key,
+    decode_offset_value,
     encode_offset_key,
     encode_offset_value,
 )

@@ -11,7 +11,8 @@ import trio.lowlevel
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.leadership import set_node_up
-from odradek.broker.coordinator.group.commands import CommitOffsets, Heartbeat, JoinGroup, OffsetToCommit, SyncGroup
+from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, SyncGroup
+from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.service import GroupService, read_settings
 from odradek.broker.runtime.shard import ShardState

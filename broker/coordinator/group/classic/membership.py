@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member, session_key, stored_member
-from odradek.broker.coordinator.group.commands import (
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, Member, session_key, stored_member
+from odradek.broker.coordinator.group.classic.commands import (
     CompleteJoin,
     CompleteJoinIfAll,
     ExpireMember,
@@ -17,9 +17,11 @@ from odradek.broker.coordinator.group.commands import (
     LeaveGroup,
     SyncGroup,
 )
-from odradek.broker.coordinator.group.rebalance import Rebalance, Step, join_error, sync_error
-from odradek.broker.coordinator.group.records import StoredGroup, encode_group_key, encode_group_value
-from odradek.broker.coordinator.group.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from odradek.broker.coordinator.group.classic.rebalance import Rebalance, Step, join_error, sync_error
+from odradek.broker.coordinator.group.classic.records import StoredGroup, encode_group_key, encode_group_value
+from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.join_group import JoinGroupResponse
@@ -31,28 +33,26 @@ SKIP_ASSIGNMENT_FROM = 9
 """JoinGroup versions from which a static leader that comes back keeps the lead, without assigning again (KIP-814)."""
 
 _UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
+_GIVE_WAY = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
+"""The kinds whose empty groups become classic ones when a classic member joins."""
 
 
 class Membership:
     """Decides on the commands of members.
 
-    Owner: the group machine. ``find`` gives the group of an id, None if there is none; ``adopt`` takes a new one in.
-    ``new_id`` makes the random part of member ids.
+    Owner: the classic kind. ``new_id`` makes the random part of member ids.
     """
 
-    def __init__(
-        self,
-        rebalance: Rebalance,
-        find: Callable[[str], ClassicGroup | None],
-        adopt: Callable[[ClassicGroup], None],
-        new_id: Callable[[], str],
-    ) -> None:
+    def __init__(self, rebalance: Rebalance, groups: Groups, new_id: Callable[[], str]) -> None:
         self._rebalance = rebalance
         self._settings = rebalance.settings
-        self._find = find
-        self._adopt = adopt
+        self._groups = groups
         self._new_id = new_id
         self._tickets = count(1)
+
+    def _find(self, group_id: str) -> ClassicGroup | None:
+        group = self._groups.get(group_id)
+        return group if group.__class__ is ClassicGroup else None
 
     # -- joining
 
@@ -61,22 +61,28 @@ class Membership:
         timeout = command.session_timeout_ms
         if not self._settings.min_session_timeout_ms <= timeout <= self._settings.max_session_timeout_ms:
             return Outcome(reply=join_error(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
-        group = self._find(command.group_id)
-        if group is not None:
-            return self._join_group(group, command, Step(now_ms))
+        present = self._groups.get(command.group_id)
+        if isinstance(present, ClassicGroup):
+            return self._join_group(present, command, Step(now_ms))
+        if present is not None and not (present.is_empty and present.group_type in _GIVE_WAY):
+            return Outcome(reply=join_error("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         if command.member_id:
             return Outcome(reply=join_error(command.member_id, _UNKNOWN))
         group = ClassicGroup(command.group_id, now_ms)
         outcome = self._join_group(group, command, Step(now_ms))
-        created = group
 
         def adopt() -> Sequence[Effect]:
-            self._adopt(created)
+            self._groups.put(group)
             return ()
 
-        if not outcome.records:
+        records = list(outcome.records)
+        if not records:
             value = StoredGroup("", 0, None, None, now_ms, ())
-            outcome.records = [(encode_group_key(command.group_id), encode_group_value(value))]
+            records = [(encode_group_key(command.group_id), encode_group_value(value))]
+        if present is not None:
+            records = [*present.tombstones(), *records]
+            outcome.effects = (*present.on_removed(), *outcome.effects)
+        outcome.records = records
         outcome.then = adopt
         return outcome
 

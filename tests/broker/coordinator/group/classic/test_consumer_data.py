@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odradek.broker.coordinator.group.consumer_data import assigned_partitions
+from odradek.broker.coordinator.group.classic.consumer_data import assigned_partitions
 from odradek.protocol.consumer_protocol import AssignedPartitions, ConsumerProtocolAssignment, encode_assignment
 
 

@@ -1,18 +1,13 @@
-"""What the log says of the groups of one partition: the hard state, changed by replay only."""
+"""Committed and pending offsets of the groups of one partition: durable state, changed by replay only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from odradek.broker.coordinator.group.records import (
-    OFFSET_COMMIT_KEYS,
+from odradek.broker.coordinator.group.offset_records import (
     CommittedOffset,
-    StoredGroup,
-    decode_group_key,
-    decode_group_value,
     decode_offset_key,
     decode_offset_value,
-    is_group_metadata,
 )
 from odradek.broker.runtime.machine import LogRecord
 
@@ -20,18 +15,16 @@ TopicPartition = tuple[str, int]
 Offsets = dict[TopicPartition, CommittedOffset]
 
 
-class StoredState:
-    """Groups, committed offsets, and offsets pending in open transactions.
+class StoredOffsets:
+    """Committed offsets, and offsets pending in open transactions, by group.
 
     Owner: the group machine. Everything here can be rebuilt from the log, also from a compacted one: of two records for
     one offset the later one in the log wins, whether it is transactional or not.
     """
 
     def __init__(self) -> None:
-        self.groups: dict[str, StoredGroup] = {}
         self.offsets: dict[str, Offsets] = {}
         self.pending: dict[int, dict[str, Offsets]] = {}
-        self.others: dict[bytes, bytes] = {}
 
     # -- reading
 
@@ -41,9 +34,8 @@ class StoredState:
         return None if offsets is None else offsets.get((topic, partition))
 
     def group_ids(self) -> list[str]:
-        """Every group that the log knows of: through a generation, a committed or a pending offset."""
-        ids = dict.fromkeys(self.groups)
-        ids.update(dict.fromkeys(self.offsets))
+        """Every group that has a committed or a pending offset."""
+        ids = dict.fromkeys(self.offsets)
         for groups in self.pending.values():
             ids.update(dict.fromkeys(groups))
         return list(ids)
@@ -66,18 +58,21 @@ class StoredState:
 
     # -- changing
 
-    def replay(self, record: LogRecord) -> str | None:
-        """Apply a record; returns the id of the group that it is about, None if it is no classic group's."""
-        key = record.key
-        if key.startswith(OFFSET_COMMIT_KEYS):
-            return self._replay_offset(record)
-        if is_group_metadata(key):
-            return self._replay_group(key, record.value)
+    def replay(self, record: LogRecord) -> None:
+        """Apply a record of a committed offset."""
+        group_id, topic, partition = decode_offset_key(record.key)
+        place = (topic, partition)
         if record.value is None:
-            self.others.pop(key, None)
+            self._remove_offset(group_id, place)
+            return
+        offset = decode_offset_value(record.value, record.offset)
+        if record.producer_id < 0:
+            offsets = self.offsets.get(group_id)
+            if offsets is None:
+                offsets = self.offsets[group_id] = {}
+            offsets[place] = offset
         else:
-            self.others[key] = record.value
-        return None
+            self.pending.setdefault(record.producer_id, {}).setdefault(group_id, {})[place] = offset
 
     def replay_marker(self, producer_id: int, commit: bool) -> None:
         """A transaction ends: its pending offsets become committed, or vanish."""
@@ -90,22 +85,6 @@ class StoredState:
                 present = offsets.get(place)
                 if present is None or present.record_offset < offset.record_offset:
                     offsets[place] = offset
-
-    def _replay_offset(self, record: LogRecord) -> str:
-        group_id, topic, partition = decode_offset_key(record.key)
-        place = (topic, partition)
-        if record.value is None:
-            self._remove_offset(group_id, place)
-            return group_id
-        offset = decode_offset_value(record.value, record.offset)
-        if record.producer_id < 0:
-            offsets = self.offsets.get(group_id)
-            if offsets is None:
-                offsets = self.offsets[group_id] = {}
-            offsets[place] = offset
-        else:
-            self.pending.setdefault(record.producer_id, {}).setdefault(group_id, {})[place] = offset
-        return group_id
 
     def _remove_offset(self, group_id: str, place: TopicPartition) -> None:
         offsets = self.offsets.get(group_id)
@@ -121,11 +100,3 @@ class StoredState:
                 del groups[group_id]
             if not groups:
                 del self.pending[producer_id]
-
-    def _replay_group(self, key: bytes, value: bytes | None) -> str:
-        group_id = decode_group_key(key)
-        if value is None:
-            self.groups.pop(group_id, None)
-        else:
-            self.groups[group_id] = decode_group_value(value)
-        return group_id

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.commands import LeaveGroup
+from odradek.broker.coordinator.group.classic.commands import LeaveGroup
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.group_driver import SUBSCRIPTION, GroupDriver, hard_state, rebuilt
@@ -33,13 +33,13 @@ def test_the_first_member_leads_and_is_stable_after_its_sync(driver: GroupDriver
     synced = driver.sync("c-1", 1, {"c-1": b"all"}).result()
     assert (synced.error_code, synced.assignment) == (E.NONE, b"all")
     assert driver.state() == "Stable"
-    assert driver.machine.stored.groups["g"].members[0].assignment == b"all"
+    assert driver.machine.classic.stored["g"].members[0].assignment == b"all"
 
 
 def test_a_new_group_is_stored_before_anybody_is_in(driver: GroupDriver) -> None:
     slot = driver.join(protocols=())
     assert slot.result().error_code == E.INCONSISTENT_GROUP_PROTOCOL
-    stored = driver.machine.stored.groups["g"]
+    stored = driver.machine.classic.stored["g"]
     assert (stored.protocol_type, stored.generation, stored.members) == ("", 0, ())
 
 
@@ -116,7 +116,7 @@ def test_the_leader_is_one_of_those_who_have_joined(driver: GroupDriver) -> None
     again = driver.join(follower, protocols=("range", "other"), rebalance_timeout_ms=10_000)
     driver.wait(seconds=10)
     assert again.result().leader == follower
-    assert driver.machine.group("g").members.keys() == {follower}  # type: ignore[union-attr]
+    assert driver.machine.classic_group("g").members.keys() == {follower}  # type: ignore[union-attr]
     assert driver.beat(leader, 3) == E.UNKNOWN_MEMBER_ID
 
 
@@ -265,7 +265,7 @@ def test_members_that_the_leader_leaves_out_get_nothing(driver: GroupDriver) -> 
     waiting = driver.sync(follower, 3)
     driver.sync(leader, 3, {"stranger": b"x"})
     assert waiting.result().assignment == b""
-    assert [m.assignment for m in driver.machine.stored.groups["g"].members] == [b"", b""]
+    assert [m.assignment for m in driver.machine.classic.stored["g"].members] == [b"", b""]
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_a_group_whose_members_are_gone_is_empty_and_stored_so(driver: GroupDriv
     driver.stable(session_timeout_ms=10_000)
     driver.wait(seconds=10)
     assert driver.state() == "Empty"
-    stored = driver.machine.stored.groups["g"]
+    stored = driver.machine.classic.stored["g"]
     assert (stored.generation, stored.protocol, stored.leader, stored.members) == (2, None, None, ())
     assert stored.protocol_type == "consumer"
 
@@ -450,7 +450,7 @@ def test_a_static_member_comes_back_without_a_rebalance(driver: GroupDriver) -> 
     assert answer.members == []
     assert driver.state() == "Stable"
     assert driver.sync("i-2", 1).result().assignment == b"all"
-    stored = driver.machine.stored.groups["g"]
+    stored = driver.machine.classic.stored["g"]
     assert ([m.member_id for m in stored.members], stored.leader) == (["i-2"], "i-2")
     assert hard_state(rebuilt(driver.journal)) == hard_state(driver.machine)
 
@@ -488,14 +488,14 @@ def test_a_static_member_that_comes_back_while_it_waits_fences_its_older_self(dr
 def test_a_static_member_keeps_its_place_through_a_rebalance_until_its_session_ends(driver: GroupDriver) -> None:
     first = stable_static(driver)
     other = driver.join(rebalance_timeout_ms=10_000)
-    driver.machine.group("g").members[first].rebalance_timeout_ms = 10_000  # type: ignore[union-attr]
+    driver.machine.classic_group("g").members[first].rebalance_timeout_ms = 10_000  # type: ignore[union-attr]
     driver.shard.timers.schedule(("join", "g"), driver.clock.now_ms() + 10_000, _complete(driver))
     driver.wait(seconds=10)
     assert {m.member_id for m in other.result().members} == {first, other.result().member_id}
 
 
 def _complete(driver: GroupDriver):  # type: ignore[no-untyped-def]
-    from odradek.broker.coordinator.group.commands import CompleteJoin
+    from odradek.broker.coordinator.group.classic.commands import CompleteJoin
 
     return CompleteJoin("g")
 
@@ -553,7 +553,7 @@ def test_a_group_that_cannot_be_stored_does_not_exist() -> None:
 
 def test_subscriptions_are_read_as_far_as_they_are_readable(driver: GroupDriver) -> None:
     driver.stable()
-    group = driver.machine.group("g")
+    group = driver.machine.classic_group("g")
     assert group is not None
     assert group.is_subscribed_to("t")
     assert not group.is_subscribed_to("u")

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
-from odradek.broker.coordinator.group.commands import ExpireMember, Protocols
-from odradek.broker.coordinator.group.consumer_data import subscribed_topics
-from odradek.broker.coordinator.group.records import StoredGroup, StoredMember
-from odradek.broker.coordinator.group.states import EMPTY, STABLE, TRANSITIONS, GroupState
+from odradek.broker.coordinator.group.classic.commands import ExpireMember, Protocols
+from odradek.broker.coordinator.group.classic.consumer_data import subscribed_topics
+from odradek.broker.coordinator.group.classic.records import StoredGroup, StoredMember, encode_group_key
+from odradek.broker.coordinator.group.classic.states import (
+    COMPLETING_REBALANCE,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    TRANSITIONS,
+    GroupState,
+)
+from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
+from odradek.broker.coordinator.group.offset_records import CommittedOffset
 from odradek.broker.coordinator.routing import java_string_hash
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 
@@ -84,11 +96,16 @@ class Member:
 
 
 class ClassicGroup:
-    """The soft state of a group. Owner: the group machine, which changes it; this class keeps its parts consistent.
+    """See `Group`. The soft state of a group.
+
+    Owner: the classic kind, which changes it; this class keeps its parts consistent.
 
     A generation that has been stored can be rebuilt from `StoredGroup`; what is under way (a rebalance, waiting
     members, ids given out) dies with the coordinator, and clients begin again, as they do with Kafka.
     """
+
+    group_type = GroupType.CLASSIC
+    expires = True
 
     __slots__ = (
         "awaiting_join",
@@ -159,6 +176,82 @@ class ClassicGroup:
         return (
             f"ClassicGroup({self.group_id!r}, {self.state.value}, generation {self.generation}, {list(self.members)})"
         )
+
+    # -- Group
+
+    @property
+    def state_name(self) -> str:
+        """See `Group`."""
+        return self.state.value
+
+    @property
+    def is_empty(self) -> bool:
+        """See `Group`."""
+        return self.state is EMPTY
+
+    def is_in_state(self, names: Collection[str]) -> bool:
+        """See `Group`."""
+        return self.state.value.lower() in names
+
+    def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
+        """See `Group`. A commit also counts as a heartbeat while the group is stable or gathers its members."""
+        state = self.state
+        if command.generation_id < 0 and state is EMPTY:
+            return ()
+        if command.generation_id >= 0 or command.member_id or command.instance_id is not None:
+            self.validate_member(command.member_id, command.instance_id)
+            if command.generation_id != self.generation:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        elif state is not EMPTY:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        if state is COMPLETING_REBALANCE:
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+        if state is STABLE or state is PREPARING_REBALANCE:
+            member = self.members[command.member_id]
+            return (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
+        return ()
+
+    def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
+        """See `Group`. Older producers name no member; those that do are held to it (KIP-447)."""
+        if command.generation_id < 0 and self.state is EMPTY:
+            return
+        if command.generation_id >= 0 or command.member_id or command.instance_id is not None:
+            self.validate_member(command.member_id, command.instance_id)
+            if command.generation_id != self.generation:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
+        """See `Group`: anybody may read."""
+
+    def check_delete_offsets(self) -> None:
+        """See `Group`."""
+        if self.state is not EMPTY and not self.is_consumer_group:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def check_delete(self) -> None:
+        """See `Group`."""
+        if self.state is not EMPTY:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def expiry_basis(self) -> ExpiryBasis | None:
+        """See `Group`: the commit where nobody leads the group through generations, else its last member's leave."""
+        if self.protocol_type is None:
+            return _commit_time
+        if self.state is EMPTY:
+            emptied = self.state_timestamp
+            return _commit_time if emptied < 0 else lambda _: emptied
+        if self.is_consumer_group and self.subscribed_topics is not None and self.state is STABLE:
+            return _commit_time
+        return None
+
+    def tombstones(self) -> list[NewRecord]:
+        """See `Group`."""
+        return [(encode_group_key(self.group_id), None)]
+
+    def on_removed(self) -> Sequence[Effect]:
+        """See `Group`."""
+        timers = [Cancel(session_key(self.group_id, member_id)) for member_id in self.pending_join]
+        return [*timers, GroupChanged(self.group_id)]
 
     # -- state
 
@@ -387,6 +480,10 @@ class ClassicGroup:
                 self.supported[name] = left
             else:
                 del self.supported[name]
+
+
+def _commit_time(offset: CommittedOffset) -> int:
+    return offset.commit_timestamp
 
 
 def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from odradek.broker.coordinator.group.states import ACTIONS, CAN_REBALANCE, TRANSITIONS, GroupState
+from odradek.broker.coordinator.group.classic.states import ACTIONS, CAN_REBALANCE, TRANSITIONS, GroupState
 
-ARCHITECTURE = Path(__file__).parents[4] / "ARCHITECTURE.md"
+ARCHITECTURE = Path(__file__).parents[5] / "ARCHITECTURE.md"
 
 
 def test_every_state_has_its_actions_and_transitions() -> None:

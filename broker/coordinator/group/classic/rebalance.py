@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from odradek.broker.coordinator.group.classic_group import ClassicGroup, Member, session_key
-from odradek.broker.coordinator.group.commands import CompleteJoin, CompleteJoinIfAll, ExpireSync, ExtendJoin
-from odradek.broker.coordinator.group.records import encode_group_key, encode_group_value
-from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.coordinator.group.states import (
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, Member, session_key
+from odradek.broker.coordinator.group.classic.commands import CompleteJoin, CompleteJoinIfAll, ExpireSync, ExtendJoin
+from odradek.broker.coordinator.group.classic.records import encode_group_key, encode_group_value
+from odradek.broker.coordinator.group.classic.states import (
     CAN_REBALANCE,
     COMPLETING_REBALANCE,
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
 )
+from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Pause, Schedule
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.join_group import JoinGroupResponse
@@ -22,15 +23,6 @@ PENDING_JOIN_MS = 50
 """How long the first rebalance of a group waits, after its delay, for members that were told their ids (KIP-394)."""
 _MEMBERS_PER_PAUSE_MS = 20
 _LONGEST_PAUSE_MS = 20
-
-
-class GroupChanged(Effect):
-    """The group has entered another state: whoever waits for that may look."""
-
-    __slots__ = ("group_id",)
-
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
 
 
 class Step:

@@ -1,0 +1,100 @@
+"""Groups of the classic protocol as one kind of groups; those of offsets alone ("simple" groups) are of it too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from odradek.broker.coordinator.group.classic import commands as c
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.classic.membership import Membership
+from odradek.broker.coordinator.group.classic.rebalance import Rebalance, join_error
+from odradek.broker.coordinator.group.classic.records import StoredGroup, decode_group_key, decode_group_value
+from odradek.broker.coordinator.group.classic.states import DEAD
+from odradek.broker.coordinator.group.commands import MetadataChanged
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
+from odradek.broker.coordinator.group.refusals import group_error
+from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
+from odradek.protocol.errors import KafkaError
+
+
+class ClassicKind:
+    """See `GroupKind` and `registry.Dormant`.
+
+    ``stored`` is the hard state, which the log can rebuild. A group is taken up from there, or from the offsets that
+    name it, when something is first asked of it.
+    """
+
+    group_type = GroupType.CLASSIC
+
+    def __init__(self, context: KindContext, offsets: StoredOffsets) -> None:
+        self.stored: dict[str, StoredGroup] = {}
+        self._offsets = offsets
+        self._groups = context.groups
+        members = self._members = Membership(Rebalance(context.settings), context.groups, context.new_id)
+        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
+            c.JoinGroup: members.join,
+            c.SyncGroup: members.sync,
+            c.Heartbeat: members.heartbeat,
+            c.LeaveGroup: members.leave,
+            c.ExpireMember: members.expire_member,
+            c.CompleteJoin: members.complete_join,
+            c.CompleteJoinIfAll: members.complete_join_if_all,
+            c.ExtendJoin: members.extend_join,
+            c.ExpireSync: members.expire_sync,
+        }
+
+    # -- GroupKind
+
+    def replay(self, record_type: int, record: LogRecord) -> None:
+        """See `GroupKind`."""
+        group_id = decode_group_key(record.key)
+        if record.value is not None:
+            self.stored[group_id] = decode_group_value(record.value)
+            return
+        self.stored.pop(group_id, None)
+        group = self._groups.find_live(group_id, ClassicGroup)
+        if group is not None:
+            group.state = DEAD
+            self._groups.remove(group_id, ClassicGroup)
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """What clients get is Kafka's choice of error; a group that has lost its last member is empty all the same."""
+        if isinstance(command, c.SyncGroup):
+            return self._members.assignment_refused(command, group_error(error.code), now_ms)
+        if isinstance(command, c.JoinGroup):
+            return Outcome(reply=join_error("", group_error(error.code)))
+        return Outcome(reply=outcome.reply, effects=outcome.effects)
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: members have a whole session to show that they live."""
+        effects: list[Effect] = []
+        for group_id, stored in self.stored.items():
+            group = self._groups.find(group_id, ClassicGroup) if stored.members else None
+            if group is not None:
+                effects += self._members.resume(group, now_ms)
+                effects.append(GroupChanged(group_id))
+        return effects
+
+    def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: the members look at topics themselves."""
+        return ()
+
+    # -- Dormant
+
+    def take_up(self, group_id: str) -> ClassicGroup | None:
+        """See `Dormant`."""
+        stored = self.stored.get(group_id)
+        if stored is not None:
+            return ClassicGroup.from_stored(group_id, stored)
+        if group_id in self._offsets.offsets or self._offsets.has_pending(group_id):
+            return ClassicGroup(group_id, -1)
+        return None
+
+    def ids(self) -> Iterable[str]:
+        """See `Dormant`."""
+        return (*self.stored, *self._offsets.group_ids())

@@ -1,0 +1,93 @@
+"""The groups of one partition by id, of all kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, TypeVar
+
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.kinds import Group
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+G = TypeVar("G", bound=Group)
+
+
+class Dormant(Protocol):
+    """Groups that are stored and that nothing has been asked of since the load."""
+
+    def take_up(self, group_id: str) -> Group | None:
+        """The group as the log has it, None if the log does not know it."""
+
+    def ids(self) -> Iterable[str]:
+        """The ids of all groups that the log knows, taken up or not."""
+
+
+class Groups:
+    """Each group id and the one group that has it. Owner: the group machine.
+
+    The classic kind's groups, and those of offsets alone, are dormant until they are first needed.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}
+        self.dormant: Dormant | None = None
+
+    def get(self, group_id: str) -> Group | None:
+        """The group of that id, None if there is none."""
+        group = self._groups.get(group_id)
+        if group is None and self.dormant is not None:
+            group = self.dormant.take_up(group_id)
+            if group is not None:
+                self._groups[group_id] = group
+        return group
+
+    def existing(self, group_id: str) -> Group:
+        """The group of that id; GROUP_ID_NOT_FOUND if there is none."""
+        group = self.get(group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        return group
+
+    def find(self, group_id: str, kind: type[G]) -> G | None:
+        """The group of that id if it is of that class, else None."""
+        group = self.get(group_id)
+        return group if isinstance(group, kind) else None
+
+    def find_live(self, group_id: str, kind: type[G]) -> G | None:
+        """The same, but only among the groups that are in memory already: for `replay`."""
+        group = self._groups.get(group_id)
+        return group if isinstance(group, kind) else None
+
+    def for_replay(self, group_id: str, kind: type[G], make: Callable[[str], G]) -> G:
+        """The group that a record of one kind is about; made if there is none, or only one of committed offsets.
+
+        RuntimeError if the log holds a group of another kind under this id: one of its records is wrong.
+        """
+        group = self._groups.get(group_id)
+        if isinstance(group, kind):
+            return group
+        if group is not None and not (group.group_type is GroupType.CLASSIC and group.protocol_type is None):
+            raise RuntimeError(f"group {group_id!r} is of type {group.group_type.value}, and a record makes it {kind}")
+        made = self._groups[group_id] = make(group_id)
+        return made
+
+    def put(self, group: Group) -> None:
+        """Take in a group, in place of any other of its id."""
+        self._groups[group.group_id] = group
+
+    def remove(self, group_id: str, kind: type[Group]) -> None:
+        """Forget a group if it is of that class: its tombstone has been replayed."""
+        if isinstance(self._groups.get(group_id), kind):
+            del self._groups[group_id]
+
+    def ids(self) -> list[str]:
+        """The ids of all groups."""
+        dormant = () if self.dormant is None else self.dormant.ids()
+        return list(dict.fromkeys((*self._groups, *dormant)))
+
+    def all(self) -> Iterable[Group]:
+        """All groups."""
+        for group_id in self.ids():
+            group = self.get(group_id)
+            if group is not None:
+                yield group
