@@ -21,7 +21,7 @@ from tests.scenarios.target import wait_until
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"a": 4, "big": 1}) as broker:
+    with KafkaBroker(topics={"a": 5, "big": 1}) as broker:
         yield broker
         assert broker.bugs == []
 
@@ -116,10 +116,10 @@ def test_a_client_that_leaves_while_it_waits_harms_nobody(running: KafkaBroker, 
 
 def test_acks_0_is_silent_and_an_error_with_it_closes(running: KafkaBroker) -> None:
     with connect(running) as client:
-        before = client.request(produce(3), 9).responses[0].partition_responses[0].base_offset
-        client.send(produce(3, acks=0), 9)
-        assert client.request(produce(3), 9).responses[0].partition_responses[0].base_offset == before + 2
-        client.send(produce(3, topic="nope", acks=0), 9)
+        before = client.request(produce(4), 9).responses[0].partition_responses[0].base_offset
+        client.send(produce(4, acks=0), 9)
+        assert client.request(produce(4), 9).responses[0].partition_responses[0].base_offset == before + 2
+        client.send(produce(4, topic="nope", acks=0), 9)
         with pytest.raises(ConnectionClosed):
             client.receive_frame()
 
