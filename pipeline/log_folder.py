@@ -2,7 +2,8 @@
 
 One task for each segment. Offsets prune whole segments by their names and the start within one by its `.index`; a first
 timestamp prunes segments by the last entry of their `.timeindex` and the start within one by its entries. Works
-on folders that Kafka or odradek wrote, also running ones: a batch that is not whole yet ends the log.
+on folders that Kafka or odradek wrote, also running ones and ones that a crash left behind: the last segment ends where
+whole batches end. Damage in an earlier segment is an error, as nothing but a fault of the medium explains it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import NamedTuple
 
 from odradek.pipeline.rows import Wanted
 from odradek.protocol.control import ControlRecordType, control_record_type
-from odradek.protocol.record_batch import RecordBatch, batch_size_at, parse_batch
+from odradek.protocol.record_batch import CorruptBatchError, RecordBatch
 from odradek.storage.backend import IndexEntry, TimeEntry
 from odradek.storage.index_files import parse_offset_index, parse_time_index
+from odradek.storage.log_file import stored_batches
 from odradek.storage.segment_files import LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
 
 _FOLDER = re.compile(r"(.+)-(\d+)")
@@ -41,6 +43,11 @@ class Segment(NamedTuple):
     base: int
     end: int
 
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the segment that a running broker appends to."""
+        return self.end == _NO_END
+
 
 class SegmentTask(NamedTuple):
     """A part of a segment to read: from the byte ``position`` on, what is wanted, without the aborted."""
@@ -50,6 +57,8 @@ class SegmentTask(NamedTuple):
     wanted: Wanted
     aborted: tuple[AbortedRange, ...] = ()
     """Aborted transactions to leave out (read_committed)."""
+    is_last: bool = True
+    """Whether the segment is the partition's last one."""
 
 
 def partitions_in(root: Path) -> dict[tuple[str, int], list[Segment]]:
@@ -81,7 +90,7 @@ def end_offset(segments: list[Segment]) -> int:
     """The offset behind the partition's last whole batch."""
     for segment in reversed(segments):
         end = segment.base
-        for batch in scan(segment.path, _Indexes(segment).last_position):
+        for batch in scan(segment.path, _Indexes(segment).last_position, is_last=segment.is_last):
             end = batch.next_offset
         if end > segment.base or segment is segments[0]:
             return end
@@ -94,7 +103,7 @@ def offset_at(segments: list[Segment], timestamp: int) -> int:
         indexes = _Indexes(segment)
         if indexes.last_timestamp < timestamp:
             continue
-        for batch in scan(segment.path, indexes.position_of_time(timestamp)):
+        for batch in scan(segment.path, indexes.position_of_time(timestamp), is_last=segment.is_last):
             if batch.max_timestamp >= timestamp:
                 young = [record.offset for record in batch.records() if record.timestamp >= timestamp]
                 if young:
@@ -117,13 +126,14 @@ def plan(
             if wanted.from_ms is not None:
                 position = max(position, indexes.position_of_time(wanted.from_ms))
             end = min(begin + step, last) if step else last
-            yield SegmentTask(str(segment.path), position, wanted._replace(start=begin, end=end), inside)
+            part = wanted._replace(start=begin, end=end)
+            yield SegmentTask(str(segment.path), position, part, inside, segment.is_last)
 
 
 def read(task: SegmentTask) -> Iterator[RecordBatch]:
     """The batches of a task."""
     aborted = _by_producer(task.aborted)
-    for batch in scan(Path(task.path), task.position):
+    for batch in scan(Path(task.path), task.position, is_last=task.is_last):
         if batch.base_offset >= task.wanted.end:
             return
         if not (aborted and batch.is_transactional and not batch.is_control and _is_aborted(batch, aborted)):
@@ -144,15 +154,25 @@ def _is_aborted(batch: RecordBatch, aborted: dict[int, list[tuple[int, int]]]) -
     return before >= 0 and batch.base_offset <= ranges[before][1]
 
 
-def scan(path: Path, position: int = 0) -> Iterator[RecordBatch]:
-    """The whole batches of a segment from a byte position on, as views into the mapped file."""
+def scan(path: Path, position: int = 0, *, is_last: bool = True) -> Iterator[RecordBatch]:
+    """The whole batches of a segment from a byte position on, as views into the mapped file.
+
+    Raises CorruptDataError for damage, unless the segment is the last one, which ends there. Checksums are not checked.
+    """
     with open(path, "rb") as file:
         if file.seek(0, 2) <= position:
             return
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    while (size := batch_size_at(data, position)) is not None:
-        yield parse_batch(data, position)
-        position += size
+    try:
+        for _, batch in stored_batches(data, position):
+            yield batch
+            position += batch.size_bytes
+    except CorruptBatchError as error:
+        if not is_last:
+            raise CorruptBatchError(f"{path}: {error.message}") from None
+    else:
+        if position != len(data) and not is_last:
+            raise CorruptBatchError(f"{path}: the last {len(data) - position} bytes are no whole batch")
 
 
 def transactions_in(segments: list[Segment]) -> tuple[tuple[AbortedRange, ...], int]:
@@ -161,7 +181,7 @@ def transactions_in(segments: list[Segment]) -> tuple[tuple[AbortedRange, ...], 
     ongoing: dict[int, int] = {}
     end = segments[0].base
     for segment in segments:
-        for batch in scan(segment.path):
+        for batch in scan(segment.path, is_last=segment.is_last):
             end = batch.next_offset
             if not batch.is_control:
                 if batch.is_transactional:
@@ -202,7 +222,7 @@ class _Indexes:
     @property
     def last_timestamp(self) -> int:
         """The largest timestamp that a finished segment's time index ends with; no bound for one still written to."""
-        if self._segment.end == _NO_END or not self._times:
+        if self._segment.is_last or not self._times:
             return _NO_END
         return self._times[-1].timestamp
 

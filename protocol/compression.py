@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import cramjam
 
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.records import Buffer
 
 DEFAULT_MAX_INFLATED = 256 * 1024 * 1024
@@ -41,14 +41,10 @@ _CODECS = tuple(Codec)
 DEFAULT_LEVELS: dict[Codec, int] = {Codec.GZIP: 6, Codec.LZ4: 9, Codec.ZSTD: 3}
 
 
-class CompressionError(KafkaError):
-    """Unknown codec, corrupt compressed data or data that inflates beyond the bound.
+class CompressionError(CorruptDataError):
+    """Unknown codec, corrupt compressed data or data that inflates beyond the bound."""
 
-    Kafka answers UNKNOWN_SERVER_ERROR for all of them, so that is the code.
-    """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.UNKNOWN_SERVER_ERROR, message)
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def codec_of(attributes: int) -> Codec:

@@ -1,14 +1,35 @@
-"""The two kinds of failure of this package, and Kafka's error codes."""
+"""The three kinds of failure that everything above this package knows, and Kafka's error codes.
+
+* `ProtocolError`: a request or response is not what the protocol says. It ends the connection.
+* `CorruptDataError`: data that is kept (a batch, its records, a file of a log directory) is damaged. It says nothing
+  about clients: recovery cuts the log there, `odradek dump` prints it, a request that meets it is answered its `code`.
+* `KafkaError`: the answer to a request, with one of Kafka's codes.
+"""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from odradek.protocol.error_codes import ErrorCode
 
-__all__ = ["ErrorCode", "KafkaError", "ProtocolError"]
+__all__ = ["CorruptDataError", "ErrorCode", "KafkaError", "ProtocolError"]
 
 
 class ProtocolError(Exception):
     """Bytes that are not what the protocol says, or a value that it cannot express. A connection ends on it."""
+
+
+class CorruptDataError(Exception):
+    """Base of all errors for damaged data. The subclass says what is damaged, `message` says how.
+
+    It is no `KafkaError`: only the code that answers a request turns it into one (`code` is what Kafka answers then).
+    """
+
+    code: ClassVar[ErrorCode] = ErrorCode.CORRUPT_MESSAGE
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class KafkaError(Exception):

@@ -13,7 +13,7 @@ from enum import IntEnum, IntFlag
 
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_records, iter_keys, iter_records
 
 HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -65,11 +65,8 @@ class TimestampType(IntEnum):
     LOG_APPEND_TIME = 1
 
 
-class CorruptBatchError(KafkaError):
-    """A batch whose length, magic or checksum is wrong (CORRUPT_MESSAGE)."""
-
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
+class CorruptBatchError(CorruptDataError):
+    """A batch whose length, magic or checksum is wrong."""
 
 
 class RecordBatch:

@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import CorruptDataError, ErrorCode
 
 Buffer = bytes | bytearray | memoryview
 Header = tuple[str, bytes | None]
 
 
-class InvalidRecordError(KafkaError):
-    """The bytes of a record do not follow the format, or break a rule of the log (INVALID_RECORD)."""
+class InvalidRecordError(CorruptDataError):
+    """The bytes of a record do not follow the format."""
 
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(ErrorCode.INVALID_RECORD, message)
+    code = ErrorCode.INVALID_RECORD
 
 
 class Record(NamedTuple):

@@ -21,6 +21,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from odradek.protocol.errors import CorruptDataError
+
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 CLEANER_OFFSETS = "cleaner-offset-checkpoint"
@@ -33,7 +35,7 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _VERSION = "0"
 
 
-class CheckpointFormatError(ValueError):
+class CheckpointFormatError(CorruptDataError):
     """A checkpoint file holds something else than a checkpoint; the text says where."""
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from odradek.protocol.errors import CorruptDataError
 from odradek.storage.backend import LoadedLog, LogStore, SegmentFiles, StorageError
 from odradek.storage.checkpoint_files import (
     CLEAN_SHUTDOWN,
@@ -46,7 +47,7 @@ from odradek.storage.file_system import FileSystem
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import ProducerStates
-from odradek.storage.recovery import finish_swaps, indexes_missing, recover_segment, restore_producers
+from odradek.storage.recovery import finish_swaps, recover, restore_producers
 from odradek.storage.segment_files import (
     CLEANED,
     DELETED,
@@ -301,18 +302,31 @@ class DiskLogStore:
         log_start = self._backend.offset(LOG_START_OFFSETS, self._key)
         if not bases:
             return LoadedLog([], log_start, log_start) if log_start else None
-        segments = [self._open(base) for base in bases]
+        try:
+            return self._load_segments([self._open(base) for base in bases], log_start)
+        except CorruptDataError as error:
+            raise StorageError(f"{self.folder} can't be opened: {error}", str(self.folder)) from error
+
+    def _load_segments(self, found: list[DiskSegmentFiles], log_start: int) -> LoadedLog:
+        epochs = self._read_leader_epochs()
         recovery_point = self._backend.offset(RECOVERY_POINTS, self._key)
-        segments, trusted_to = self._recover(segments, recovery_point)
-        self._check_covered(segments)
+        recovered = recover(
+            found,
+            unflushed_from=None if self._backend.was_clean else recovery_point,
+            index_interval_bytes=self._config.index_interval_bytes,
+            epochs=epochs,
+            report=self._backend.mended,
+        )
+        segments, end = recovered.segments, recovered.end_offset
+        self._drop_snapshots_outside(segments[0].base_offset, end)
         producers = restore_producers(
-            self._fs, self.folder, f"{self._key[0]}-{self._key[1]}", segments, self._snapshots, trusted_to
+            self._fs, self.folder, f"{self._key[0]}-{self._key[1]}", recovered, self._snapshots
         )
         return LoadedLog(
             list(segments),
             max(log_start, segments[0].base_offset),
-            recovery_point,
-            self._leader_epochs(),
+            recovery_point if end is None else min(recovery_point, end),
+            epochs.entries(),
             producers,
             {files.base_offset: int(files.batches.path.stat().st_mtime * 1000) for files in segments},
             self._backend.offset(CLEANER_OFFSETS, self._key),
@@ -322,42 +336,16 @@ class DiskLogStore:
         size = self._fs.size(self.folder / file_name(base, LOG))
         return DiskSegmentFiles(self._fs, self.folder, base, self._config.segment_index_bytes, size=size)
 
-    def _recover(self, segments: list[DiskSegmentFiles], recovery_point: int) -> tuple[list[DiskSegmentFiles], int]:
-        """Scan what may be torn; returns the segments that are left and the offset up to which nothing was scanned."""
-        trusted_to = sys.maxsize
-        for index, files in enumerate(segments):
-            last = index == len(segments) - 1
-            unflushed = not self._backend.was_clean and (last or segments[index + 1].base_offset > recovery_point)
-            if not unflushed and not indexes_missing(self.folder, files.base_offset):
-                continue
-            trusted_to = min(trusted_to, files.base_offset)
-            cut = recover_segment(files, self._config.index_interval_bytes)
-            if cut:
-                end = files.batches.size
-                self._backend.mended(
-                    f"{files.batches.path}: torn or corrupt batch at position {end}, {cut} bytes removed"
-                )
-                if not last:
-                    self._drop_behind(segments[index + 1 :])
-                    return segments[: index + 1], trusted_to
-        return segments, trusted_to
-
-    def _drop_behind(self, segments: Sequence[DiskSegmentFiles]) -> None:
-        for files in segments:
-            self._backend.mended(f"{files.batches.path}: removed, the log before it was cut")
-            files.release()
-            files.remove()
-
-    def _check_covered(self, segments: Sequence[DiskSegmentFiles]) -> None:
-        for offset in [offset for offset in self._snapshots if offset < segments[0].base_offset]:
+    def _drop_snapshots_outside(self, first: int, end: int | None) -> None:
+        for offset in [offset for offset in self._snapshots if offset < first or (end is not None and offset > end)]:
             self._remove_snapshot(offset)
 
-    def _leader_epochs(self) -> list[tuple[int, int]]:
+    def _read_leader_epochs(self) -> LeaderEpochs:
         path = self.folder / LEADER_EPOCHS
         if not path.exists():
-            return []
+            return LeaderEpochs()
         try:
-            return parse_leader_epochs(self._fs.read(path))
+            return LeaderEpochs(parse_leader_epochs(self._fs.read(path)))
         except CheckpointFormatError as error:
             raise StorageError(f"{path}: {error}", str(path)) from None
 

@@ -12,17 +12,19 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from odradek.protocol.compression import CompressionError
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.control import ControlRecordType, control_record_type, parse_control_record
-from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.errors import CorruptDataError, ProtocolError
 from odradek.protocol.json_form import to_json
-from odradek.protocol.record_batch import RecordBatch, TimestampType, batch_size_at, parse_batch
+from odradek.protocol.record_batch import RecordBatch, TimestampType
 from odradek.protocol.records import Record
 from odradek.protocol.stored import UnknownRecordTypeError, decode_group_record, decode_transaction_record
-from odradek.storage.checkpoint_files import LEADER_EPOCHS, CheckpointFormatError, parse_leader_epochs, parse_offsets
+from odradek.storage.checkpoint_files import LEADER_EPOCHS, parse_leader_epochs, parse_offsets
 from odradek.storage.index_files import parse_offset_index, parse_time_index, parse_txn_index
+from odradek.storage.log_file import stored_batch_at
 from odradek.storage.segment_files import LOG, OFFSET_INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX, parse_file_name
-from odradek.storage.snapshot_file import SnapshotFormatError, parse_snapshot
+from odradek.storage.snapshot_file import parse_snapshot
 
 Item = dict[str, Any]
 Decoder = Callable[[bytes, bytes | None], tuple[Any, Any]]
@@ -85,21 +87,20 @@ def _dump_log(path: Path, data: bytes) -> Iterator[Item]:
     position = 0
     while position < len(data):
         try:
-            size = batch_size_at(data, position)
-            if size is None:
-                yield _error(path, position, f"{len(data) - position} bytes are no whole batch")
-                return
-            batch = parse_batch(data, position)
-        except ProtocolError as error:
+            batch = stored_batch_at(data, position)
+        except CorruptDataError as error:
             yield _error(path, position, str(error))
+            return
+        if batch is None:
+            yield _error(path, position, f"{len(data) - position} bytes are no whole batch")
             return
         yield _batch_item(batch, position)
         try:
             for record in batch.records():
                 yield _record_item(batch, record, _DECODERS.get(topic))
-        except (KafkaError, ProtocolError) as error:
+        except CorruptDataError as error:
             yield _error(path, position, f"records of the batch: {error}")
-        position += size
+        position += batch.size_bytes
 
 
 def _batch_item(batch: RecordBatch, position: int) -> Item:
@@ -121,10 +122,17 @@ def _batch_item(batch: RecordBatch, position: int) -> Item:
         "max_timestamp": batch.max_timestamp,
         "size": batch.size_bytes,
         "magic": batch.magic,
-        "codec": batch.codec.name.lower(),
+        "codec": _codec_name(batch),
         "crc": batch.crc,
         "valid": batch.is_crc_valid,
     }
+
+
+def _codec_name(batch: RecordBatch) -> str:
+    try:
+        return batch.codec.name.lower()
+    except CompressionError as error:
+        return error.message
 
 
 def _timestamp_type(batch: RecordBatch) -> str:
@@ -219,14 +227,14 @@ def _dump_txn_index(path: Path, data: bytes) -> Iterator[Item]:
     try:
         for entry in parse_txn_index(data):
             yield {"kind": "txnindex", "version": 0, **entry._asdict()}
-    except ValueError as error:
+    except CorruptDataError as error:
         yield _error(path, None, str(error))
 
 
 def _dump_snapshot(path: Path, data: bytes) -> Iterator[Item]:
     try:
         states = parse_snapshot(data)
-    except SnapshotFormatError as error:
+    except CorruptDataError as error:
         yield _error(path, None, str(error))
         return
     for state in states:
@@ -254,7 +262,7 @@ def _dump_leader_epochs(path: Path, data: bytes) -> Iterator[Item]:
     try:
         for epoch, start in parse_leader_epochs(data):
             yield {"kind": "leader_epoch", "leader_epoch": epoch, "start_offset": start}
-    except CheckpointFormatError as error:
+    except CorruptDataError as error:
         yield _error(path, None, str(error))
 
 
@@ -262,7 +270,7 @@ def _dump_offsets(path: Path, data: bytes) -> Iterator[Item]:
     try:
         for (topic, partition), offset in sorted(parse_offsets(data).items()):
             yield {"kind": "checkpoint", "topic": topic, "partition": partition, "offset": offset}
-    except CheckpointFormatError as error:
+    except CorruptDataError as error:
         yield _error(path, None, str(error))
 
 

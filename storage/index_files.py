@@ -11,19 +11,26 @@ then the log behind the recovery point is scanned after a crash anyway, which re
 
 from __future__ import annotations
 
+import os
 import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
-from odradek.storage.backend import AbortedTxn, IndexEntry, StorageError, TimeEntry
+from odradek.protocol.errors import CorruptDataError
+from odradek.storage.backend import AbortedTxn, IndexEntry, TimeEntry
 from odradek.storage.file_system import FileSystem
 
 OFFSET_ENTRY = struct.Struct(">ii")
 TIME_ENTRY = struct.Struct(">qi")
 TXN_ENTRY = struct.Struct(">hqqqq")
 TXN_INDEX_VERSION = 0
+
+
+class IndexFormatError(CorruptDataError):
+    """The bytes are no index of a segment; the text says why."""
 
 
 def parse_offset_index(data: bytes, base_offset: int) -> list[IndexEntry]:
@@ -54,13 +61,13 @@ def parse_time_index(data: bytes, base_offset: int) -> list[TimeEntry]:
 
 
 def parse_txn_index(data: bytes) -> list[AbortedTxn]:
-    """The aborted transactions of a `.txnindex` file; ValueError for anything else."""
+    """The aborted transactions of a `.txnindex` file; IndexFormatError for anything else."""
     if len(data) % TXN_ENTRY.size:
-        raise ValueError(f"{len(data)} bytes are no whole number of entries")
+        raise IndexFormatError(f"{len(data)} bytes are no whole number of entries")
     entries = []
     for number, (version, *fields) in enumerate(TXN_ENTRY.iter_unpack(data)):
         if version != TXN_INDEX_VERSION:
-            raise ValueError(f"entry {number} has version {version}")
+            raise IndexFormatError(f"entry {number} has version {version}")
         entries.append(AbortedTxn(*fields))
     return entries
 
@@ -70,12 +77,21 @@ class _IndexFile:
 
     __slots__ = ("_dirty", "_fs", "_loaded", "_rewrite", "_written", "path")
 
+    _ENTRY_BYTES: ClassVar[int]
+
     def __init__(self, fs: FileSystem, path: Path, *, new: bool) -> None:
         self._fs = fs
         self.path = path
         self._loaded = new
         self._written = 0
         self._dirty = self._rewrite = new
+
+    def is_whole(self) -> bool:
+        """Whether the file is there and holds a whole number of entries."""
+        try:
+            return os.stat(self.path).st_size % self._ENTRY_BYTES == 0
+        except FileNotFoundError:
+            return False
 
     def read(self) -> bytes:
         self._loaded = True
@@ -103,6 +119,8 @@ class DiskOffsetIndex(_IndexFile):
     """The offset index of a segment in two arrays, backed by its `.index` file."""
 
     __slots__ = ("_base", "_max_entries", "_offsets", "_positions")
+
+    _ENTRY_BYTES = OFFSET_ENTRY.size
 
     def __init__(self, fs: FileSystem, path: Path, base_offset: int, max_bytes: int, *, new: bool) -> None:
         super().__init__(fs, path, new=new)
@@ -176,6 +194,8 @@ class DiskTimeIndex(_IndexFile):
     """The time index of a segment in two arrays, backed by its `.timeindex` file."""
 
     __slots__ = ("_base", "_max_entries", "_offsets", "_timestamps")
+
+    _ENTRY_BYTES = TIME_ENTRY.size
 
     def __init__(self, fs: FileSystem, path: Path, base_offset: int, max_bytes: int, *, new: bool) -> None:
         super().__init__(fs, path, new=new)
@@ -255,10 +275,7 @@ class DiskTxnIndex(_IndexFile):
         if self._loaded:
             return
         data = self.read()
-        try:
-            self._entries = parse_txn_index(data)
-        except ValueError as error:
-            raise StorageError(f"{self.path}: {error}", str(self.path)) from None
+        self._entries = parse_txn_index(data)
         self._written = len(data)
 
     def append(self, entry: AbortedTxn) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from odradek.storage.backend import LoadedLog
+from odradek.protocol.errors import CorruptDataError
+from odradek.storage.backend import LoadedLog, StorageError
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.segment import Segment
 
@@ -19,7 +20,10 @@ def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) ->
     for files, following in zip(loaded.segments, [*loaded.segments[1:], None], strict=True):
         segment = Segment(files, now_ms, jitter_ms())
         modified = loaded.last_modified_ms.get(files.base_offset, now_ms)
-        segment.restore(following.base_offset if following else None, modified)
+        try:
+            segment.restore(following.base_offset if following else None, modified)
+        except CorruptDataError as error:
+            raise StorageError(str(error)) from error
         segments.append(segment)
     return segments
 
@@ -31,10 +35,18 @@ def take_over(log: PartitionLog, loaded: LoadedLog) -> None:
     log.recovery_point = loaded.recovery_point
     log.cleaner_offset = loaded.cleaner_offset
     log.leader_epochs = LeaderEpochs(loaded.leader_epochs)
+    if _fit_epochs(log):
+        log.store.save_leader_epochs(log.leader_epochs)
     if loaded.producers is not None:
         log.producers = loaded.producers
     else:
         rebuild_producers(log)
+
+
+def _fit_epochs(log: PartitionLog) -> bool:
+    """Forget epochs of what the log lost. One that begins at the log's end stays: it was begun, with nothing in it."""
+    cut = log.leader_epochs.truncate_from_end(log.log_end_offset + 1)
+    return log.leader_epochs.truncate_from_start(log.log_start_offset) or cut
 
 
 def rebuild_producers(log: PartitionLog) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.errors import CorruptDataError, ProtocolError
 from odradek.protocol.kraft_control import KRaftControl, build_kraft_control_batch
 from odradek.protocol.message import Buffer, MetadataRecord
 from odradek.protocol.metadata_batch import build_value_batch, control_messages, metadata_records
@@ -113,27 +113,32 @@ def _runs(values: Iterable[bytes]) -> Iterator[Sequence[bytes]]:
         yield run
 
 
+class SnapshotContentError(CorruptDataError):
+    """The bytes are no whole snapshot of the cluster metadata; the text says why."""
+
+
 def parse_metadata_snapshot(data: Buffer) -> MetadataSnapshot:
     """The content of a snapshot file.
 
-    Raises ProtocolError for bytes that are no whole snapshot: header, data batches and footer with right checksums.
+    Raises CorruptDataError for bytes that are no whole snapshot (header, data batches and footer with right checksums),
+    MetadataRecordError for a record that is none of this release.
     """
     snapshot = MetadataSnapshot()
     begun = ended = False
     for batch in _batches(data):
         if ended:
-            raise ProtocolError(f"a batch at offset {batch.base_offset} follows the footer of the snapshot")
+            raise SnapshotContentError(f"a batch at offset {batch.base_offset} follows the footer of the snapshot")
         messages = list(control_messages(batch)) if batch.is_control else []
         begun = begun or any(isinstance(message, SnapshotHeaderRecord) for message in messages)
         if not begun:
-            raise ProtocolError("the snapshot does not begin with its header")
+            raise SnapshotContentError("the snapshot does not begin with its header")
         if not batch.is_control:
             snapshot.records.extend(metadata_records(batch))
         for message in messages:
             _take_control(snapshot, message)
         ended = any(isinstance(message, SnapshotFooterRecord) for message in messages)
     if not ended:
-        raise ProtocolError("the snapshot ends without its footer")
+        raise SnapshotContentError("the snapshot ends without its footer")
     return snapshot
 
 
@@ -150,10 +155,10 @@ def _batches(data: Buffer) -> Iterator[RecordBatch]:
     position = 0
     while position < len(data):
         if batch_size_at(data, position) is None:
-            raise ProtocolError(f"a batch at byte {position} of {len(data)} is cut off")
+            raise SnapshotContentError(f"a batch at byte {position} of {len(data)} is cut off")
         batch = parse_batch(data, position)
         if not batch.is_crc_valid:
-            raise ProtocolError(f"the checksum of the batch at byte {position} does not match")
+            raise SnapshotContentError(f"the checksum of the batch at byte {position} does not match")
         yield batch
         position += batch.size_bytes
 
@@ -189,5 +194,5 @@ def read_metadata_snapshot(fs: FileSystem, path: Path) -> MetadataSnapshot:
     data = fs.read(path)
     try:
         return parse_metadata_snapshot(data)
-    except (ProtocolError, KafkaError) as error:
+    except (ProtocolError, CorruptDataError) as error:
         raise StorageError(f"{path}: {error}", str(path)) from error

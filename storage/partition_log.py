@@ -14,11 +14,11 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from odradek.protocol.control import parse_control_record
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.record_batch import HEADER, MAX_SEQUENCE, RecordBatch
 from odradek.protocol.records import Buffer
 from odradek.storage import compaction, loading, retention, time_lookup, txn_index
-from odradek.storage.backend import AbortedTxn, LogBackend
+from odradek.storage.backend import AbortedTxn, LogBackend, StorageError
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
@@ -136,6 +136,8 @@ class PartitionLog:
             self._bases = [segment.base_offset for segment in self.segments]
             self.active = self.segments[-1]
             loading.take_over(self, loaded)
+            if self.active.next_offset < self.log_start_offset:
+                self._begin_anew(self.log_start_offset, now_ms)
             self._aborted_count = sum(len(s.files.txn_index.entries()) for s in self.segments)
             self._update_unstable()
         else:
@@ -196,9 +198,9 @@ class PartitionLog:
                 if exc.in_log:
                     exc.log_start_offset = self.log_start_offset
                 raise
-            except KafkaError as exc:
-                if exc.code is ErrorCode.KAFKA_STORAGE_ERROR:
-                    raise
+            except StorageError:
+                raise
+            except (KafkaError, CorruptDataError) as exc:
                 raise RecordsRefused(exc.code, exc.message, log_start_offset=self.log_start_offset) from exc
         if origin is AppendOrigin.COORDINATOR:
             return self._append_coordinator(records, now_ms, leader_epoch)
@@ -481,6 +483,12 @@ class PartitionLog:
         self.segments.append(segment)
         self._bases.append(base_offset)
         return segment
+
+    def _begin_anew(self, offset: int, now_ms: int) -> None:
+        """The log ends before it starts (its tail was lost): drop everything and go on at its start, as Kafka does."""
+        self.store.drop_segments([s.files for s in self.segments], self._config.file_delete_delay_ms)
+        self.segments, self._bases = [], []
+        self.active = self._add_segment(offset, now_ms)
 
     def _jitter(self) -> int:
         limit = min(self._config.segment_jitter_ms, self._config.segment_ms)

@@ -2,24 +2,32 @@
 
 1. Interrupted swaps are finished or undone (`finish_swaps`), leftovers removed.
 2. After an unclean stop, everything from the segment with the recovery point on is scanned (`recover_segment`): batches
-   are checked, the log is cut at the first torn or corrupt one, the indexes are built anew.
+   are checked, the log is cut at the first torn or corrupt one, indexes and leader epochs are built anew.
 3. The producer state comes from the newest snapshot that can be trusted and the batches behind it
    (`restore_producers`).
+
+What is cut is what Kafka 4.3.1 cuts; the tests compare it tail by tail. Three cases differ. Kafka keeps an intact batch
+whose offsets lie before the log's end, and its log end moves back with it; here it is cut. Kafka serves message formats
+0 and 1, and splits a segment whose offsets are more than 2^31 apart; here such a log is not opened, and nothing is cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from odradek.protocol.errors import ProtocolError
-from odradek.protocol.record_batch import RecordBatch, batch_size_at, parse_batch
+from odradek.protocol.errors import CorruptDataError
+from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, check_crc
 from odradek.storage.backend import AbortedTxn, SegmentFiles, StorageError
 from odradek.storage.file_system import FileSystem
+from odradek.storage.leader_epochs import LeaderEpochs
+from odradek.storage.log_file import stored_batch_at, stored_batches
 from odradek.storage.producer_state import ProducerStates
+from odradek.storage.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET
 from odradek.storage.segment_files import (
     CLEANED,
-    INDEXES,
     LOG,
     SEGMENT_PARTS,
     SNAPSHOT,
@@ -29,6 +37,8 @@ from odradek.storage.segment_files import (
     parse_file_name,
 )
 from odradek.storage.snapshot_file import SnapshotFormatError, parse_snapshot
+
+_log = logging.getLogger(__name__)
 
 
 def finish_swaps(fs: FileSystem, directory: Path, names: Sequence[str]) -> bool:
@@ -72,42 +82,100 @@ def _finish_swap(fs: FileSystem, directory: Path, base_offset: int, present: Seq
 
 def _end_offset(data: bytes, base_offset: int) -> int:
     """The offset behind the last whole batch."""
-    position, end = 0, base_offset
-    while (size := batch_size_at(data, position)) is not None:
-        end = parse_batch(data, position).next_offset
-        position += size
+    end = base_offset
+    for _, batch in stored_batches(data):
+        end = batch.next_offset
     return end
 
 
-def valid_batch_at(view: memoryview, position: int, expected_offset: int) -> RecordBatch | None:
-    """The batch at `position` if it is whole, intact and not before `expected_offset`."""
-    try:
-        if batch_size_at(view, position) is None:
-            return None
-        batch = parse_batch(view, position)
-    except ProtocolError:
-        return None
-    if batch.magic != 2 or batch.base_offset < expected_offset or not batch.is_crc_valid:
-        return None
-    return batch
+class Recovered(NamedTuple):
+    """A log's segments as they are after recovery."""
+
+    segments: list[DiskSegmentFiles]
+    scanned: frozenset[int]
+    """Base offsets of the segments whose every batch was checked, and whose indexes were built anew."""
+    end_offset: int | None
+    """The offset behind the last batch; None where the last segment was not scanned."""
+
+    @property
+    def trusted_to(self) -> int:
+        """The offset up to which nothing was scanned: what was saved for it (snapshots) can be trusted."""
+        return min(self.scanned, default=MAX_OFFSET)
 
 
-def recover_segment(files: DiskSegmentFiles, index_interval_bytes: int) -> int:
-    """Check every batch, cut the file behind the last good one, build the indexes anew; returns the bytes cut."""
+def recover(
+    segments: list[DiskSegmentFiles],
+    *,
+    unflushed_from: int | None,
+    index_interval_bytes: int,
+    epochs: LeaderEpochs,
+    report: Callable[[str], None],
+) -> Recovered:
+    """Scan the segments that may be torn and cut the log at the first damaged batch.
+
+    `unflushed_from` is the recovery point of a log that was not closed cleanly. Of one that was (None), only segments
+    with unsound indexes are scanned, and the last one if it ends in something else than whole batches. `epochs` gets
+    the leader epochs that the scan meets; `report` is told of what is removed, in a line each.
+    """
+    scanned = set()
+    end: int | None = None
+    for index, files in enumerate(segments):
+        last = index == len(segments) - 1
+        unflushed = unflushed_from is not None and (last or segments[index + 1].base_offset > unflushed_from)
+        if not (unflushed or indexes_unsound(files) or (last and ends_damaged(files))):
+            continue
+        scanned.add(files.base_offset)
+        scan = recover_segment(files, index_interval_bytes, epochs)
+        if last or scan.cut_bytes:
+            end = scan.end_offset
+        if scan.cut_bytes:
+            path, position = files.batches.path, files.batches.size
+            report(f"{path}: {scan.cut_bytes} bytes cut off at position {position}, offset {end}: {scan.why}")
+            for behind in segments[index + 1 :]:
+                report(f"{behind.batches.path}: removed, the log before it was cut")
+                behind.release()
+                behind.remove()
+            return Recovered(segments[: index + 1], frozenset(scanned), end)
+    return Recovered(segments, frozenset(scanned), end)
+
+
+class Scan(NamedTuple):
+    """What `recover_segment` found."""
+
+    end_offset: int
+    """The offset behind the last batch that is kept."""
+    cut_bytes: int
+    why: str
+    """What was wrong with the bytes that were cut; empty if none were."""
+
+
+def recover_segment(files: DiskSegmentFiles, index_interval_bytes: int, epochs: LeaderEpochs) -> Scan:
+    """Check every batch, cut the file behind the last good one, build the indexes anew, note newer leader epochs.
+
+    Raises CorruptDataError, and cuts nothing, for what is no damage and can't be served either.
+    """
     files.forget_indexes()
     size = files.batches.size
     if size == 0:
-        return 0
+        return Scan(files.base_offset, 0, "")
     view, _ = files.batches.view(0)
     position, since_index = 0, 0
     max_timestamp, max_timestamp_offset, expected = -1, -1, files.base_offset
-    while (batch := valid_batch_at(view, position, expected)) is not None:
+    why = ""
+    while position < size:
+        try:
+            batch = _sound_batch(view, position, files.base_offset, expected)
+        except CorruptBatchError as error:
+            why = error.message
+            break
         if batch.max_timestamp > max_timestamp:
             max_timestamp, max_timestamp_offset = batch.max_timestamp, batch.last_offset
         if since_index > index_interval_bytes:
             files.offset_index.append(batch.last_offset, position)
             files.time_index.append(max_timestamp, max_timestamp_offset)
             since_index = 0
+        if batch.partition_leader_epoch > epochs.latest:
+            epochs.assign(batch.partition_leader_epoch, batch.base_offset)
         since_index += batch.size_bytes
         position += batch.size_bytes
         expected = batch.next_offset
@@ -116,33 +184,75 @@ def recover_segment(files: DiskSegmentFiles, index_interval_bytes: int) -> int:
     del view
     if position < size:
         files.batches.truncate(position)
-    return size - position
+    return Scan(expected, size - position, why)
 
 
-def indexes_missing(directory: Path, base_offset: int) -> bool:
-    """Whether a segment lacks the indexes that every segment has."""
-    return not all((directory / file_name(base_offset, kind)).exists() for kind in INDEXES[:2])
+def _sound_batch(view: memoryview, position: int, base_offset: int, expected: int) -> RecordBatch:
+    """The batch at `position`; CorruptBatchError unless it is whole, intact and in its place in the log.
+
+    Raises other errors of the family for what can't be served and yet is no damage.
+    """
+    batch = stored_batch_at(view, position)
+    if batch is None:
+        raise CorruptBatchError(f"the last {len(view) - position} bytes are no whole batch")
+    check_crc(batch)
+    if batch.base_offset < expected or batch.last_offset_delta < 0:
+        raise CorruptBatchError(
+            f"the batch at position {position} has the offsets {batch.base_offset} to {batch.last_offset}, "
+            f"and {expected} is next"
+        )
+    if batch.last_offset - base_offset > MAX_RELATIVE_OFFSET:
+        raise CorruptDataError(f"the offset {batch.last_offset} is too far from the segment's base {base_offset}")
+    return batch
+
+
+def ends_damaged(files: DiskSegmentFiles) -> bool:
+    """Whether the last segment of a cleanly closed log ends in something else than whole batches.
+
+    Only the part behind the last index entry is walked, and no checksum is looked at: Kafka checks neither.
+    """
+    if not files.batches.size:
+        return False
+    end = files.offset_index.floor(MAX_OFFSET)
+    view, start = files.batches.view(end)
+    try:
+        for _, batch in stored_batches(view, start):
+            end += batch.size_bytes
+    except CorruptBatchError:
+        return True
+    return end != files.batches.size
+
+
+def indexes_unsound(files: DiskSegmentFiles) -> bool:
+    """Whether an index is missing or is no index: Kafka builds them anew then."""
+    if not (files.offset_index.is_whole() and files.time_index.is_whole()):
+        return True
+    try:
+        files.txn_index.entries()
+    except CorruptDataError:
+        return True
+    return False
 
 
 def restore_producers(
     fs: FileSystem,
     directory: Path,
     name: str,
-    segments: Sequence[DiskSegmentFiles],
+    recovered: Recovered,
     snapshots: Sequence[int],
-    trusted_to: int,
 ) -> ProducerStates:
     """The producer state at the end of the log.
 
-    Begins at the newest readable snapshot at or below `trusted_to` and replays the batches behind it; aborted
-    transactions whose markers lie in segments with an emptied index are entered there again.
+    Begins at the newest readable snapshot that can be trusted and replays the batches behind it. The aborted
+    transactions of scanned segments are entered into their indexes again.
     """
     producers = ProducerStates(name)
-    start = _load_snapshot(fs, directory, producers, [offset for offset in snapshots if offset <= trusted_to])
+    start = _load_snapshot(fs, directory, producers, [offset for offset in snapshots if offset <= recovered.trusted_to])
+    segments = recovered.segments
     for files, following in zip(segments, [*segments[1:], None], strict=True):
         if following is not None and following.base_offset <= start:
             continue
-        rebuild_txns = files.base_offset + 1 > trusted_to or not files.txn_index.entries()
+        rebuild_txns = files.base_offset in recovered.scanned or not files.txn_index.entries()
         _replay(files, producers, start, rebuild_txns)
     return producers
 
@@ -152,7 +262,8 @@ def _load_snapshot(fs: FileSystem, directory: Path, producers: ProducerStates, o
         path = directory / file_name(offset, SNAPSHOT)
         try:
             states = parse_snapshot(fs.read(path))
-        except (SnapshotFormatError, StorageError):
+        except (SnapshotFormatError, StorageError) as error:
+            _log.warning("%s is not read: %s", path, error)
             fs.remove(path)
             continue
         for state in states:
@@ -162,11 +273,10 @@ def _load_snapshot(fs: FileSystem, directory: Path, producers: ProducerStates, o
 
 
 def _replay(files: SegmentFiles, producers: ProducerStates, start: int, rebuild_txns: bool) -> None:
-    position, size = 0, files.batches.size
-    while position < size:
-        view, at = files.batches.view(position)
-        batch = parse_batch(view, at)
-        position += batch.size_bytes
+    if not files.batches.size:
+        return
+    view, _ = files.batches.view(0)
+    for _, batch in stored_batches(view):
         if batch.base_offset < start or not batch.has_producer_id:
             continue
         completed = producers.replay(batch)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from odradek.protocol.record_batch import HEADER, LOG_OVERHEAD, RecordBatch
+from odradek.protocol.record_batch import HEADER, HEADER_SIZE, LOG_OVERHEAD, CorruptBatchError, RecordBatch
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import SegmentFiles
 from odradek.storage.log_config import LogConfig
 
 _WALK = struct.Struct(">qi11xi").unpack_from
 """Base offset, length and last offset delta of a batch: what a search needs."""
-_MAX_RELATIVE_OFFSET = 0x7FFFFFFF
-_MAX_OFFSET = (1 << 63) - 1
+_SMALLEST = HEADER_SIZE - LOG_OVERHEAD
+"""The smallest length field of a batch."""
+MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+"""How far an offset may lie behind its segment's base: the offset index stores the distance in 31 bits."""
+MAX_OFFSET = (1 << 63) - 1
 
 
 class Segment:
@@ -76,7 +79,7 @@ class Segment:
     ) -> bool:
         """Whether a batch must go to a new segment: size, age, a full index or offsets too far from the base."""
         size = self.files.batches.size
-        if size > max_bytes - batch_size or last_offset - self.base_offset > _MAX_RELATIVE_OFFSET:
+        if size > max_bytes - batch_size or last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
             return True
         if size and self.waited_ms(now_ms, max_timestamp) > config.max_segment_ms - self.jitter_ms:
             return True
@@ -105,13 +108,22 @@ class Segment:
         while position < size:
             view, at = batches.view(position)
             start, end = at, len(view)
-            while at < end:
-                base, length, delta = _WALK(view, at)
-                if base + delta >= offset:
-                    return position + at - start
-                at += LOG_OVERHEAD + length
+            try:
+                while at < end:
+                    base, length, delta = _WALK(view, at)
+                    if base + delta >= offset:
+                        return position + at - start
+                    if length < _SMALLEST:
+                        raise self._damaged(position + at - start)
+                    at += LOG_OVERHEAD + length
+            except struct.error:
+                raise self._damaged(position + at - start) from None
             position += at - start
         return None
+
+    def _damaged(self, position: int) -> CorruptBatchError:
+        """The error for a place where no batch is. The bytes of a log were checked once, so the medium changed them."""
+        return CorruptBatchError(f"the segment from offset {self.base_offset} has no batch at position {position}")
 
     def boundary_before(self, start: int, limit: int) -> int:
         """The largest batch boundary in (start, limit], or `start` when its batch does not end by `limit`."""
@@ -124,7 +136,10 @@ class Segment:
             begin, end = at, len(view)
             stop = begin + limit - position
             while at < end:
-                after = at + LOG_OVERHEAD + _WALK(view, at)[1]
+                length = _WALK(view, at)[1]
+                if length < _SMALLEST:
+                    raise self._damaged(position + at - begin)
+                after = at + LOG_OVERHEAD + length
                 if after > stop:
                     return position + at - begin
                 at = after
@@ -147,7 +162,12 @@ class Segment:
             view, at = batches.view(position)
             start, end = at, len(view)
             while at < end and position + at - start < size:
-                batch = RecordBatch(view, at)
+                try:
+                    batch = RecordBatch(view, at)
+                except struct.error:
+                    raise self._damaged(position + at - start) from None
+                if batch.batch_length < _SMALLEST:
+                    raise self._damaged(position + at - start)
                 yield position + at - start, batch
                 at += LOG_OVERHEAD + batch.batch_length
             position += at - start
@@ -167,7 +187,7 @@ class Segment:
         if self.size:
             self.first_timestamp = self.batch_at(0).max_timestamp
         # Batches behind the last index entry may carry larger timestamps than the index knows.
-        position = self.files.offset_index.floor(_MAX_OFFSET)
+        position = self.files.offset_index.floor(MAX_OFFSET)
         for _, batch in self.iter_batches(position):
             self.next_offset = batch.next_offset
             if batch.max_timestamp > self.max_timestamp:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 
 from odradek.protocol.checksum import crc32c
+from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import NO_SEQUENCE
 from odradek.storage.producer_state import BatchMetadata, ProducerState, ProducerStates
 
@@ -20,7 +21,7 @@ _CRC_END = 6
 _VERSION = 1
 
 
-class SnapshotFormatError(ValueError):
+class SnapshotFormatError(CorruptDataError):
     """The bytes are no producer snapshot; the text says why."""
 
 

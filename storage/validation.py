@@ -318,7 +318,7 @@ def validate_copied_batches(buf: Buffer, log_end_offset: int, name: str) -> list
                 ErrorCode.INVALID_RECORD, f"{name} ends at {expected}, a copied batch begins at {batch.base_offset}"
             )
         if not batch.is_crc_valid:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"a batch copied into {name} has a wrong checksum")
+            raise CorruptBatchError(f"a batch copied into {name} has a wrong checksum")
         expected = batch.next_offset
     return batches
 

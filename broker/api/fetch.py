@@ -32,7 +32,7 @@ from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.registry import handles
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -189,7 +189,7 @@ def _read_all(work: _Fetch) -> bool:
                 continue
             waitable = True
             data, size = _read(work, item, partition, min(item.max_bytes, left), min_one)
-        except KafkaError as error:
+        except (KafkaError, CorruptDataError) as error:
             results.append((item, _read_failure(work, item, error), 0))
             left = max(0, left)
             ended = True
@@ -295,7 +295,7 @@ def _failure(index: int, code: ErrorCode, aborted: list[AbortedTransaction] | No
     return PartitionData(index, code, -1, -1, -1, aborted_transactions=aborted, records=_EMPTY)
 
 
-def _read_failure(work: _Fetch, item: FetchItem, error: KafkaError) -> PartitionData:
+def _read_failure(work: _Fetch, item: FetchItem, error: KafkaError | CorruptDataError) -> PartitionData:
     data = _failure(item.index, error.code, None)
     partition = item.partition
     if error.code in _LEADER_ERRORS and partition is not None and work.ctx.api_version >= _FIRST_VERSION_WITH_LEADER:

@@ -19,7 +19,7 @@ from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.registry import handles
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -68,7 +68,7 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
                 partition = find_partition(ctx, topic.name, asked.partition_index)
                 _answer(ctx, request, partition, asked, answer)
-            except KafkaError as error:
+            except (KafkaError, CorruptDataError) as error:
                 answer.error_code = error.code
             if ctx.api_version < _LEADER_EPOCH_FROM:
                 answer.leader_epoch = -1

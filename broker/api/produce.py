@@ -33,7 +33,7 @@ from odradek.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, batch_size_at
+from odradek.protocol.record_batch import HEADER_SIZE, CorruptBatchError, RecordBatch, batch_size_at
 from odradek.storage.validation import RecordsRefused
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
     else:
         try:
             _check_readable(request)
-        except KafkaError as error:
+        except CorruptBatchError as error:
             return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
         _drop_repeated(request)
         transactional = any(_is_transactional(data.records) for each in asked for data in each.partition_data)

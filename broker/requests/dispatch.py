@@ -13,7 +13,7 @@ from odradek.broker.requests.context import CloseConnection, ConnectionInfo, Req
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.registry import Handler
 from odradek.broker.requests.response import EncodedBody
-from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.varint import read_unknown_fields
 
@@ -186,10 +186,10 @@ class Dispatcher:
         return parts
 
     def error_answer(self, context: RequestContext, request: Any, error: Exception, frame: memoryview) -> Any:
-        """The response for a handler that raised: KafkaError as it says, anything else as a remembered bug."""
+        """The response for a handler that raised: KafkaError and damaged data as they say, all else as a bug."""
         from odradek.broker.requests.error_answers import error_response
 
-        if isinstance(error, KafkaError):
+        if isinstance(error, KafkaError | CorruptDataError):
             code, message = error.code, error.message
         else:
             self._bugs.report(API_BY_KEY[context.api_key].name + f" v{context.api_version}", error, bytes(frame[:4096]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 import odradek
 from odradek.storage.dump import dump, render_text
 from tests.conformance.real_kafka import RealKafka, Unavailable, run_tool
+from tests.scenarios.log_tails import STOPS_KAFKA, ask_kafka, kafka_starts_with
 from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
@@ -157,3 +159,14 @@ def read(bootstrap: str, topic: str) -> list[bytes | None]:
             break
     consumer.close()
     return values
+
+
+def test_a_real_broker_cuts_tails_as_recorded(tmp_path: Path) -> None:
+    """What tests/storage/test_recovery.py compares odradek with."""
+    recorded = json.loads((Path(__file__).parent.parent / "vectors" / "log_tails.json").read_text())
+    try:
+        assert ask_kafka(RealKafka(folder=tmp_path / "kafka")) == recorded
+        for name in STOPS_KAFKA:
+            assert kafka_starts_with(RealKafka(folder=tmp_path / name), name), name
+    except Unavailable as missing:
+        pytest.skip(str(missing))

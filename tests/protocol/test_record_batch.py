@@ -11,7 +11,8 @@ from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.compression import CompressionError
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.record_batch import (
     MAX_SEQUENCE,
     Codec,
@@ -202,7 +203,7 @@ def test_iterating_stops_at_a_cut_off_batch() -> None:
 def test_unknown_codecs_are_refused() -> None:
     raw = bytearray(simple(b"v"))
     raw[22] |= 5
-    with pytest.raises(KafkaError, match="codec 5") as caught:
+    with pytest.raises(CompressionError, match="codec 5") as caught:
         list(RecordBatch(raw).records())
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.errors import CorruptDataError, ErrorCode, ProtocolError
 from odradek.protocol.json_form import to_json
 from odradek.protocol.metadata_batch import MAX_BATCH_BYTES
 from odradek.protocol.metadata_records import METADATA_VERSION, record_version
@@ -140,7 +140,7 @@ def damaged(name: str) -> dict[str, tuple[bytes, str]]:
 @pytest.mark.parametrize("kind", damaged(STATIC))
 def test_a_damaged_snapshot_is_refused(tmp_path: Path, kind: str) -> None:
     data, message = damaged(STATIC)[kind]
-    with pytest.raises((ProtocolError, KafkaError), match=message):
+    with pytest.raises((ProtocolError, CorruptDataError), match=message):
         parse_metadata_snapshot(data)
     path = tmp_path / "00000000000000000158-0000000005.checkpoint"
     path.write_bytes(data)
@@ -152,7 +152,7 @@ def test_a_damaged_snapshot_is_refused(tmp_path: Path, kind: str) -> None:
 def test_every_cut_is_refused() -> None:
     whole = metadata_file(EMPTY)
     for size in range(len(whole)):
-        with pytest.raises((ProtocolError, KafkaError)):
+        with pytest.raises((ProtocolError, CorruptDataError)):
             parse_metadata_snapshot(whole[:size])
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.protocol.compression import compress
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.record_batch import Codec, Record, RecordBatch, TimestampType, assemble, build_batch
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
@@ -216,7 +216,7 @@ def reheaded(batch: bytes, **fields: int) -> bytes:
 def code_of(batch: bytes, config: LogConfig) -> int:
     try:
         validate_client_batch(batch, config, NOW, "a-0")
-    except KafkaError as error:
+    except (KafkaError, CorruptDataError) as error:
         return int(error.code)
     return 0
 

@@ -56,12 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the job; what the machine lacks is one line."""
     from odradek.pipeline.connector import PipelineUnavailable
-    from odradek.protocol.errors import KafkaError
+    from odradek.protocol.errors import CorruptDataError, KafkaError
 
+    expected = (PipelineUnavailable, ValueError, FileNotFoundError, ConnectionError, KafkaError, CorruptDataError)
     job: Callable[[argparse.Namespace], int] = arguments.run_job
     try:
         return job(arguments)
-    except (PipelineUnavailable, ValueError, FileNotFoundError, ConnectionError, KafkaError) as error:
+    except expected as error:
         raise CommandError(f"{arguments.job}: {error}") from None
     except Exception as error:
         reason = _reason(error)
