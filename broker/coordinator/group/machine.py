@@ -9,10 +9,11 @@ from importlib import import_module
 from typing import Any
 
 from odradek.broker.coordinator.group import commands as c
+from odradek.broker.coordinator.group import kinds
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.kind import ClassicKind
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.kinds import KIND_MODULES, Group, GroupKind, KindContext
+from odradek.broker.coordinator.group.kinds import Group, GroupKind, KindContext
 from odradek.broker.coordinator.group.offset_records import OFFSET_COMMIT_KEYS
 from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OffsetBook
 from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
@@ -91,7 +92,7 @@ class GroupMachine:
             return
         record_type = record_type_of(key)
         kind_type = KIND_OF_RECORD.get(record_type)
-        if kind_type is not None and kind_type in KIND_MODULES:
+        if kind_type is not None and kind_type in kinds.KIND_MODULES:
             self._kind(kind_type).replay(record_type, record)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
@@ -139,7 +140,7 @@ class GroupMachine:
     def _kind(self, kind_type: GroupType) -> GroupKind:
         kind = self._kinds.get(kind_type)
         if kind is None:
-            kind = import_module(KIND_MODULES[kind_type]).make(self._context)
+            kind = import_module(kinds.KIND_MODULES[kind_type]).make(self._context)
             self._add(kind)
         return kind
 
