@@ -38,7 +38,7 @@ def break_it(broker):
 def run(pytester: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     pytester.makepyfile(PRELUDE + source)
-    return pytester.runpytest("-q", "-p", "no:cacheprovider", *arguments)
+    return pytester.runpytest("-q", "-p", "no:cacheprovider", "-p", "no:randomly", *arguments)
 
 
 def test_a_fresh_broker_for_each_test(pytester: pytest.Pytester) -> None:

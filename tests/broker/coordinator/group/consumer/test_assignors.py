@@ -78,7 +78,7 @@ def test_a_story(number: int) -> None:
         assert spec.homogeneous == (answer["type"] == "HOMOGENEOUS")
         assert group.hash() == answer["hash"]
         target = ASSIGNORS[row["story"]["assignor"]](spec)
-        records = []
+        records: list[list[Any]] = []
         for member_id in spec.members:
             assigned = target.get(member_id, {})
             if group.target.by_member.get(member_id) is None or _as_sets(assigned) != _as_sets(
