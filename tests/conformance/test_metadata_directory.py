@@ -1,0 +1,368 @@
+"""A real Kafka starts on log directories whose metadata was written here, with nothing done by hand.
+
+The directories hold what a clean stop leaves behind: each broker registered and fenced, partitions without leader whose
+eligible leader replicas are the replicas, and clean-shutdown marks with the epochs of the registrations.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.protocol.json_form import to_json
+from odradek.protocol.kraft_control import build_kraft_control_batch
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.metadata_batch import build_metadata_batch, metadata_records
+from odradek.protocol.metadata_records import record_version
+from odradek.protocol.metadata_records.config_record import ConfigRecord
+from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
+from odradek.protocol.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
+from odradek.protocol.metadata_records.register_broker_record import (
+    BrokerEndpoint,
+    BrokerFeature,
+    RegisterBrokerRecord,
+)
+from odradek.protocol.metadata_records.topic_record import TopicRecord
+from odradek.protocol.record_batch import build_batch, iter_batches
+from odradek.protocol.records import Record
+from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
+from odradek.protocol.stored.leader_change_message import Voter as ElectedVoter
+from odradek.protocol.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
+from odradek.storage.checkpoint_files import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    MetaProperties,
+    format_clean_shutdown,
+    format_meta_properties,
+    format_offsets,
+    format_partition_metadata,
+    uuid_text,
+)
+from odradek.storage.file_system import FileSystem
+from odradek.storage.metadata_snapshot import (
+    NO_SNAPSHOT,
+    MetadataSnapshot,
+    SnapshotId,
+    read_metadata_snapshot,
+    write_metadata_snapshot,
+)
+from odradek.wire_client import WireClient
+from tests.conformance.real_kafka import CLUSTER_ID, RealKafka, Unavailable, broker_answers, run_tool
+from tests.scenarios.target import wait_until
+
+pytestmark = pytest.mark.jdk
+
+NOW = 1_795_000_000_000
+TOPIC = "written-here"
+TOPIC_ID = bytes(range(16))
+RETENTION = "123456789000"
+VALUES = [b"v%d" % number for number in range(3)]
+LEADER_EPOCH = 3
+BROKER_EPOCH = 10
+"""Epoch of the registration of broker 0; the others follow."""
+FEATURES = {
+    "metadata.version": 30,
+    "eligible.leader.replicas.version": 1,
+    "group.version": 1,
+    "share.version": 1,
+    "streams.version": 1,
+    "transaction.version": 2,
+}
+METADATA_LOG = "__cluster_metadata-0"
+FILES = FileSystem()
+
+
+class ForeignKafka(RealKafka):
+    """A real node whose log directory is written before it starts."""
+
+    def __init__(self, node_id: int, folder: Path) -> None:
+        super().__init__(folder=folder, heap="256m")
+        self.node_id = node_id
+        self.quorum: Mapping[str, str] = {}
+
+    @property
+    def controller_port(self) -> int:
+        return self._controller_port
+
+    @property
+    def directory_id(self) -> bytes:
+        return bytes([0x40 + self.node_id]) * 16
+
+    def properties(self) -> dict[str, str]:
+        known = super().properties()
+        del known["controller.quorum.voters"]
+        slower = {"controller.quorum.election.timeout.ms": "1000", "controller.quorum.fetch.timeout.ms": "2000"}
+        return {**known, **slower, "node.id": str(self.node_id), **self.quorum}
+
+
+def static_voters(nodes: Sequence[ForeignKafka]) -> dict[str, str]:
+    return {"controller.quorum.voters": ",".join(f"{n.node_id}@127.0.0.1:{n.controller_port}" for n in nodes)}
+
+
+def bootstrap_servers(nodes: Sequence[ForeignKafka]) -> dict[str, str]:
+    return {"controller.quorum.bootstrap.servers": ",".join(f"127.0.0.1:{n.controller_port}" for n in nodes)}
+
+
+# --- what the directories hold ----------------------------------------------------------------------------------------
+
+
+def cluster_records(nodes: Sequence[ForeignKafka]) -> list[MetadataRecord]:
+    """The state after a clean stop of all nodes: a topic with one partition for each node, on all of them."""
+    records: list[MetadataRecord] = [FeatureLevelRecord(name, level) for name, level in FEATURES.items()]
+    records += [registration(node) for node in nodes]
+    records += [TopicRecord(TOPIC, TOPIC_ID), ConfigRecord(2, TOPIC, "retention.ms", RETENTION)]
+    records += [partition(index, nodes) for index in range(len(nodes))]
+    records.append(ProducerIdsRecord(nodes[0].node_id, BROKER_EPOCH, 5000))
+    return records
+
+
+def registration(node: ForeignKafka) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=node.node_id,
+        incarnation_id=bytes([0x60 + node.node_id]) * 16,
+        broker_epoch=BROKER_EPOCH + node.node_id,
+        end_points=[BrokerEndpoint("PLAINTEXT", "127.0.0.1", 1, 0)],
+        features=[BrokerFeature(name, 0 if level < 30 else 7, level) for name, level in FEATURES.items()],
+        fenced=True,
+        in_controlled_shutdown=True,
+        log_dirs=[node.directory_id],
+        cordoned_log_dirs=[],
+    )
+
+
+def partition(index: int, nodes: Sequence[ForeignKafka]) -> PartitionRecord:
+    ordered = [*nodes[index:], *nodes[:index]]
+    replicas = [node.node_id for node in ordered]
+    return PartitionRecord(
+        partition_id=index,
+        topic_id=TOPIC_ID,
+        replicas=replicas,
+        leader_epoch=LEADER_EPOCH,
+        partition_epoch=LEADER_EPOCH,
+        directories=[node.directory_id for node in ordered],
+        eligible_leader_replicas=replicas,
+        last_known_elr=replicas[:1],
+    )
+
+
+def write_directory(node: ForeignKafka, nodes: Sequence[ForeignKafka]) -> Path:
+    """All but the metadata log; returns its empty folder."""
+    folder = node.log_dir / METADATA_LOG
+    folder.mkdir(parents=True)
+    meta = MetaProperties(CLUSTER_ID, node.node_id, uuid_text(node.directory_id))
+    (node.log_dir / META_PROPERTIES).write_bytes(format_meta_properties(meta))
+    (node.log_dir / CLEAN_SHUTDOWN).write_bytes(format_clean_shutdown(BROKER_EPOCH + node.node_id))
+    for index in range(len(nodes)):
+        topic = node.log_dir / f"{TOPIC}-{index}"
+        topic.mkdir()
+        records = [Record(offset, NOW, None, value) for offset, value in enumerate(VALUES)]
+        (topic / "00000000000000000000.log").write_bytes(build_batch(records, leader_epoch=LEADER_EPOCH))
+        (topic / PARTITION_METADATA).write_bytes(format_partition_metadata(TOPIC_ID))
+    high_watermarks = {(TOPIC, index): len(VALUES) for index in range(len(nodes))}
+    (node.log_dir / HIGH_WATERMARKS).write_bytes(format_offsets(high_watermarks))
+    return folder
+
+
+def write_log(folder: Path, records: Sequence[MetadataRecord], nodes: Sequence[ForeignKafka]) -> None:
+    voters = [ElectedVoter(node.node_id) for node in nodes]
+    change = LeaderChangeMessage(leader_id=nodes[0].node_id, voters=voters, granting_voters=voters)
+    elected = build_kraft_control_batch([change], timestamp=NOW, leader_epoch=1)
+    data = build_metadata_batch(records, timestamp=NOW, base_offset=1, leader_epoch=1)
+    (folder / "00000000000000000000.log").write_bytes(elected + data)
+
+
+def voters_of(nodes: Sequence[ForeignKafka]) -> VotersRecord:
+    """The voters of kraft.version 1. A lone node corrects its endpoint itself when it is elected."""
+    return VotersRecord(
+        voters=[
+            Voter(
+                node.node_id,
+                node.directory_id,
+                [Endpoint("CONTROLLER", "127.0.0.1", node.controller_port if len(nodes) > 1 else 1)],
+                KRaftVersionFeature(0, 1),
+            )
+            for node in nodes
+        ]
+    )
+
+
+def static_log(folder: Path, nodes: Sequence[ForeignKafka]) -> None:
+    """kraft.version 0: nothing but the log."""
+    write_log(folder, cluster_records(nodes), nodes)
+
+
+def dynamic_log(folder: Path, nodes: Sequence[ForeignKafka]) -> None:
+    """kraft.version 1: the voters in the snapshot at offset 0, all else in the log."""
+    snapshot = MetadataSnapshot([], NOW, 1, voters_of(nodes))
+    write_metadata_snapshot(FILES, folder, NO_SNAPSHOT, snapshot, now_ms=NOW)
+    write_log(folder, cluster_records(nodes), nodes)
+
+
+def dynamic_snapshot(folder: Path, nodes: Sequence[ForeignKafka]) -> None:
+    """kraft.version 1: everything in a snapshot, no log at all."""
+    snapshot = MetadataSnapshot(cluster_records(nodes), NOW, 1, voters_of(nodes))
+    write_metadata_snapshot(FILES, folder, SnapshotId(50, 4), snapshot, now_ms=NOW)
+
+
+Writer = Callable[[Path, Sequence[ForeignKafka]], None]
+Quorum = Callable[[Sequence[ForeignKafka]], dict[str, str]]
+
+
+# --- what Kafka serves ------------------------------------------------------------------------------------------------
+
+
+def start_on(folder: Path, count: int, write: Writer, quorum: Quorum) -> list[ForeignKafka]:
+    nodes = [ForeignKafka(number, folder / str(number)) for number in range(count)]
+    for node in nodes:
+        node.quorum = quorum(nodes)
+        write(write_directory(node, nodes), nodes)
+        node.prepare()
+    for node in nodes:
+        node.launch()
+    return nodes
+
+
+def await_brokers(nodes: Sequence[ForeignKafka]) -> None:
+    for node in nodes:
+        deadline = time.monotonic() + 180
+        while not broker_answers(node.port):
+            assert node.process is not None
+            assert node.process.poll() is None, (node.folder / "output.txt").read_text()[-4000:]
+            assert time.monotonic() < deadline, (node.folder / "output.txt").read_text()[-4000:]
+            time.sleep(0.05)
+
+
+def stop_all(nodes: Sequence[ForeignKafka]) -> None:
+    for node in nodes:
+        if node.process is not None:
+            node.process.terminate()
+    for node in nodes:
+        node.halt()
+
+
+def partitions(client: WireClient) -> dict[int, Any]:
+    (topic,) = client.request(MetadataRequest([MetadataRequestTopic(name=TOPIC)])).topics
+    assert topic.topic_id in (TOPIC_ID, bytes(16))
+    return {each.partition_index: each for each in topic.partitions if each.error_code == 0}
+
+
+def retention(client: WireClient) -> tuple[str, int]:
+    resource = DescribeConfigsResource(2, TOPIC, ["retention.ms"])
+    (result,) = client.request(DescribeConfigsRequest([resource])).results
+    return result.configs[0].value, result.configs[0].config_source
+
+
+def values(client: WireClient, index: int) -> list[bytes | None]:
+    wanted = FetchTopic(topic_id=TOPIC_ID, partitions=[FetchPartition(index, partition_max_bytes=1 << 20)])
+    answer = client.request(FetchRequest(max_wait_ms=100, min_bytes=1, max_bytes=1 << 20, topics=[wanted]))
+    found = [data.records for topic in answer.responses for data in topic.partitions if data.error_code == 0]
+    return [record.value for data in found for batch in iter_batches(data or b"") for record in batch.records()]
+
+
+def next_producer_id(client: WireClient) -> int:
+    """-1 until the broker has a block of ids."""
+    answer = client.request(InitProducerIdRequest(None, 1000))
+    return -1 if answer.error_code else int(answer.producer_id)
+
+
+def check_served(nodes: Sequence[ForeignKafka]) -> None:
+    everyone = sorted(node.node_id for node in nodes)
+    for node in nodes:
+        with WireClient("127.0.0.1", node.port) as client:
+            check_topic(client, node.node_id, everyone)
+    with WireClient("127.0.0.1", nodes[0].port) as client:
+        wait_until("a producer id behind those that were given out", lambda: next_producer_id(client) >= 5000)
+
+
+def check_topic(client: WireClient, node_id: int, everyone: Sequence[int]) -> None:
+    def whole() -> bool:
+        isrs = [sorted(found.isr_nodes) for found in partitions(client).values()]
+        return isrs == [everyone] * len(everyone)
+
+    wait_until("leaders and full ISRs", whole)
+    assert retention(client) == (RETENTION, 1)
+    for index, found in partitions(client).items():
+        assert found.leader_epoch == LEADER_EPOCH + 1  # elected once: taken for cleanly stopped
+        if found.leader_id == node_id:
+            check_records(client, index)
+
+
+def check_records(client: WireClient, index: int) -> None:
+    wait_until(f"the records of partition {index}", lambda: values(client, index) == VALUES)
+
+
+def check_what_kafka_wrote_on(node: ForeignKafka) -> None:
+    """Kafka's own records behind ours: no partition was recovered from an unclean stop."""
+    data = (node.log_dir / METADATA_LOG).glob("*.log")
+    batches = [batch for path in sorted(data) for batch in iter_batches(path.read_bytes()) if not batch.is_control]
+    records = [record for batch in batches for record in metadata_records(batch)]
+    assert any(isinstance(record, RegisterBrokerRecord) and record.end_points[0].port > 1 for record in records)
+    changes = [record for record in records if isinstance(record, PartitionChangeRecord)]
+    assert changes
+    assert all(change.leader_recovery_state == -1 for change in changes)
+
+
+@pytest.mark.parametrize(
+    ("write", "quorum"),
+    [
+        (static_log, static_voters),
+        (dynamic_log, bootstrap_servers),
+        (dynamic_log, static_voters),
+        (dynamic_snapshot, bootstrap_servers),
+    ],
+)
+def test_one_node(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
+    try:
+        nodes = start_on(tmp_path, 1, write, quorum)
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    try:
+        await_brokers(nodes)
+        check_served(nodes)
+    finally:
+        stop_all(nodes)
+    check_what_kafka_wrote_on(nodes[0])
+
+
+@pytest.mark.parametrize(("write", "quorum"), [(static_log, static_voters), (dynamic_log, bootstrap_servers)])
+def test_three_nodes(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
+    try:
+        nodes = start_on(tmp_path, 3, write, quorum)
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    try:
+        await_brokers(nodes)
+        check_served(nodes)
+    finally:
+        stop_all(nodes)
+    for node in nodes:
+        check_what_kafka_wrote_on(node)
+
+
+def test_kafkas_dump_tool_reads_our_snapshot(tmp_path: Path) -> None:
+    nodes = [ForeignKafka(0, tmp_path / "0")]
+    dynamic_snapshot(write_directory(nodes[0], nodes), nodes)
+    path = nodes[0].log_dir / METADATA_LOG / SnapshotId(50, 4).file_name
+    try:
+        done = run_tool("org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", str(path))
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    assert done.returncode == 0, done.stderr
+    shown = [json.loads(line.partition("payload: ")[2]) for line in done.stdout.splitlines() if "payload: " in line]
+    records = read_metadata_snapshot(FILES, path).records
+    assert [each["data"] for each in shown] == [to_json(record, record_version(record)) for record in records]
+    assert "isvalid: false" not in done.stdout
+    assert "KRaftVoters" in done.stdout
