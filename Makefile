@@ -11,7 +11,7 @@ HEAVY  := clients or conformance or jdk or spark or slow
 PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal -m "not ($(HEAVY))"
 
-.PHONY: run check test fmt lint types layers static quick measured heavy unit bench clients conformance hooks news build clean
+.PHONY: run check test fmt lint types layers static quick measured heavy unit bench clients conformance hooks pages news build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -79,6 +79,12 @@ bench: $(STAMP)
 
 hooks: $(STAMP)
 	$(BIN)/pre-commit install
+
+# What is written from the code: the index of handlers and two pages.
+pages: $(STAMP)
+	$(BIN)/python -m odradek.broker.api.generate_index
+	$(BIN)/odradek coverage --markdown > docs/coverage.md
+	$(BIN)/odradek coverage --configs --markdown > docs/configuration.md
 
 # A look at what the next release's part of CHANGELOG.md will say.
 news: $(STAMP)

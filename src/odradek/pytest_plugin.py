@@ -1,7 +1,7 @@
 """pytest plugin: a Kafka broker for each test, or one for the session.
 
 Fixtures: ``kafka_broker`` (fresh for each test), ``kafka_broker_session``, ``kafka_broker_factory`` and
-``kafka_broker_session_factory``; ``spark``: a local Spark session with the Kafka connector.
+``kafka_broker_session_factory``; ``odradek_spark``: a local Spark session with the Kafka connector.
 ``@pytest.mark.kafka(nodes=3, topics={"orders": 6}, config={...})`` says how
 ``kafka_broker`` starts; its arguments are those of ``odradek.KafkaBroker``. The brokers run in threads of their own,
 so sync, asyncio, anyio and trio tests use them alike.
@@ -157,13 +157,13 @@ def kafka_broker_session(
 
 
 @pytest.fixture(scope="session")
-def spark_config() -> dict[str, Any]:
-    """Further Spark settings for the ``spark`` fixture; override it in a conftest."""
+def odradek_spark_config() -> dict[str, Any]:
+    """Further Spark settings for the ``odradek_spark`` fixture; override it in a conftest."""
     return {}
 
 
 @pytest.fixture(scope="session")
-def spark(spark_config: dict[str, Any]) -> Iterator[SparkSession]:
+def odradek_spark(odradek_spark_config: dict[str, Any]) -> Iterator[SparkSession]:
     """A local Spark session with the Kafka connector and the ``odradek`` data source, for the whole session.
 
     Skips, with what is missing, where pyspark or a JDK 17 is not installed.
@@ -172,7 +172,7 @@ def spark(spark_config: dict[str, Any]) -> Iterator[SparkSession]:
     from odradek.pipeline.session import build_session
 
     try:
-        session = build_session("odradek tests", config=spark_config)
+        session = build_session("odradek tests", config=odradek_spark_config)
     except PipelineUnavailable as missing:
         pytest.skip(f"Spark {missing}")
     yield session

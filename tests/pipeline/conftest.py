@@ -6,6 +6,7 @@ import io
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,5 +61,11 @@ def delete_records() -> Callable[[KafkaBroker, str, int, int], None]:
 
 
 @pytest.fixture(scope="session")
-def spark_config() -> dict[str, str]:
+def spark(odradek_spark: Any) -> Any:
+    """The plugin's session, under the name that is short to write."""
+    return odradek_spark
+
+
+@pytest.fixture(scope="session")
+def odradek_spark_config() -> dict[str, str]:
     return {"spark.driver.extraJavaOptions": quick_spark.JAVA_OPTIONS, **quick_spark.SETTINGS}

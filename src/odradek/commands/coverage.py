@@ -41,8 +41,16 @@ def rows() -> list[Row]:
 
 
 def markdown() -> str:
-    """README's table."""
-    lines = ["| Key | API | Versions | Kafka 4.3.1 | Differences |", "| ---: | --- | --- | --- | --- |"]
+    """The page docs/coverage.md."""
+    lines = [
+        "# Served APIs",
+        "",
+        "Every API that a broker of Kafka 4.3.1 serves, and the versions of it that odradek serves. "
+        "`odradek coverage --markdown`",
+        "prints this page, `odradek coverage --json` is for programs.",
+        "",
+    ]
+    lines += ["| Key | API | Versions | Kafka 4.3.1 | Differences |", "| ---: | --- | --- | --- | --- |"]
     for row in rows():
         versions = row.versions if row.served else "not yet"
         lines.append(f"| {row.key} | {row.name} | {versions} | {_range(row.kafka)} | {row.differs} |")
@@ -117,7 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--configs", action="store_true", help="configs instead of APIs: which have an effect")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as a JSON array")
-    form.add_argument("--markdown", action="store_true", help="as README's table")
+    form.add_argument("--markdown", action="store_true", help="as the page docs/coverage.md (docs/configuration.md)")
 
 
 def run(arguments: argparse.Namespace) -> int:

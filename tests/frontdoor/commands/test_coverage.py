@@ -1,20 +1,22 @@
-"""``odradek coverage --configs`` and the page that is made from it."""
+"""``odradek coverage`` and the pages that are made from it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from odradek.__main__ import main
-from odradek.commands.coverage import config_markdown, config_rows, uses
+from odradek.commands.coverage import config_markdown, config_rows, markdown, uses
 
-PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
-def test_the_page_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == config_markdown() + "\n"
+@pytest.mark.parametrize(("page", "text"), [("coverage.md", markdown), ("configuration.md", config_markdown)])
+def test_the_pages_are_current(page: str, text: Callable[[], str]) -> None:
+    assert (DOCS / page).read_text(encoding="utf-8") == text() + "\n", "run: make pages"
 
 
 def test_every_use_is_explained() -> None:
