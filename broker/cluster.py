@@ -17,7 +17,9 @@ from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.features import Features
 from odradek.broker.controller.node import Node, advertised_addresses
 from odradek.broker.controller.producer_ids import ProducerIdAllocator
-from odradek.broker.controller.topics import TopicRegistry
+from odradek.broker.controller.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Topic, TopicRegistry
+from odradek.broker.coordinator.internal_topic import InternalTopic
+from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
 from odradek.broker.partitions.partition import Partition
@@ -77,6 +79,9 @@ class Cluster:
         self.config.node_ids = tuple(self.nodes)
         self.topics = TopicRegistry(self)
         self.topics.on_leader_changed(self._leader_changed)
+        self.topics.on_created(self._topic_changed)
+        self.topics.on_partitions_added(lambda topic, first: self._topic_changed(topic))
+        self.topics.on_deleted(self._topic_deleted)
         self.services = self._services(cluster_id or _new_cluster_id(), controller_id=first)
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability)
         self.server = Server(self.nodes, self.dispatcher, clock=self.clock, config=self.config, bugs=self.bug_log)
@@ -106,14 +111,34 @@ class Cluster:
         return DynamicConfigs(self)
 
     def _make_groups(self) -> GroupService:
-        from odradek.broker.coordinator.group.service import GroupService
+        from odradek.broker.coordinator.group.service import GroupService, read_settings
+        from odradek.broker.coordinator.group.settings import LiveConfigs
+        from odradek.broker.coordinator.group.topic_source import RegistryTopics
 
-        return GroupService(self)
+        return GroupService(
+            InternalTopic(self.topics, CONSUMER_OFFSETS),
+            self._surroundings(),
+            read_settings(self.config),
+            LiveConfigs(self.config, lambda group_id: self.dynamic_configs.groups.get(group_id, {})),
+            RegistryTopics(self.topics, self.nodes),
+        )
 
     def _make_transactions(self) -> TransactionService:
+        from odradek.broker.coordinator.transaction.markers import MarkerWriter
         from odradek.broker.coordinator.transaction.service import TransactionService
 
-        return TransactionService(self)
+        return TransactionService(
+            InternalTopic(self.topics, TRANSACTION_STATE),
+            self._surroundings(),
+            topics=self.topics,
+            config=self.config,
+            markers=MarkerWriter(self.topics, self.nodes, self.services.groups, self.clock),
+            transaction_version=lambda: self.features.transaction_version,
+            allocate=self.producer_ids.allocate,
+        )
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(self.clock, self.start, self.bug_log.report)
 
     @property
     def dynamic_configs(self) -> DynamicConfigs:
@@ -153,10 +178,24 @@ class Cluster:
         if self.durability is not None:
             self.durability.save()
 
+    def _coordinators(self) -> list[GroupService | TransactionService]:
+        """Those that have been needed so far."""
+        made = (self.services.groups.made, self.services.transactions.made)
+        return [service for service in made if service is not None]
+
     def _leader_changed(self, partition: Partition) -> None:
-        for service in (self.services.groups.made, self.services.transactions.made):
-            if service is not None and service.topic_name == partition.topic.name:
+        for service in self._coordinators():
+            if service.topic.name == partition.topic.name:
                 service.leader_changed(partition.index)
+
+    def _topic_changed(self, topic: Topic) -> None:
+        groups = self.services.groups.made
+        if groups is not None:
+            groups.topic_changed(topic.name)
+
+    def _topic_deleted(self, topic: Topic) -> None:
+        for service in self._coordinators():
+            service.topic_deleted(topic.name, len(topic.partitions))
 
     # -- life
 
@@ -201,8 +240,7 @@ class Cluster:
         Nobody may ever ask for it, and yet its timeouts run, and transactions that were being ended must end.
         """
         for service in (self.groups, self.transactions):
-            for _ in service.shards():
-                pass
+            service.start_stored()
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Accept connections for every node; OSError if an address cannot be taken."""

@@ -15,6 +15,7 @@ import base64
 import binascii
 from typing import Any
 
+from odradek.broker.controller.node import Node
 from odradek.broker.coordinator.service import CoordinatorService
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
@@ -57,8 +58,7 @@ def find_coordinator(ctx: RequestContext, request: FindCoordinatorRequest) -> Fi
 
 def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     try:
-        service = _service(ctx, key_type, key)
-        node = service.node_for(key)
+        node = _node(ctx, _service(ctx, key_type, key), key)
     except KafkaError as error:
         return Coordinator(
             key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=error.code, error_message=error.message or ""
@@ -67,13 +67,19 @@ def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     return Coordinator(key=key, node_id=node.id, host=host, port=port, error_message="")
 
 
+def _node(ctx: RequestContext, service: CoordinatorService[Any], key: str) -> Node:
+    """The node that coordinates a key, if it is up."""
+    node = ctx.services.nodes.get(service.leader_for(key))
+    if node is None or not node.up:
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return node
+
+
 def _service(ctx: RequestContext, key_type: int, key: str) -> CoordinatorService[Any]:
     if key_type == GROUP:
-        groups: CoordinatorService[Any] = ctx.services.groups()
-        return groups
+        return ctx.services.groups()
     if key_type == TRANSACTION:
-        transactions: CoordinatorService[Any] = ctx.services.transactions()
-        return transactions
+        return ctx.services.transactions()
     if key_type != SHARE:
         raise KafkaError(ErrorCode.INVALID_REQUEST, _UNKNOWN_TYPE)
     if ctx.api_version < _SHARE_FROM or not _is_share_key(key):

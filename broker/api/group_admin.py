@@ -116,7 +116,7 @@ def _by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
     """The ids as Kafka answers them: those of one partition of the offsets topic together."""
     group_ids = list(group_ids)
     groups = ctx.services.groups()
-    if groups.topic is None:
+    if groups.topic.partitions is None:
         return group_ids
     by_partition: dict[tuple[str, int], list[str]] = {}
     for group_id in group_ids:

@@ -17,7 +17,7 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.leader_hints import leader_endpoints
-from odradek.broker.partitions.verification import TransactionGuard
+from odradek.broker.partitions.verification import AppendVerifier
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.registry import handles
@@ -329,7 +329,7 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
 async def _ask_leave(
     ctx: RequestContext, request: ProduceRequest, waiting: list[tuple[Partition, RecordBatch]]
 ) -> Refusals:
-    guard: TransactionGuard = ctx.services.transactions()
+    verifier: AppendVerifier = ctx.services.transactions()
     keys = [(partition.topic.name, partition.index) for partition, _ in waiting]
     registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
     for partition, batch in waiting:
@@ -337,7 +337,7 @@ async def _ask_leave(
             batch.producer_id, batch.producer_epoch, batch.base_sequence, supports_epoch_bump=registers
         )
     batch = waiting[0][1]
-    return await guard.guard_append(
+    return await verifier.verify_append(
         transactional_id=request.transactional_id or "",
         producer_id=batch.producer_id,
         producer_epoch=batch.producer_epoch,

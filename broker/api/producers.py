@@ -10,11 +10,11 @@ DescribeProducers version 0 (KIP-664): what each partition knows of its producer
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from typing import Any
 
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.controller.topics import check_topic_name
+from odradek.broker.coordinator.transaction.commands import ProducerIdentity
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -29,13 +29,12 @@ from odradek.protocol.messages.init_producer_id import InitProducerIdRequest, In
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
+_FIRST_WITH_FENCED = 4
 
 
 @handles(InitProducerIdRequest)
-def init_producer_id(
-    ctx: RequestContext, request: InitProducerIdRequest
-) -> InitProducerIdResponse | Coroutine[Any, Any, InitProducerIdResponse]:
-    """A producer id: new for idempotent producers, from the coordinator (awaited) for transactional ones."""
+def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
+    """A producer id: new for idempotent producers, from the coordinator for transactional ones."""
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:
@@ -43,7 +42,16 @@ def init_producer_id(
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
     if request.transactional_id == "":
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
-    return ctx.services.transactions().init_producer_id(ctx, request)
+    known = request.producer_id != NO_PRODUCER_ID
+    expected = ProducerIdentity(request.producer_id, request.producer_epoch) if known else None
+    try:
+        identity = ctx.services.transactions().init_producer_id(
+            request.transactional_id, request.transaction_timeout_ms, expected, ctx.node
+        )
+    except KafkaError as error:
+        fenced = error.code is ErrorCode.PRODUCER_FENCED and ctx.api_version < _FIRST_WITH_FENCED
+        return init_producer_id_refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error.code)
+    return InitProducerIdResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
 
 
 def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:

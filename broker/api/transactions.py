@@ -25,10 +25,10 @@ from odradek.broker.coordinator.transaction.commands import (
     EndTransaction,
     VerifyPartitions,
 )
-from odradek.broker.coordinator.transaction.guard import Support
 from odradek.broker.coordinator.transaction.inspect import select_transactions
-from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC, write_marker
+from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.coordinator.transaction.verification import Support
 from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order, scala_order
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
@@ -232,8 +232,7 @@ def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> W
 
 def _write_marker(ctx: RequestContext, marker: WritableTxnMarker, topic: str, index: int) -> int:
     try:
-        write_marker(
-            ctx.services,
+        ctx.services.transactions().markers.write(
             topic,
             index,
             Producer(marker.producer_id, marker.producer_epoch),
@@ -338,10 +337,10 @@ _COMMIT_ERRORS = {
 async def _check_transaction(ctx: RequestContext, request: TxnOffsetCommitRequest) -> None:
     """Raise unless the group's partition is part of the transaction, or (v5) make it part of it."""
     index = _group_partition(ctx, request.group_id)
-    log = ctx.services.groups().ensure_topic().partitions[index].log
+    log = ctx.services.groups().topic.ensure()[index].log
     if log.has_ongoing_transaction(request.producer_id, request.producer_epoch):
         return
-    errors = await ctx.services.transactions().guard.check(
+    errors = await ctx.services.transactions().verifier.verify(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
@@ -358,7 +357,8 @@ async def _check_transaction(ctx: RequestContext, request: TxnOffsetCommitReques
 @handles(DescribeTransactionsRequest)
 def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     """The state of transactional ids that this node coordinates."""
-    return DescribeTransactionsResponse(transaction_states=[_describe(ctx, each) for each in request.transactional_ids])
+    states = [_describe(ctx, transactional_id) for transactional_id in request.transactional_ids]
+    return DescribeTransactionsResponse(transaction_states=states)
 
 
 def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
@@ -422,9 +422,9 @@ def _check_id(transactional_id: str) -> None:
 
 def _group_partition(ctx: RequestContext, group_id: str) -> int:
     """The partition of `__consumer_offsets` that keeps the group, which is created if it is missing."""
-    ctx.services.groups().ensure_topic()
-    partition: int = ctx.services.groups().partition_for(group_id)
-    return partition
+    groups = ctx.services.groups()
+    groups.topic.ensure()
+    return groups.partition_for(group_id)
 
 
 def _code_for(ctx: RequestContext, error: KafkaError) -> int:

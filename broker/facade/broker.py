@@ -177,7 +177,7 @@ class Broker:
     def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
         """Make the coordinator of a partition forget everything and load again from its log, as after a move."""
         services = (self._cluster.groups, self._cluster.transactions)
-        self._call(lambda: next(s for s in services if s.topic_name == topic).reload(partition))
+        self._call(lambda: next(s for s in services if s.topic.name == topic).reload(partition))
 
     # -- transactions
 

@@ -1,4 +1,4 @@
-"""What Produce needs from the transaction coordinator: leave to append to partitions (KIP-890)."""
+"""What Produce needs from the transaction coordinator: whether partitions may be appended to (KIP-890)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Protocol
 from odradek.protocol.errors import KafkaError
 
 
-class TransactionGuard(Protocol):
-    """``cluster.transactions``, as far as Produce sees it."""
+class AppendVerifier(Protocol):
+    """The transaction coordinators, as far as Produce sees them."""
 
-    async def guard_append(
+    async def verify_append(
         self,
         *,
         transactional_id: str,

@@ -72,7 +72,7 @@ class Inbox:
     """Commands that came while the shard was carrying one out, first in first out.
 
     It is empty most of the time: a shard lives in one thread and carries a command out in one sync step, so only a
-    command that is caused by another one (through an effect) ever has to wait here.
+    command that another one causes, through an effect, ever waits here (see `Shard.follow_up`).
     """
 
     def __init__(self) -> None:

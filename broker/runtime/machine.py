@@ -119,7 +119,7 @@ class Outcome(Generic[R]):
         atomic: bool = True,
     ) -> None:
         self.records = records
-        self.reply = reply
+        self.reply: R = reply  # type: ignore[assignment]  # None where R is None, or the command is parked
         self.park = park
         self.effects = effects
         self.then = then

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import trio
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+M = TypeVar("M", bound=Machine)
+
 _AWAKE = -1
 _FOR_EVER = 1 << 62
 _PASSES_BEFORE_TIMERS = 3
@@ -51,7 +53,7 @@ class ShardState(Enum):
     CLOSED = "CLOSED"
 
 
-class Shard:
+class Shard(Generic[M]):
     """Carries out commands, one at a time, each in one synchronous step: decide, append, replay, effects, reply.
 
     Owner: its `CoordinatorService`. Everything happens in the broker's thread and no step awaits, so a cancellation can
@@ -68,18 +70,18 @@ class Shard:
         self,
         name: str,
         partition: int,
-        machine_factory: Callable[[], Machine],
+        machine_factory: Callable[[], M],
         journal: Journal[Any, Any],
         clock: BrokerClock,
         *,
-        perform: Callable[[Shard, Effect], None] | None = None,
+        perform: Callable[[Shard[M], Effect], None] | None = None,
         report: Callable[[str, BaseException], None] | None = None,
     ) -> None:
         self.name = name
         self.partition = partition
         self.journal = journal
         self.timers = TimerQueue()
-        self.machine: Any = machine_factory()
+        self.machine: M = machine_factory()
         self.state = ShardState.LOADING
         self.loads = 0
         self._machine_factory = machine_factory
@@ -102,13 +104,9 @@ class Shard:
         Returns without a task switch unless the command is parked. Cancelling the wait does not cancel the command.
         """
         reply = self.begin(command)
-        if reply.__class__ is ReplySlot:
-            slot: ReplySlot[R] = reply
-            return await slot.wait()
-        result: R = reply
-        return result
+        return await reply.wait() if isinstance(reply, ReplySlot) else reply
 
-    def begin(self, command: Command[R]) -> Any:
+    def begin(self, command: Command[R]) -> R | ReplySlot[R]:
         """Give a command; returns its reply, or the `ReplySlot` to wait at. A `KafkaError` is raised here or there."""
         if self._busy or self.state is not ShardState.ACTIVE:
             return self.submit(command)
@@ -120,10 +118,9 @@ class Shard:
             raise RuntimeError(f"{self.name} is asked for an immediate reply by one of its own effects: {command!r}")
         self._check_open()
         reply = self._carry_out(command)
-        if reply.__class__ is ReplySlot:
+        if isinstance(reply, ReplySlot):
             raise RuntimeError(f"{command!r} was parked: use ask()")
-        result: R = reply
-        return result
+        return reply
 
     def submit(self, command: Command[R]) -> ReplySlot[R]:
         """Give a command without waiting; the slot holds the reply once it is there. Never raises `KafkaError`."""
@@ -137,10 +134,27 @@ class Shard:
         except KafkaError as error:
             slot.fail(error)
             return slot
-        if reply.__class__ is ReplySlot:
+        if isinstance(reply, ReplySlot):
             return reply
         slot.complete(reply)
         return slot
+
+    def follow_up(self, command: Command[Any]) -> None:
+        """Give a command that nobody waits for, from an effect of this shard.
+
+        It is carried out as the next step, before the command that caused it is answered. So all that a command
+        causes at once is done when its asker has the reply: EndTxn returns when the transaction is complete.
+        """
+        if self._busy:
+            self._inbox.put(command, None)
+        else:
+            self._carry_out_unasked(command)
+
+    def _carry_out_unasked(self, command: Command[Any]) -> None:
+        try:
+            self._carry_out(command)
+        except Exception as error:
+            self._deliver_error(command, None, error)
 
     def _check_open(self) -> None:
         if self.state is ShardState.ACTIVE:
@@ -159,7 +173,7 @@ class Shard:
         """Whether its log could not be replayed."""
         return self.state is ShardState.FAILED
 
-    def open_machine(self) -> Any:
+    def open_machine(self) -> M:
         """The machine, to read from (never to change); raises as `ask` does while the shard is not active."""
         self._check_open()
         return self.machine
@@ -189,17 +203,21 @@ class Shard:
 
     # -- one command
 
-    def _carry_out(self, command: Command[Any]) -> Any:
-        """Returns the reply, or the `ReplySlot` of a parked command; raises what the asker shall see."""
+    def _carry_out(self, command: Command[R]) -> R | ReplySlot[R]:
+        """One step, and then those that it caused.
+
+        Returns the reply, or the `ReplySlot` of a parked command; raises what the asker shall see.
+        """
         self._busy = True
         try:
             return self._step(command)
         finally:
             self._busy = False
             if self._inbox:
-                self._drain()
+                self._carry_out_inbox()
 
-    def _drain(self) -> None:
+    def _carry_out_inbox(self) -> None:
+        """The commands that the last step caused, and those that they cause."""
         while self._inbox:
             command, slot = self._inbox.take()
             self._busy = True
@@ -221,7 +239,7 @@ class Shard:
         else:
             self._report_bug(repr(command), error)
 
-    def _step(self, command: Command[Any], slot: ReplySlot[Any] | None = None) -> Any:
+    def _step(self, command: Command[R], slot: ReplySlot[R] | None = None) -> R | ReplySlot[R]:
         now_ms = self._clock.now_ms()
         outcome = self.machine.decide(command, now_ms)
         if outcome.records:
@@ -229,7 +247,7 @@ class Shard:
         effects: Sequence[Effect] = outcome.effects
         if outcome.then is not None:
             effects = (*effects, *outcome.then())
-        reply = outcome.reply
+        reply: R | ReplySlot[R] = outcome.reply
         if outcome.park is not None:
             reply = self._park(outcome.park, slot)
         if effects:
@@ -300,10 +318,7 @@ class Shard:
         if self.state is not ShardState.ACTIVE:
             return
         for _, command in self.timers.pop_due(self._clock.now_ms()):
-            try:
-                self._carry_out(command)
-            except Exception as error:
-                self._deliver_error(command, None, error)
+            self._carry_out_unasked(command)
             if not self.is_active:
                 return
 

@@ -56,7 +56,7 @@ class GroupDriver:
         self.shard.start()
         self.load()
 
-    def _perform(self, shard: Shard, effect: Effect) -> None:
+    def _perform(self, shard: Shard[Any], effect: Effect) -> None:
         self.changes.append(type(effect).__name__)
 
     def load(self) -> None:

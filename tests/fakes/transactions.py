@@ -11,6 +11,7 @@ from odradek.broker.coordinator.transaction.commands import (
     DescribeTransaction,
     EndTransaction,
     GoOn,
+    HoldReached,
     InitProducerId,
     MarkersWritten,
     ProducerIdentity,
@@ -68,14 +69,14 @@ class FakeTransactionCoordinator:
         self.bugs: list[tuple[str, BaseException]] = []
         self.shard = self._start()
 
-    def _start(self) -> Shard:
+    def _start(self) -> Shard[Any]:
         shard = Shard(
             "__transaction_state",
             0,
             lambda: TransactionMachine(self.settings, self.holds),
             self.journal,
             self.clock,
-            perform=self._write_markers,
+            perform=self._perform,
             report=lambda where, error: self.bugs.append((where, error)),
         )
         shard.start()
@@ -83,14 +84,22 @@ class FakeTransactionCoordinator:
             shard._load_slice()
         return shard
 
-    def _write_markers(self, shard: Shard, effect: Effect) -> None:
-        assert isinstance(effect, WriteMarkers)
+    def _perform(self, shard: Shard[Any], effect: Effect) -> None:
+        if isinstance(effect, HoldReached):
+            self.holds.reached(effect.transactional_id, effect.at)
+        else:
+            assert isinstance(effect, WriteMarkers)
+            self._write_markers(shard, effect)
+
+    def _write_markers(self, shard: Shard[Any], effect: WriteMarkers) -> None:
         written = [partition for partition in effect.partitions if partition not in self.broken]
         for partition in written:
             marker = Marker(effect.producer_id, effect.producer_epoch, effect.commit)
             self.markers.setdefault(partition, []).append(marker)
         again = len(written) < len(effect.partitions)
-        shard.submit(MarkersWritten(effect.transactional_id, effect.producer_id, effect.producer_epoch, written, again))
+        shard.follow_up(
+            MarkersWritten(effect.transactional_id, effect.producer_id, effect.producer_epoch, written, again)
+        )
 
     def _go_on(self, transactional_id: str) -> None:
         self.shard.submit(GoOn(transactional_id))

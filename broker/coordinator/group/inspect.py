@@ -232,7 +232,7 @@ def group_info(cluster: Cluster, group_id: str) -> GroupInfo:
         shard = service.shard_for(group_id)
         shard.finish_loading()
         machine: GroupMachine = shard.open_machine()
-        coordinator = service.node_for(group_id).id
+        coordinator = service.leader_for(group_id)
     except KafkaError:
         return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, -1)
     group = machine.group(group_id)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from odradek.broker.controller.topics import CONSUMER_OFFSETS
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.group.commands import ForgetPartitions, MetadataChanged
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.coordinator.group.settings import GroupSettings, LiveConfigs
-from odradek.broker.coordinator.group.topic_source import RegistryTopics
-from odradek.broker.coordinator.service import CoordinatorService
+from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
+from odradek.broker.coordinator.group.topic_source import TopicSource
+from odradek.broker.coordinator.internal_topic import InternalTopic
+from odradek.broker.coordinator.service import CoordinatorService, Surroundings
 from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
-
-if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
-    from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.controller.topics import Topic
 
 _MINUTE_MS = 60_000
 
@@ -31,45 +27,46 @@ class GroupService(CoordinatorService[GroupMachine]):
     groups (see `kinds`) that reach beyond the coordinator, by the class of the effect.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        settings = read_settings(cluster.config)
-        configs = LiveConfigs(cluster.config, lambda group_id: cluster.dynamic_configs.groups.get(group_id, {}))
-        topics = RegistryTopics(cluster.topics, cluster.nodes)
+    def __init__(
+        self,
+        topic: InternalTopic,
+        surroundings: Surroundings,
+        settings: GroupSettings,
+        configs: GroupConfigs,
+        topics: TopicSource,
+    ) -> None:
         super().__init__(
-            cluster,
-            CONSUMER_OFFSETS,
+            topic,
+            surroundings,
             lambda partition: GroupMachine(settings, configs=configs, topics=topics),
             perform=self._perform_effect,
             base_sequence=0,
         )
         self.watchers: dict[object, Callable[[], None]] = {}
-        self.performers: dict[type[Effect], Callable[[Shard, Any], None]] = {GroupChanged: self._group_changed}
-        cluster.topics.on_created(lambda topic: self._topics_changed(topic.name))
-        cluster.topics.on_partitions_added(lambda topic, first: self._topics_changed(topic.name))
-        cluster.topics.on_deleted(self._topic_deleted)
+        self.performers: dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]] = {
+            GroupChanged: self._group_changed
+        }
 
-    def _perform_effect(self, shard: Shard, effect: Effect) -> None:
+    def _perform_effect(self, shard: Shard[GroupMachine], effect: Effect) -> None:
         self.performers[effect.__class__](shard, effect)
 
-    def _group_changed(self, shard: Shard, effect: GroupChanged) -> None:
+    def _group_changed(self, shard: Shard[GroupMachine], effect: GroupChanged) -> None:
         for watcher in list(self.watchers.values()):
             watcher()
 
-    def _topics_changed(self, name: str) -> None:
-        """Groups that are assigned their partitions by the coordinator have to know."""
+    def topic_changed(self, name: str) -> None:
+        """A topic was made, has grown or is gone: groups whose partitions the coordinator assigns have to know."""
         for shard in self.running():
             if shard.is_active and shard.machine.follows_topics:
                 shard.submit(MetadataChanged([name]))
 
-    def _topic_deleted(self, topic: Topic) -> None:
+    def topic_deleted(self, name: str, partitions: int) -> None:
         """Offsets of partitions that exist no more are dropped, in every group."""
-        if topic.name == CONSUMER_OFFSETS:
-            self.close()
-            return
-        places = [(topic.name, partition.index) for partition in topic.partitions]
+        super().topic_deleted(name, partitions)
+        places = [(name, index) for index in range(partitions)]
         for shard in list(self.shards()):
             shard.submit(ForgetPartitions(places))
-        self._topics_changed(topic.name)
+        self.topic_changed(name)
 
 
 def read_settings(config: BrokerConfig) -> GroupSettings:

@@ -147,3 +147,13 @@ class WriteMarkers(Effect):
         self.commit = transaction.state is TransactionState.PREPARE_COMMIT
         self.transaction_version = transaction.client_transaction_version
         self.partitions = partitions
+
+
+class HoldReached(Effect):
+    """The transaction stands at a point where it is held."""
+
+    __slots__ = ("at", "transactional_id")
+
+    def __init__(self, transactional_id: str, at: str) -> None:
+        self.transactional_id = transactional_id
+        self.at = at

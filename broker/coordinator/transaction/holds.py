@@ -88,14 +88,14 @@ class HoldBook:
                 self._on_release(hold.transactional_id)
 
     def stops(self, transactional_id: str, at: str) -> bool:
-        """Whether the id must not pass the point now; whoever holds it learns that it has been reached."""
-        if not self._holds:
-            return False
-        holds = self._holds.get((transactional_id, at), ())
-        for hold in holds:
+        """Whether the id must not pass the point now."""
+        return (transactional_id, at) in self._holds if self._holds else False
+
+    def reached(self, transactional_id: str, at: str) -> None:
+        """The id stands at the point: whoever holds it there learns of it."""
+        for hold in self._holds.get((transactional_id, at), ()):
             if not hold.reached:
                 hold.arrival.set_result(None)
-        return bool(holds)
 
     def active(self) -> list[Hold]:
         """The holds that have not been released."""

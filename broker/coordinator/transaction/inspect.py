@@ -107,6 +107,5 @@ def _coordinated(transactions: TransactionService, node: Node) -> list[Transacti
     for shard in transactions.shards(node):
         if shard.state is ShardState.LOADING:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        machine = shard.machine
-        found.extend(machine.described(transactional_id) for transactional_id in machine.transactions)
+        found.extend(shard.machine.all_described())
     return found

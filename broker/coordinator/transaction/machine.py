@@ -13,6 +13,7 @@ from odradek.broker.coordinator.transaction.commands import (
     EndTransaction,
     ExpireIds,
     GoOn,
+    HoldReached,
     InitProducerId,
     MarkersWritten,
     ProducerIdentity,
@@ -213,10 +214,15 @@ class TransactionMachine:
     def described(self, transactional_id: str) -> Transaction | None:
         """The id's state; a transaction that ends shows the partitions whose marker is missing, as Kafka's does."""
         transaction = self.transactions.get(transactional_id)
-        ending = self.ending.get(transactional_id)
-        if transaction is None or ending is None:
-            return transaction
-        return transaction._replace(partitions=frozenset(ending.waiting))
+        return None if transaction is None else self._shown(transaction)
+
+    def all_described(self) -> list[Transaction]:
+        """The same of all ids."""
+        return [self._shown(transaction) for transaction in self.transactions.values()]
+
+    def _shown(self, transaction: Transaction) -> Transaction:
+        ending = self.ending.get(transaction.transactional_id)
+        return transaction if ending is None else transaction._replace(partitions=frozenset(ending.waiting))
 
     # -- the end of a transaction
 
@@ -249,12 +255,20 @@ class TransactionMachine:
     def _advance(self, prepared: Transaction) -> list[Effect]:
         """Write the markers that are missing and not held. No partition at all is told too: it leads to Complete."""
         transactional_id = prepared.transactional_id
-        stops = self._holds.stops
-        if stops(transactional_id, prepared.state.label):
-            return []
+        if self._holds.stops(transactional_id, prepared.state.label):
+            return [HoldReached(transactional_id, prepared.state.label)]
         waiting = self.ending[transactional_id].waiting
-        ready = [p for p in sorted(waiting) if not stops(transactional_id, marker_point(p))] if waiting else []
-        return [WriteMarkers(prepared, ready)] if ready or not waiting else []
+        ready: list[TopicPartition] = []
+        effects: list[Effect] = []
+        for partition in sorted(waiting):
+            point = marker_point(partition)
+            if self._holds.stops(transactional_id, point):
+                effects.append(HoldReached(transactional_id, point))
+            else:
+                ready.append(partition)
+        if ready or not waiting:
+            effects.append(WriteMarkers(prepared, ready))
+        return effects
 
     def _markers_written(self, command: MarkersWritten, _: int) -> Outcome[None]:
         transactional_id = command.transactional_id
@@ -267,10 +281,15 @@ class TransactionMachine:
         if not ending.waiting <= set(command.partitions):
             ending.waiting.difference_update(command.partitions)
             return Outcome(effects=[self._retry(transactional_id)] if command.again else [])
+        return self._complete(prepared, ending)
+
+    def _complete(self, prepared: Transaction, ending: Ending) -> Outcome[None]:
+        """All markers are written: the transaction is over."""
+        transactional_id = prepared.transactional_id
         done = decisions.complete(prepared, ending.decided_ms)
         if self._holds.stops(transactional_id, done.state.label):
             ending.waiting.clear()
-            return Outcome()
+            return Outcome(effects=[HoldReached(transactional_id, done.state.label)])
 
         def then() -> Sequence[Effect]:
             del self.ending[transactional_id]

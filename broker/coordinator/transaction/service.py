@@ -2,105 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
-from odradek.broker.coordinator.service import CoordinatorService
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.coordinator.internal_topic import InternalTopic, TopicStore
+from odradek.broker.coordinator.service import CoordinatorService, HasId, Surroundings
 from odradek.broker.coordinator.transaction.commands import (
     GoOn,
+    HoldReached,
     InitProducerId,
     MarkersWritten,
     ProducerIdentity,
     WriteMarkers,
 )
-from odradek.broker.coordinator.transaction.guard import Support, TransactionGuard, produce_error
 from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
-from odradek.broker.coordinator.transaction.markers import is_gone, write_marker
+from odradek.broker.coordinator.transaction.markers import MarkerWriter, is_gone
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.coordinator.transaction.verification import Support, TransactionVerifier, produce_error
 from odradek.broker.runtime.machine import Effect, Producer
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-
-if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
-    from odradek.broker.requests.context import RequestContext
-
-TRANSACTION_TOPIC = "__transaction_state"
 
 
-class _Settings:
-    """`TransactionSettings` of one partition's coordinator, read from the live configuration."""
+class LiveSettings:
+    """`TransactionSettings` of one partition's coordinator, read from the live configuration.
 
-    def __init__(self, cluster: Cluster, partition: int) -> None:
-        self._cluster = cluster
+    ``transaction_version()`` is the finalized level of the feature; ``new_producer_id(partition)`` allocates for the
+    coordinator of that partition.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        transaction_version: Callable[[], int],
+        new_producer_id: Callable[[int], int],
+        partition: int,
+    ) -> None:
+        self._config = config
+        self._transaction_version = transaction_version
+        self._new_producer_id = new_producer_id
         self._partition = partition
 
     @property
     def transaction_version(self) -> int:
-        return self._cluster.features.transaction_version
+        """See `TransactionSettings`."""
+        return self._transaction_version()
 
     @property
     def id_expiration_ms(self) -> int:
-        return self._number("transactional.id.expiration.ms")
+        """See `TransactionSettings`."""
+        return self._config.get_int("transactional.id.expiration.ms")
 
     @property
     def expire_interval_ms(self) -> int:
-        return self._number("transaction.remove.expired.transaction.cleanup.interval.ms")
+        """See `TransactionSettings`."""
+        return self._config.get_int("transaction.remove.expired.transaction.cleanup.interval.ms")
 
     @property
     def abort_interval_ms(self) -> int:
-        return self._number("transaction.abort.timed.out.transaction.cleanup.interval.ms")
+        """See `TransactionSettings`."""
+        return self._config.get_int("transaction.abort.timed.out.transaction.cleanup.interval.ms")
 
     def new_producer_id(self) -> int:
-        partition = self._cluster.transactions.ensure_topic().partitions[self._partition]
-        return self._cluster.producer_ids.allocate(partition.leader_id)
-
-    def _number(self, name: str) -> int:
-        return self._cluster.config.get_int(name)
+        """See `TransactionSettings`."""
+        return self._new_producer_id(self._partition)
 
 
 class TransactionService(CoordinatorService[TransactionMachine]):
     """Transactional ids by their coordinators; what Produce, InitProducerId and tests want of them.
 
-    Owner: the cluster. ``holds`` are kept here because they outlive the coordinators' machines.
+    Owner: the cluster. ``holds`` are kept here because they outlive the coordinators' machines. ``allocate(node_id)``
+    gives a producer id that nobody has had.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(
+        self,
+        topic: InternalTopic,
+        surroundings: Surroundings,
+        *,
+        topics: TopicStore,
+        config: BrokerConfig,
+        markers: MarkerWriter,
+        transaction_version: Callable[[], int],
+        allocate: Callable[[int], int],
+    ) -> None:
+        def machine(partition: int) -> TransactionMachine:
+            return TransactionMachine(LiveSettings(config, transaction_version, new_producer_id, partition), self.holds)
+
+        def new_producer_id(partition: int) -> int:
+            return allocate(topic.ensure()[partition].leader_id)
+
+        super().__init__(topic, surroundings, machine, perform=self._perform_effect)
         self.holds = HoldBook(self._go_on)
-        super().__init__(cluster, TRANSACTION_TOPIC, self._machine, perform=self._write_markers, base_sequence=-1)
-        self.guard = TransactionGuard(cluster)
+        self.markers = markers
+        self.verifier = TransactionVerifier(topics, config, surroundings.clock, self.ask_now)
+        self._config = config
 
-    def _machine(self, partition: int) -> TransactionMachine:
-        return TransactionMachine(_Settings(self._cluster, partition), self.holds)
+    def init_producer_id(
+        self, transactional_id: str, timeout_ms: int, expected: ProducerIdentity | None, node: HasId
+    ) -> ProducerIdentity:
+        """The producer id and epoch that the id has from now on; ``expected``: those that the client has, if any.
 
-    async def init_producer_id(self, ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
-        """InitProducerId with a transactional id (see broker/api/producers.py)."""
-        try:
-            identity = self._init_producer_id(ctx, request)
-        except KafkaError as error:
-            code = error.code
-            if code is ErrorCode.PRODUCER_FENCED and ctx.api_version < 4:
-                code = ErrorCode.INVALID_PRODUCER_EPOCH
-            return InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1)
-        return InitProducerIdResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
-
-    def _init_producer_id(self, ctx: RequestContext, request: InitProducerIdRequest) -> ProducerIdentity:
-        transactional_id = request.transactional_id
-        assert transactional_id, "the handler answers requests without an id itself"
-        shown = request.producer_id, request.producer_epoch
-        expected = None if shown == (-1, -1) else ProducerIdentity(*shown)
-        longest_ms = self._cluster.config.get_int("transaction.max.timeout.ms")
-        if not 0 < request.transaction_timeout_ms <= longest_ms:
+        Raises CONCURRENT_TRANSACTIONS while an older transaction ends.
+        """
+        if not 0 < timeout_ms <= self._config.get_int("transaction.max.timeout.ms"):
             raise KafkaError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-        command = InitProducerId(transactional_id, request.transaction_timeout_ms, expected)
-        identity = self.ask_now(transactional_id, command, ctx.node)
+        identity = self.ask_now(transactional_id, InitProducerId(transactional_id, timeout_ms, expected), node)
         if identity is None:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         return identity
 
-    async def guard_append(
+    async def verify_append(
         self,
         *,
         transactional_id: str,
@@ -109,22 +122,27 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         partitions: Sequence[TopicPartition],
         api_version: int,
     ) -> Mapping[TopicPartition, KafkaError]:
-        """See `odradek.broker.partitions.verification.TransactionGuard`."""
+        """See `odradek.broker.partitions.verification.AppendVerifier`."""
         support = Support.of_produce(api_version)
-        errors = await self.guard.check(transactional_id, producer_id, producer_epoch, partitions, support)
+        errors = await self.verifier.verify(transactional_id, producer_id, producer_epoch, partitions, support)
         return {partition: produce_error(code, support) for partition, code in errors.items()}
 
     # -- the end of transactions
 
-    def _write_markers(self, shard: Shard, effect: Effect) -> None:
-        """Write what can be written now, and tell the coordinator."""
-        assert isinstance(effect, WriteMarkers)
+    def _perform_effect(self, shard: Shard[TransactionMachine], effect: Effect) -> None:
+        if isinstance(effect, HoldReached):
+            self.holds.reached(effect.transactional_id, effect.at)
+        else:
+            assert isinstance(effect, WriteMarkers)
+            self._write_markers(shard, effect)
+
+    def _write_markers(self, shard: Shard[TransactionMachine], effect: WriteMarkers) -> None:
+        """Write what can be written now, and tell the coordinator, which completes the transaction if that was all."""
         producer = Producer(effect.producer_id, effect.producer_epoch)
         written: list[TopicPartition] = []
         for topic_name, index in effect.partitions:
             try:
-                write_marker(
-                    self._cluster.services,
+                self.markers.write(
                     topic_name,
                     index,
                     producer,
@@ -137,7 +155,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
                     continue
             written.append((topic_name, index))
         again = len(written) < len(effect.partitions)
-        shard.submit(MarkersWritten(effect.transactional_id, *producer, written, again))
+        shard.follow_up(MarkersWritten(effect.transactional_id, *producer, written, again))
 
     def _go_on(self, transactional_id: str) -> None:
         """A hold was released."""

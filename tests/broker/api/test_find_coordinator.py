@@ -79,6 +79,6 @@ def test_a_cluster_that_runs_has_a_coordinator_for_transactions_too() -> None:
     async def main() -> None:
         cluster = Cluster()
         async with cluster.run():
-            assert cluster.transactions.node_for("t").id == 1
+            assert cluster.transactions.leader_for("t") == 1
 
     trio.run(main)

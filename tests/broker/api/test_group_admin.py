@@ -26,7 +26,7 @@ class Plane(DataPlane):
     def __init__(self, nodes: int = 1) -> None:
         super().__init__(nodes=nodes)
         self.cluster.start = lambda *_: None  # type: ignore[method-assign]
-        self.cluster.groups.ensure_topic()
+        self.cluster.groups.topic.ensure()
 
     def commit(self, group_id: str) -> None:
         offsets = [OffsetToCommit("t", ZERO_UUID, 0, 1, -1, "")]

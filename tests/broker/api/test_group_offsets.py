@@ -32,12 +32,12 @@ E = ErrorCode
 def plane() -> DataPlane:
     plane = DataPlane(nodes=2, topics={"t": 2})
     plane.cluster.start = lambda *_: None  # type: ignore[method-assign]
-    plane.cluster.groups.ensure_topic()
+    plane.cluster.groups.topic.ensure()
     return plane
 
 
 def home(plane: DataPlane) -> int:
-    return int(plane.cluster.groups.node_for("g").id)
+    return int(plane.cluster.groups.leader_for("g"))
 
 
 def commit(plane: DataPlane, *topics: tuple[str, list[int]], version: int = 9, node: int | None = None) -> Any:
@@ -113,5 +113,5 @@ def test_deleting(plane: DataPlane) -> None:
         ("nope", [(0, E.UNKNOWN_TOPIC_OR_PARTITION)]),
     ]
     with pytest.raises(KafkaError) as caught:
-        plane.call(OffsetDeleteRequest("no-group", []), 0, node=int(plane.cluster.groups.node_for("no-group").id))
+        plane.call(OffsetDeleteRequest("no-group", []), 0, node=int(plane.cluster.groups.leader_for("no-group")))
     assert caught.value.code is E.GROUP_ID_NOT_FOUND

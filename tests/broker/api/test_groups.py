@@ -21,7 +21,7 @@ from tests.fakes.data_plane import DataPlane
 def plane() -> DataPlane:
     plane = DataPlane()
     plane.cluster.start = lambda *_: None  # type: ignore[method-assign]
-    plane.cluster.groups.ensure_topic()
+    plane.cluster.groups.topic.ensure()
     return plane
 
 

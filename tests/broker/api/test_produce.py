@@ -243,7 +243,7 @@ class Guard:
         self.meanwhile = meanwhile
         self.asked: list[tuple[str, int, int, Sequence[tuple[str, int]], int]] = []
 
-    async def guard_append(
+    async def verify_append(
         self,
         *,
         transactional_id: str,

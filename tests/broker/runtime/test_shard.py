@@ -87,7 +87,7 @@ class Stage:
         self.shard.start()
         self.story.clear()
 
-    def _perform(self, shard: Shard, effect: Effect) -> None:
+    def _perform(self, shard: Shard[Any], effect: Effect) -> None:
         assert isinstance(effect, Note)
         self.story.append(effect.text)
 
@@ -156,7 +156,7 @@ def test_a_command_may_park_and_answer_itself(stage: Stage) -> None:
 def test_commands_of_effects_wait_for_their_turn(stage: Stage) -> None:
     slots: list[Any] = []
 
-    def perform(shard: Shard, effect: Effect) -> None:
+    def perform(shard: Shard[Any], effect: Effect) -> None:
         slots.append(shard.submit(stage.do([(b"second", b"")], reply="second")))
         stage.story.append("submitted")
 

@@ -52,8 +52,8 @@ async def test_without_the_topic_nobody_coordinates() -> None:
 @in_trio
 async def test_shards_start_when_they_are_needed() -> None:
     async with Cluster().run() as cluster:
-        cluster.groups.ensure_topic()
-        assert cluster.groups.topic is not None
+        cluster.groups.topic.ensure()
+        assert cluster.groups.topic.partitions is not None
         assert len(cluster.groups.topic.partitions) == 50
         assert list(cluster.groups.shards()) == []
         commit(cluster, "g", 1)
@@ -65,8 +65,8 @@ async def test_shards_start_when_they_are_needed() -> None:
 async def test_a_moved_leader_loads_the_group_from_the_log() -> None:
     async with Cluster(nodes=3).run() as cluster:
         service: GroupService = cluster.groups
-        service.ensure_topic()
-        before = service.node_for("g")
+        service.topic.ensure()
+        before = cluster.nodes[service.leader_for("g")]
         joined = await service.shard_for("g").ask(JoinGroup("g", "", protocols=(("range", b""),), api_version=3))
         await service.shard_for("g").ask(SyncGroup("g", joined.member_id, 1, assignments={joined.member_id: b"x"}))
         commit(cluster, "h", 7)
@@ -84,7 +84,7 @@ async def test_a_moved_leader_loads_the_group_from_the_log() -> None:
             await trio.testing.wait_all_tasks_blocked()
             set_node_up(cluster, before.id, False)
         assert waiting == [ErrorCode.NOT_COORDINATOR]
-        after = service.node_for("g")
+        after = cluster.nodes[service.leader_for("g")]
         assert after.id != before.id
         with pytest.raises(KafkaError) as caught:
             service.ask_now("g", Heartbeat("g", joined.member_id, 1), before)
@@ -98,7 +98,7 @@ async def test_a_moved_leader_loads_the_group_from_the_log() -> None:
 @in_trio
 async def test_a_reload_answers_that_it_loads_and_forgets_nothing() -> None:
     async with Cluster().run() as cluster:
-        cluster.groups.ensure_topic()
+        cluster.groups.topic.ensure()
         for offset in range(3000):
             commit(cluster, "g", offset)
         cluster.groups.reload(cluster.groups.partition_for("g"))
@@ -112,9 +112,9 @@ async def test_a_reload_answers_that_it_loads_and_forgets_nothing() -> None:
 @in_trio
 async def test_the_log_rebuilds_what_compaction_leaves_of_it() -> None:
     async with Cluster(config={"log.cleaner.min.cleanable.ratio": "0.01"}).run() as cluster:
-        cluster.groups.ensure_topic()
+        cluster.groups.topic.ensure()
         shard = cluster.groups.shard_for("g")
-        assert cluster.groups.topic is not None
+        assert cluster.groups.topic.partitions is not None
         log = cluster.groups.topic.partitions[shard.partition].log
         for offset in range(400):
             commit(cluster, "g", offset, topic=f"t{offset % 3}")
@@ -134,7 +134,7 @@ async def test_a_deleted_topic_takes_its_offsets_along() -> None:
     async with Cluster().run() as cluster:
         cluster.topics.create("t", partitions=1)
         cluster.topics.create("u", partitions=1)
-        cluster.groups.ensure_topic()
+        cluster.groups.topic.ensure()
         for group in ("g", "h", "i"):
             commit(cluster, group, 1)
             commit(cluster, group, 2, topic="u")
@@ -146,7 +146,7 @@ async def test_a_deleted_topic_takes_its_offsets_along() -> None:
 @in_trio
 async def test_offsets_expire_on_the_brokers_clock() -> None:
     async with Cluster().run() as cluster:
-        cluster.groups.ensure_topic()
+        cluster.groups.topic.ensure()
         commit(cluster, "g", 1)
         cluster.clock.advance(days=8)
         await trio.testing.wait_all_tasks_blocked()

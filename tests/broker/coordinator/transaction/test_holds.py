@@ -114,5 +114,7 @@ def test_points_of_topics_with_dashes_and_digits() -> None:
     book = HoldBook()
     hold = book.hold("t", "Marker:a-b-1-0")
     assert book.stops("t", marker_point(("a-b-1", 0)))
+    assert not hold.reached
+    book.reached("t", marker_point(("a-b-1", 0)))
     assert hold.reached
     assert book.active() == [hold]

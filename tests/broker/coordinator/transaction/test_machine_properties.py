@@ -18,7 +18,6 @@ from odradek.broker.coordinator.transaction.holds import Hold, marker_point
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS, RULES
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
-from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -44,8 +43,7 @@ class Coordinator(FakeTransactionCoordinator):
         self.logs = {place: PartitionLog(*place, LogConfig(), MemoryBackend()) for place in PLACES}
         super().__init__()
 
-    def _write_markers(self, shard: Shard, effect: Effect) -> None:
-        assert isinstance(effect, WriteMarkers)
+    def _write_markers(self, shard: Shard[Any], effect: WriteMarkers) -> None:
         written = [place for place in effect.partitions if place not in self.broken]
         for place in written:
             batch = build_end_txn_batch(
@@ -56,7 +54,9 @@ class Coordinator(FakeTransactionCoordinator):
             )
             self.logs[place].append(batch, now_ms=self.clock.now_ms(), leader_epoch=0, origin=AppendOrigin.COORDINATOR)
         again = len(written) < len(effect.partitions)
-        shard.submit(MarkersWritten(effect.transactional_id, effect.producer_id, effect.producer_epoch, written, again))
+        shard.follow_up(
+            MarkersWritten(effect.transactional_id, effect.producer_id, effect.producer_epoch, written, again)
+        )
 
 
 class Client:

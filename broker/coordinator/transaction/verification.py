@@ -1,4 +1,4 @@
-"""Leave to write into a partition as part of a transaction: verified or registered with the coordinator (KIP-890).
+"""Whether a batch may be written as part of a transaction: verified with its coordinator, or registered (KIP-890).
 
 An older client adds its partitions to the transaction itself; the partition's leader only asks whether it has. A client
 of transactions version 2 (Produce 12, TxnOffsetCommit 5) leaves the adding to the leader.
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from odradek.broker.clock import BrokerClock
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.coordinator.internal_topic import TopicStore
 from odradek.broker.coordinator.transaction.commands import AddPartitions, VerifyPartitions
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.runtime.machine import Command, R
 from odradek.protocol.errors import ErrorCode, KafkaError
-
-if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
 
 _UNREACHABLE = frozenset(
     {
@@ -51,13 +52,25 @@ class Support(Enum):
 Errors = dict[TopicPartition, ErrorCode]
 
 
-class TransactionGuard:
-    """Asks the coordinators of one cluster on behalf of its partition leaders."""
+class Ask(Protocol):
+    """Gives a command to the coordinator of a transactional id and returns the reply."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __call__(self, transactional_id: str, command: Command[R], /) -> R: ...
 
-    async def check(
+
+class TransactionVerifier:
+    """Asks the coordinators of one cluster on behalf of its partition leaders.
+
+    ``ask(transactional_id, command)`` gives the coordinator's reply, or raises its `KafkaError`.
+    """
+
+    def __init__(self, topics: TopicStore, config: BrokerConfig, clock: BrokerClock, ask: Ask) -> None:
+        self._topics = topics
+        self._config = config
+        self._clock = clock
+        self._ask = ask
+
+    async def verify(
         self,
         transactional_id: str,
         producer_id: int,
@@ -81,7 +94,7 @@ class TransactionGuard:
             if not transactional_id:
                 return errors | dict.fromkeys(asked, ErrorCode.INVALID_REQUEST)
             return errors | await self._register_patiently(transactional_id, producer_id, producer_epoch, asked)
-        if not self._cluster.config.get_bool("transaction.partition.verification.enable"):
+        if not self._config.get_bool("transaction.partition.verification.enable"):
             return {}
         if not transactional_id:
             return errors | dict.fromkeys(asked, ErrorCode.INVALID_REQUEST)
@@ -90,7 +103,7 @@ class TransactionGuard:
     def _knows_later_epoch(self, partition: TopicPartition, producer_id: int, producer_epoch: int) -> bool:
         """Whether the log has seen a newer producer of this id: then there is no need to ask."""
         name, index = partition
-        topic = self._cluster.topics.get(name)
+        topic = self._topics.get(name)
         if topic is None or not 0 <= index < len(topic.partitions):
             return False
         state = topic.partitions[index].log.producers.get(producer_id)
@@ -99,23 +112,23 @@ class TransactionGuard:
     async def _register_patiently(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
     ) -> Errors:
-        config = self._cluster.config
+        config = self._config
         give_up_ms: int | None = None
         while True:
             errors = self._register(transactional_id, producer_id, producer_epoch, partitions)
             if ErrorCode.CONCURRENT_TRANSACTIONS not in errors.values():
                 return errors
-            now_ms = self._cluster.clock.now_ms()
+            now_ms = self._clock.now_ms()
             if give_up_ms is None:
                 give_up_ms = now_ms + config.get_int("add.partitions.to.txn.retry.backoff.max.ms")
             if now_ms >= give_up_ms:
                 return errors
-            await self._cluster.clock.sleep(config.get_int("add.partitions.to.txn.retry.backoff.ms") / 1000)
+            await self._clock.sleep(config.get_int("add.partitions.to.txn.retry.backoff.ms") / 1000)
 
     def _register(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
     ) -> Errors:
-        topics = self._cluster.topics
+        topics = self._topics
         if not partitions:
             return {}
         unknown = {
@@ -127,7 +140,7 @@ class TransactionGuard:
             return dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) | unknown
         command = AddPartitions(transactional_id, producer_id, producer_epoch, partitions, 2)
         try:
-            self._cluster.transactions.ask_now(transactional_id, command)
+            self._ask(transactional_id, command)
         except KafkaError as error:
             return dict.fromkeys(partitions, _for_leader(error.code))
         return {}
@@ -144,7 +157,7 @@ class TransactionGuard:
             return {}
         command = VerifyPartitions(transactional_id, producer_id, producer_epoch, partitions)
         try:
-            found: Errors = self._cluster.transactions.ask_now(transactional_id, command)
+            found: Errors = self._ask(transactional_id, command)
         except KafkaError as error:
             return dict.fromkeys(partitions, _for_leader(error.code))
         missing = ErrorCode.TRANSACTION_ABORTABLE
