@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from odradek.protocol.errors import CorruptDataError
+from odradek.storage.java_properties import parse_properties
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
@@ -33,6 +35,8 @@ META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 _VERSION = "0"
+_NODE_ID_KEYS = {"0": "broker.id", "1": "node.id"}
+"""The node's key in each version of meta.properties."""
 
 
 class CheckpointFormatError(CorruptDataError):
@@ -74,7 +78,10 @@ def parse_partition_metadata(data: bytes) -> bytes:
     fields = dict(line.split(": ", 1) for line in _lines(data) if ": " in line)
     if fields.get("version") != "0" or "topic_id" not in fields:
         raise CheckpointFormatError("not a partition.metadata file of version 0")
-    return parse_uuid(fields["topic_id"])
+    topic_id = parse_uuid(fields["topic_id"])
+    if topic_id == bytes(16):
+        raise CheckpointFormatError("the topic's id is all zeros, which stands for none")
+    return topic_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +103,19 @@ def format_meta_properties(meta: MetaProperties) -> bytes:
 
 def parse_meta_properties(data: bytes) -> MetaProperties:
     """A meta.properties file of version 1, or of the older version 0 (broker.id)."""
-    fields = dict(line.split("=", 1) for line in _lines(data) if "=" in line and not line.startswith("#"))
-    node = fields.get("node.id", fields.get("broker.id"))
-    if node is None or "cluster.id" not in fields:
-        raise CheckpointFormatError("meta.properties lacks node.id or cluster.id")
-    return MetaProperties(fields["cluster.id"], _integer(node, 0), fields.get("directory.id"))
+    fields = parse_properties(data)
+    version = fields.get("version", "0")
+    if version not in _NODE_ID_KEYS:
+        raise CheckpointFormatError(f"version {version!r} is neither 0 nor 1")
+    key = _NODE_ID_KEYS[version]
+    for needed in (key, "cluster.id"):
+        if needed not in fields:
+            raise CheckpointFormatError(f"{needed} is missing")
+    try:
+        node_id = int(fields[key])
+    except ValueError:
+        raise CheckpointFormatError(f"{key} is no number: {fields[key]!r}") from None
+    return MetaProperties(fields["cluster.id"], node_id, fields.get("directory.id"))
 
 
 def format_clean_shutdown(broker_epoch: int) -> bytes:
@@ -139,24 +154,29 @@ def _text(lines: Sequence[str]) -> bytes:
 
 def _lines(data: bytes) -> list[str]:
     try:
-        return [line.strip() for line in data.decode().splitlines()]
+        lines = re.split(r"\r\n|\r|\n", data.decode())
     except UnicodeDecodeError:
         raise CheckpointFormatError("not a text file") from None
+    return lines if lines[-1] else lines[:-1]
 
 
 def _entries(data: bytes, width: int) -> list[tuple[int, list[str]]]:
+    """(line number, fields) of the entries, read as Kafka does.
+
+    Kafka creates these files empty and fills them later, so one that ends before the number of entries has none.
+    """
     lines = _lines(data)
-    if len(lines) < 2:
-        raise CheckpointFormatError("the file ends before the number of entries")
-    if lines[0] != _VERSION:
+    if lines and lines[0] != _VERSION:
         raise CheckpointFormatError(f"line 1: version {lines[0]!r} is not {_VERSION}")
+    if len(lines) < 2:
+        return []
     expected = _integer(lines[1], 2)
-    rows = [(number, line.split()) for number, line in enumerate(lines[2:], 3) if line]
-    if len(rows) != expected:
-        raise CheckpointFormatError(f"{expected} entries are announced, {len(rows)} are there")
+    rows = [(number, line.split()) for number, line in enumerate(lines[2:], 3)]
     for number, fields in rows:
         if len(fields) != width:
-            raise CheckpointFormatError(f"line {number}: {width} fields expected")
+            raise CheckpointFormatError(f"line {number}: {len(fields)} fields where {width} are due")
+    if len(rows) != expected:
+        raise CheckpointFormatError(f"{expected} entries are announced, {len(rows)} are there")
     return rows
 
 

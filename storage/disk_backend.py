@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -46,6 +45,7 @@ from odradek.storage.checkpoint_files import (
 from odradek.storage.file_system import FileSystem
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
+from odradek.storage.log_directory import check_log_directory, lock_directory, unlock_directory
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.recovery import finish_swaps, recover, restore_producers
 from odradek.storage.segment_files import (
@@ -60,11 +60,13 @@ from odradek.storage.segment_files import (
 )
 from odradek.storage.snapshot_file import format_snapshot
 
-_LOCK = ".lock"
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERMARKS)
+_DERIVABLE = {
+    RECOVERY_POINTS: "every log is scanned from its start after an unclean stop",
+    LOG_START_OFFSETS: "every log starts with its first segment",
+}
+"""Checkpoints that Kafka does without when it can't read them, and what that means."""
 _log = logging.getLogger(__name__)
-_locked_here: set[Path] = set()
-"""Directories that this process holds: the operating system's lock does not keep out the process that has it."""
 
 
 class DiskBackend:
@@ -93,8 +95,9 @@ class DiskBackend:
         """The epoch that the last clean stop left behind, -1 after any other."""
         self.recovered: list[str] = []
         """What recovery had to mend, a line each."""
+        check_log_directory(self.directory)
         self.fs.make_directory(self.directory)
-        self._lock = _lock_directory(self.directory)
+        self._lock = lock_directory(self.directory)
         try:
             self.meta = self._load_meta(cluster_id, node_id)
             self._offsets = {name: self._read_offsets(name) for name in _CHECKPOINTS}
@@ -135,6 +138,9 @@ class DiskBackend:
         try:
             return parse_offsets(self.fs.read(path))
         except CheckpointFormatError as error:
+            if name in _DERIVABLE:
+                self.mended(f"{path}: {error}; {_DERIVABLE[name]}")
+                return {}
             raise StorageError(f"{path}: {error}", str(path)) from None
 
     def _take_clean_mark(self) -> bool:
@@ -241,32 +247,8 @@ class DiskBackend:
             self._unlock()
 
     def _unlock(self) -> None:
-        _locked_here.discard(self.directory)
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
-
-
-def _lock_directory(directory: Path) -> int:
-    """Take the directory's `.lock`, as Kafka does; StorageError while anybody else has it."""
-    path = directory / _LOCK
-    held = StorageError(f"{path}: another broker uses this data directory", str(path))
-    if directory in _locked_here:
-        raise held
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}", str(path)) from error
-    if sys.platform != "win32":
-        import fcntl
-
-        try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise held from None
-    _locked_here.add(directory)
-    return descriptor
+        unlock_directory(self.directory, self._lock)
+        self._lock = -1
 
 
 class DiskLogStore:

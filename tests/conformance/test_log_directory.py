@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 import odradek
 from odradek.storage.dump import dump, render_text
 from tests.conformance.real_kafka import RealKafka, Unavailable, run_tool
+from tests.scenarios.log_directories import AGES, CONFIG, write_ages
 from tests.scenarios.log_tails import STOPS_KAFKA, ask_kafka, kafka_starts_with
 from tests.scenarios.target import wait_until
 
@@ -170,3 +171,15 @@ def test_a_real_broker_cuts_tails_as_recorded(tmp_path: Path) -> None:
             assert kafka_starts_with(RealKafka(folder=tmp_path / name), name), name
     except Unavailable as missing:
         pytest.skip(str(missing))
+
+
+def test_odradek_serves_what_a_real_broker_wrote_at_every_age(tmp_path: Path) -> None:
+    """The recorded directories of tests/frontdoor/test_data_dir.py, written anew."""
+    try:
+        write_ages(RealKafka(folder=tmp_path / "kafka", config=CONFIG), tmp_path)
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    for age, expected in AGES.items():
+        with odradek.KafkaBroker(data_dir=tmp_path / age, config={"log.retention.ms": "-1"}) as broker:
+            found = {name: [(r.offset, r.key, r.value) for r in broker.records(name)] for name in broker.topics()}
+            assert found == expected, age

@@ -10,6 +10,11 @@ import pytest
 
 import odradek
 from odradek.__main__ import main
+from odradek.protocol.record_batch import Record, build_batch
+from odradek.storage.dump import dump
+from tests.fakes.wire_client import WireClient
+from tests.scenarios.log_directories import AGES, unpack
+from tests.scenarios.log_tails import produced
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 
@@ -93,6 +98,33 @@ def test_a_restart_keeps_topics_ids_settings_records_and_offsets(tmp_path: Path)
         assert after["orders"].topic_id == before.topic_id
         assert dict(after["orders"].config) == {"cleanup.policy": "compact"}
         assert len(after["later"].partitions) == 2
+
+
+@pytest.mark.parametrize("age", AGES)
+def test_serves_kafkas_directory_at_every_age(tmp_path: Path, age: str) -> None:
+    directory = unpack(age, tmp_path)
+    for start in range(2):  # as Kafka left it, and as we did
+        with odradek.KafkaBroker(data_dir=directory, config={"log.retention.ms": "-1"}) as broker:
+            assert set(broker.topics()) == {*AGES[age], *(f"new-{number}" for number in range(start))}
+            for topic, expected in AGES[age].items():
+                assert [(r.offset, r.key, r.value) for r in broker.records(topic)] == expected
+            host, port = broker.bootstrap_servers.split(":")
+            broker.create_topic(f"new-{start}")
+            with WireClient(host, int(port)) as client:
+                assert produced(client, f"new-{start}", build_batch([Record(0, 0, None, b"v")]))
+            assert [r.value for r in broker.records(f"new-{start}")] == [b"v"]
+    assert [item for item in dump(directory) if item["kind"] == "error"] == []
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Felice")
+    with pytest.raises(odradek.KafkaError, match=r"it has no meta\.properties and holds letter\.txt"):
+        odradek.KafkaBroker(data_dir=tmp_path).start()
+    assert main(["serve", "--port", "0", "--data-dir", str(tmp_path)]) == 2
+    assert f"{tmp_path}: not a log directory" in capsys.readouterr().err
+    assert main(["serve", "--port", "0", "--data-dir", str(tmp_path / "letter.txt")]) == 2
+    assert f"{tmp_path / 'letter.txt'}: a file is there" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_a_second_broker_on_the_same_directory_is_refused(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def ask_kafka(kafka: RealKafka) -> dict[str, dict[str, Any]]:
         client.request(CreateTopicsRequest(topics=topics, timeout_ms=60_000))
         for name in TAILS:
             for data in head():
-                wait_until(f"a leader of {name}", partial(_produce, client, name, data))
+                wait_until(f"a leader of {name}", partial(produced, client, _PREFIX + name, data))
     kafka.halt(kill=True)
     sizes = {name: append_tail(kafka.log_dir / f"{_PREFIX}{name}-0" / LOG, tail) for name, tail in TAILS.items()}
     kafka.start()
@@ -155,7 +155,7 @@ def kafka_starts_with(kafka: RealKafka, name: str) -> str:
         topic = CreatableTopic(name=_PREFIX + name, num_partitions=1, replication_factor=1)
         client.request(CreateTopicsRequest(topics=[topic], timeout_ms=60_000))
         for data in head():
-            wait_until(f"a leader of {name}", partial(_produce, client, name, data))
+            wait_until(f"a leader of {name}", partial(produced, client, _PREFIX + name, data))
     kafka.halt(kill=True)
     append_tail(kafka.log_dir / f"{_PREFIX}{name}-0" / LOG, STOPS_KAFKA[name])
     try:
@@ -175,10 +175,11 @@ def append_tail(path: Path, tail: bytes) -> int:
     return size
 
 
-def _produce(client: WireClient, name: str, data: bytes) -> bool:
+def produced(client: WireClient, topic: str, data: bytes) -> bool:
+    """Whether partition 0 of a topic took a batch."""
     part = PartitionProduceData(index=0, records=data)
-    topic = TopicProduceData(name=_PREFIX + name, partition_data=[part])
-    answer = client.request(ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[topic]), 12)
+    asked = TopicProduceData(name=topic, partition_data=[part])
+    answer = client.request(ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[asked]), 12)
     return bool(answer.responses[0].partition_responses[0].error_code == 0)
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 
 from odradek.storage.checkpoint_files import (
+    CheckpointFormatError,
     MetaProperties,
     format_clean_shutdown,
     format_meta_properties,
+    format_offsets,
     format_partition_metadata,
     parse_clean_shutdown,
     parse_leader_epochs,
     parse_meta_properties,
+    parse_offsets,
     parse_partition_metadata,
 )
 from tests.protocol.metadata_logs import metadata_file
@@ -44,3 +47,67 @@ def test_the_clean_shutdown_mark_of_kafka() -> None:
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b"7", b'{"brokerEpoch":"x"}', b"\xff"])
 def test_a_mark_without_an_epoch(data: bytes) -> None:
     assert parse_clean_shutdown(data) == -1
+
+
+@pytest.mark.parametrize("data", [b"", b"0", b"0\n", b"0\n0\n", b"0\r\n0"])
+def test_checkpoints_that_kafka_has_only_created_have_no_entries(data: bytes) -> None:
+    assert parse_offsets(data) == {}
+    assert parse_leader_epochs(data) == []
+
+
+def test_offsets_go_there_and_back() -> None:
+    offsets = {("a", 0): 7, ("b-c", 12): 2**62}
+    assert parse_offsets(format_offsets(offsets)) == offsets
+    assert parse_offsets(b"0\n1\na  0\t7") == {("a", 0): 7}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"1\n0\n", "line 1: version '1' is not 0"),
+        (b"\n", "line 1: version '' is not 0"),
+        (b"0\nx\n", "line 2: 'x' is no number"),
+        (b"0\n2\na 0 7\n", "2 entries are announced, 1 are there"),
+        (b"0\n1\na 0\n", "line 3: 2 fields where 3 are due"),
+        (b"0\n1\na 0 7\n\n", "line 4: 0 fields where 3 are due"),
+        (b"0\n1\na 0 x\n", "line 3: 'x' is no number"),
+        (b"\xff", "not a text file"),
+        (bytes(50), "line 1: version"),
+    ],
+)
+def test_what_is_no_checkpoint(data: bytes, message: str) -> None:
+    """Kafka's own reader refuses each of these."""
+    with pytest.raises(CheckpointFormatError, match=message):
+        parse_offsets(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "broker.id is missing"),
+        (b"version=1\ncluster.id=x\n", "node.id is missing"),
+        (b"version=1\nnode.id=1\n", "cluster.id is missing"),
+        (b"version=1\nnode.id=one\ncluster.id=x", "node.id is no number: 'one'"),
+        (b"version=2\nnode.id=1\ncluster.id=x", "version '2' is neither 0 nor 1"),
+    ],
+)
+def test_what_is_no_meta_properties(data: bytes, message: str) -> None:
+    with pytest.raises(CheckpointFormatError, match=message):
+        parse_meta_properties(data)
+
+
+def test_meta_properties_are_java_properties() -> None:
+    text = b"# made by hand\r\nversion : 1\r\nnode.id 3\r\n  cluster.id = b2RyYWRlay10ZXN0cy0wMQ\r\n"
+    assert parse_meta_properties(text) == MetaProperties("b2RyYWRlay10ZXN0cy0wMQ", 3, None)
+    assert parse_meta_properties(b"broker.id=4\ncluster.id=x") == MetaProperties("x", 4, None)
+
+
+@pytest.mark.parametrize("data", [b"", b"version: 0\n", b"version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"])
+def test_what_is_no_partition_metadata(data: bytes) -> None:
+    with pytest.raises(CheckpointFormatError, match=r"not a partition\.metadata file of version 0"):
+        parse_partition_metadata(data)
+
+
+def test_partition_metadata_without_an_id() -> None:
+    with pytest.raises(CheckpointFormatError, match="all zeros"):
+        parse_partition_metadata(format_partition_metadata(bytes(16)))

@@ -345,7 +345,15 @@ def test_two_brokers_cannot_share_a_directory(tmp_path: Path) -> None:
     open_backend(tmp_path).close()
 
 
-@pytest.mark.parametrize("name", ["meta.properties", "recovery-point-offset-checkpoint"])
+@pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
+def test_kafka_and_we_do_without_these_checkpoints(kafka_log_dir: Path, name: str) -> None:
+    (kafka_log_dir / name).write_bytes(b"\xff\xfe garbage")
+    backend = open_backend(kafka_log_dir)
+    assert name in backend.recovered[0]
+    assert PartitionLog("d-seg", 0, LogConfig(), backend, now_ms=NOW).log_end_offset == 360
+
+
+@pytest.mark.parametrize("name", ["meta.properties", "cleaner-offset-checkpoint", "replication-offset-checkpoint"])
 def test_a_damaged_file_is_named(kafka_log_dir: Path, name: str) -> None:
     (kafka_log_dir / name).write_bytes(b"\xff\xfe garbage")
     with pytest.raises(StorageError, match=name):

@@ -1,0 +1,109 @@
+"""A log directory as a whole: whether a folder is one, and who may use it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from odradek.storage.backend import StorageError
+from odradek.storage.checkpoint_files import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LEADER_EPOCHS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+)
+from odradek.storage.segment_files import parse_file_name
+
+LOCK = ".lock"
+_FILES = {
+    LOCK,
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+    "bootstrap.checkpoint",
+    "odradek.metadata.json",
+}
+_PARTITION_FOLDER = re.compile(r".+-\d+(\.[0-9a-f]{32}-(delete|future|stray))?")
+_SHOWN = 3
+
+_locked_here: set[Path] = set()
+"""Directories that this process holds: the operating system's lock does not keep out the process that has it."""
+
+
+def check_log_directory(directory: Path) -> None:
+    """Raise StorageError unless the folder is missing, empty or a log directory. Writes nothing.
+
+    A log directory has a meta.properties, or holds only what a log directory holds (and the `lost+found` of a disk).
+    """
+    try:
+        with os.scandir(directory) as entries:
+            found = {entry.name: entry.is_dir() for entry in entries}
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        file = next(path for path in (directory, *directory.parents) if path.is_file())
+        text = f"{file}: a file is there, the data directory must be a folder"
+        raise StorageError(text, str(file)) from None
+    except OSError as error:
+        raise StorageError(f"{directory}: {error.strerror or error}", str(directory)) from error
+    if META_PROPERTIES in found:
+        return
+    foreign = sorted(name for name, is_folder in found.items() if not _belongs(directory / name, is_folder))
+    if foreign:
+        shown = ", ".join(foreign[:_SHOWN]) + (", ..." if len(foreign) > _SHOWN else "")
+        raise StorageError(
+            f"{directory}: not a log directory: it has no {META_PROPERTIES} and holds {shown}. Name a new or empty "
+            "folder, or a log directory of Kafka or odradek",
+            str(directory),
+        )
+
+
+def _belongs(path: Path, is_folder: bool) -> bool:
+    """Whether a log directory may have this entry."""
+    if not is_folder:
+        return path.name.removesuffix(".tmp") in _FILES
+    if path.name == "lost+found":
+        return True
+    return _PARTITION_FOLDER.fullmatch(path.name) is not None and any(map(_is_of_partition, os.listdir(path)))
+
+
+def _is_of_partition(name: str) -> bool:
+    return name in (PARTITION_METADATA, LEADER_EPOCHS) or parse_file_name(name) is not None
+
+
+def lock_directory(directory: Path) -> int:
+    """Take the directory's `.lock`, as Kafka does; returns its descriptor. StorageError while anybody else has it."""
+    path = directory / LOCK
+    held = StorageError(f"{path}: another broker uses this data directory", str(path))
+    if directory in _locked_here:
+        raise held
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}", str(path)) from error
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise held from None
+    _locked_here.add(directory)
+    return descriptor
+
+
+def unlock_directory(directory: Path, descriptor: int) -> None:
+    """Let the directory go; a negative descriptor means that it was let go before."""
+    _locked_here.discard(directory)
+    if descriptor >= 0:
+        os.close(descriptor)
