@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+from odradek.codec_command import run_decode
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {
@@ -24,6 +27,16 @@ def test_links_between_the_documents_lead_somewhere() -> None:
     for document in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.relative_to(ROOT)} -> {target}"
+
+
+def test_frames_are_decoded_as_the_page_on_debugging_shows() -> None:
+    page = (ROOT / "docs" / "debugging.md").read_text()
+    examples = re.findall(r"\$ echo '(.*)' \| odradek decode (\w+)\n(.*)\n", page)
+    assert len(examples) == 2
+    for line, kind, shown in examples:
+        out = io.StringIO()
+        assert run_decode(kind, [line], out) == 0
+        assert out.getvalue() == shown + "\n"
 
 
 def test_the_quickstart_runs() -> None:
