@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,6 +27,7 @@ from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.faults import FaultSet
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
+from odradek.protocol.uuids import new_uuid, uuid_to_text
 
 if TYPE_CHECKING:
     from odradek.broker.controller.dynamic_configs import DynamicConfigs
@@ -285,7 +284,7 @@ def _durability(cluster: Cluster, data_dir: Path) -> Durability:
 
 
 def _new_cluster_id() -> str:
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+    return uuid_to_text(new_uuid())
 
 
 def _first_node_id(config: BrokerConfig) -> int:

@@ -20,6 +20,7 @@ from odradek.protocol import primitives as p
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Message, UnknownTaggedFields, VersionedMessage
 from odradek.protocol.schema import codec
+from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 
 M = TypeVar("M", bound=VersionedMessage)
 Json = dict[str, Any]
@@ -32,18 +33,6 @@ def camel_case(name: str) -> str:
     """`topic_id` -> `topicId`."""
     first, *rest = name.rstrip("_").split("_")
     return first + "".join(word.capitalize() for word in rest)
-
-
-def uuid_to_text(uuid: bytes) -> str:
-    return base64.urlsafe_b64encode(uuid).decode().rstrip("=")
-
-
-def uuid_from_text(text: str) -> bytes:
-    """Raises ValueError."""
-    uuid = base64.b64decode(text + "==", altchars=b"-_", validate=True)
-    if len(uuid) != 16:
-        raise ValueError(f"a UUID has 16 bytes, this has {len(uuid)}")
-    return uuid
 
 
 def to_json(message: VersionedMessage, version: int, *, record_sizes: bool = False) -> Json:

@@ -16,13 +16,13 @@ Formats observed in log directories that Kafka 4.3.1 wrote.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from odradek.protocol.errors import CorruptDataError
+from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 from odradek.storage.java_properties import parse_properties
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
@@ -70,7 +70,7 @@ def parse_leader_epochs(data: bytes) -> list[tuple[int, int]]:
 
 def format_partition_metadata(topic_id: bytes) -> bytes:
     """The topic id (16 bytes) as a partition.metadata file."""
-    return f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode()
+    return f"version: 0\ntopic_id: {uuid_to_text(topic_id)}".encode()
 
 
 def parse_partition_metadata(data: bytes) -> bytes:
@@ -78,7 +78,10 @@ def parse_partition_metadata(data: bytes) -> bytes:
     fields = dict(line.split(": ", 1) for line in _lines(data) if ": " in line)
     if fields.get("version") != "0" or "topic_id" not in fields:
         raise CheckpointFormatError("not a partition.metadata file of version 0")
-    topic_id = parse_uuid(fields["topic_id"])
+    try:
+        topic_id = uuid_from_text(fields["topic_id"])
+    except ValueError as error:
+        raise CheckpointFormatError(str(error)) from None
     if topic_id == bytes(16):
         raise CheckpointFormatError("the topic's id is all zeros, which stands for none")
     return topic_id
@@ -130,22 +133,6 @@ def parse_clean_shutdown(data: bytes) -> int:
     except (ValueError, TypeError, KeyError):
         return -1
     return epoch if type(epoch) is int else -1
-
-
-def uuid_text(value: bytes) -> str:
-    """16 bytes in Kafka's text form: base64 for URLs without padding, 22 characters."""
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
-
-
-def parse_uuid(text: str) -> bytes:
-    """The inverse of `uuid_text`."""
-    try:
-        value = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except ValueError as error:
-        raise CheckpointFormatError(f"{text!r} is no id: {error}") from None
-    if len(value) != 16:
-        raise CheckpointFormatError(f"{text!r} is no id of 16 bytes")
-    return value
 
 
 def _text(lines: Sequence[str]) -> bytes:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from odradek.protocol.errors import CorruptDataError
+from odradek.protocol.uuids import new_uuid, uuid_to_text
 from odradek.storage.backend import LoadedLog, LogStore, SegmentFiles, StorageError
 from odradek.storage.checkpoint_files import (
     CLEAN_SHUTDOWN,
@@ -40,7 +41,6 @@ from odradek.storage.checkpoint_files import (
     parse_meta_properties,
     parse_offsets,
     parse_partition_metadata,
-    uuid_text,
 )
 from odradek.storage.file_system import FileSystem
 from odradek.storage.leader_epochs import LeaderEpochs
@@ -117,7 +117,7 @@ class DiskBackend:
 
     def _load_meta(self, cluster_id: str | None, node_id: int) -> MetaProperties:
         path = self.directory / META_PROPERTIES
-        new_directory_id = uuid_text(uuid.uuid4().bytes)
+        new_directory_id = uuid_to_text(new_uuid())
         if path.exists():
             try:
                 meta = parse_meta_properties(self.fs.read(path))
@@ -127,7 +127,7 @@ class DiskBackend:
                 return meta
             meta = replace(meta, directory_id=new_directory_id)  # as Kafka does with a directory from before 3.7
         else:
-            meta = MetaProperties(cluster_id or uuid_text(uuid.uuid4().bytes), node_id, new_directory_id)
+            meta = MetaProperties(cluster_id or uuid_to_text(new_uuid()), node_id, new_directory_id)
         self.fs.write_atomically(path, format_meta_properties(meta))
         return meta
 

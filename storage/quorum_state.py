@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import CheckpointFormatError, parse_uuid, uuid_text
+from odradek.storage.checkpoint_files import CheckpointFormatError
 from odradek.storage.file_system import FileSystem
 
 QUORUM_STATE = "quorum-state"
@@ -42,7 +43,7 @@ def format_quorum_state(state: QuorumState) -> bytes:
         voters = [{"voterId": voter} for voter in state.voters]
         fields = {"clusterId": "", **election, "appliedOffset": 0, "currentVoters": voters}
     else:
-        fields = {**election, "votedDirectoryId": uuid_text(state.voted_directory_id)}
+        fields = {**election, "votedDirectoryId": uuid_to_text(state.voted_directory_id)}
     return json.dumps({**fields, "data_version": state.version}, separators=(",", ":")).encode()
 
 
@@ -55,7 +56,11 @@ def parse_quorum_state(data: bytes) -> QuorumState:
     epoch, leader, voted = (_integer(fields, name) for name in ("leaderEpoch", "leaderId", "votedId"))
     if version == 0:
         return QuorumState(epoch, leader, voted, voters=_voters(fields))
-    return QuorumState(epoch, leader, voted, parse_uuid(str(fields.get("votedDirectoryId"))), version=1)
+    try:
+        directory_id = uuid_from_text(str(fields.get("votedDirectoryId")))
+    except ValueError as error:
+        raise CheckpointFormatError(f"votedDirectoryId: {error}") from None
+    return QuorumState(epoch, leader, voted, directory_id, version=1)
 
 
 def _first_line(data: bytes) -> dict[str, Any]:

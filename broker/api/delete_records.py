@@ -9,10 +9,10 @@ POLICY_VIOLATION, internal topics with INVALID_TOPIC_EXCEPTION.
 from __future__ import annotations
 
 from odradek.broker.api.partition_lookup import find_partition
-from odradek.broker.map_order import scala_order_by_topic
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import scala_order_by_topic
 from odradek.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,

@@ -11,8 +11,6 @@ coordinator, so well-formed share keys get COORDINATOR_NOT_AVAILABLE, as from a 
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any
 
 from odradek.broker.controller.node import Node
@@ -21,6 +19,7 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.protocol.uuids import uuid_from_text
 
 GROUP = 0
 TRANSACTION = 1
@@ -94,6 +93,7 @@ def _is_share_key(key: str) -> bool:
     if len(parts) != 3 or not parts[0]:
         return False
     try:
-        return len(base64.urlsafe_b64decode(parts[1] + "==")) == 16 and int(parts[2]) >= 0
-    except (binascii.Error, ValueError):
+        uuid_from_text(parts[1])
+        return int(parts[2]) >= 0
+    except ValueError:
         return False

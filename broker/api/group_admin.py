@@ -16,10 +16,10 @@ from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup,
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_order
 from odradek.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from odradek.protocol.messages.describe_groups import (
     DescribedGroup,

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections import Counter
 
 from odradek.broker.api.partition_lookup import find_partition
-from odradek.broker.map_order import scala_order_by_topic
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
+from odradek.protocol.java_maps import scala_order_by_topic
 from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,

@@ -9,15 +9,14 @@ Topics are there when the answer is: ``timeoutMs`` has nothing to wait for. Auth
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 
 from odradek.broker.config.entries import topic_entries
 from odradek.broker.controller.topics import CLUSTER_METADATA, MAX_NEW_PARTITIONS, Topic, TopicPlan
-from odradek.broker.map_order import hash_of_text, java_order
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -38,6 +37,7 @@ from odradek.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from odradek.protocol.uuids import new_uuid
 
 _FIRST_DELETE_BY_STATE = 6
 _FIRST_DELETION_DISABLED = 3
@@ -107,7 +107,7 @@ def _created(ctx: RequestContext, plan: TopicPlan, topic: Topic | None) -> Creat
     return CreatableTopicResult(
         plan.name,
         # Kafka names an id that it would give even if it creates nothing.
-        uuid.uuid4().bytes if topic is None else topic.topic_id,
+        new_uuid() if topic is None else topic.topic_id,
         error_message=None,
         num_partitions=len(plan.assignments),
         replication_factor=len(plan.assignments[0]),

@@ -29,11 +29,11 @@ from odradek.broker.coordinator.transaction.inspect import select_transactions
 from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.coordinator.transaction.verification import Support
-from odradek.broker.map_order import hash_of_partition, hash_of_text, java_order, scala_order
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.machine import Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_order, scala_order
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from odradek.protocol.messages.add_partitions_to_txn import (

@@ -8,7 +8,7 @@ from enum import Enum, IntEnum
 from functools import cache
 from pathlib import Path
 
-from odradek.broker.map_order import hash_of_text, java_order
+from odradek.protocol.java_maps import hash_of_text, java_order
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +10,7 @@ from odradek.broker.config.broker_config import ConfigError, TopicConfig
 from odradek.broker.controller.placement import check_replicas, spread
 from odradek.broker.partitions.partition import Partition
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.uuids import new_uuid
 from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
@@ -211,9 +211,9 @@ class TopicRegistry:
 
     def carry_out(self, plan: TopicPlan) -> Topic:
         """Create the planned topic."""
-        topic_id = uuid.uuid4().bytes
+        topic_id = new_uuid()
         while topic_id in _RESERVED_IDS or topic_id in self._by_id:
-            topic_id = uuid.uuid4().bytes
+            topic_id = new_uuid()
         topic = self.restore(plan.name, topic_id, plan.assignments, plan.config.overrides)
         try:
             self._open_logs(topic)

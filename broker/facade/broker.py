@@ -11,6 +11,7 @@ from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
 from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
 from odradek.broker.requests.bugs import Bug
 from odradek.broker.requests.faults import Fault
+from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -265,11 +266,10 @@ class TransactionHold:
 
 def topic_info(topic: Topic) -> TopicInfo:
     """A picture of a topic (in the broker's thread)."""
-    import base64
 
     return TopicInfo(
         name=topic.name,
-        topic_id=base64.urlsafe_b64encode(topic.topic_id).rstrip(b"=").decode(),
+        topic_id=uuid_to_text(topic.topic_id),
         internal=topic.internal,
         partitions=tuple(
             PartitionInfo(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import parse_uuid, uuid_text
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.file_system import FileSystem
 
@@ -123,7 +123,7 @@ class Durability:
             cluster.dynamic_configs.client_metrics.update(metadata.get("client_metrics", {}))
         known = {topic["name"]: topic for topic in metadata.get("topics", ())}
         for topic in known.values():
-            self._restore_topic(topic["name"], parse_uuid(topic["id"]), topic["partitions"], topic["config"])
+            self._restore_topic(topic["name"], uuid_from_text(topic["id"]), topic["partitions"], topic["config"])
         self._adopt(known)
         self._restoring = False
 
@@ -169,7 +169,7 @@ class Durability:
             "topics": [
                 {
                     "name": topic.name,
-                    "id": uuid_text(topic.topic_id),
+                    "id": uuid_to_text(topic.topic_id),
                     "partitions": [partition.replicas for partition in topic.partitions],
                     "config": dict(topic.config.overrides),
                 }

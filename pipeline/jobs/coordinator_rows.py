@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.json_form import uuid_to_text
 from odradek.protocol.stored import UnknownRecordTypeError, decode_group_record, decode_transaction_record
+from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

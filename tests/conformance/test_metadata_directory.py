@@ -39,6 +39,7 @@ from odradek.protocol.records import Record
 from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
 from odradek.protocol.stored.leader_change_message import Voter as ElectedVoter
 from odradek.protocol.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
+from odradek.protocol.uuids import uuid_to_text
 from odradek.storage.checkpoint_files import (
     CLEAN_SHUTDOWN,
     HIGH_WATERMARKS,
@@ -49,7 +50,6 @@ from odradek.storage.checkpoint_files import (
     format_meta_properties,
     format_offsets,
     format_partition_metadata,
-    uuid_text,
 )
 from odradek.storage.file_system import FileSystem
 from odradek.storage.metadata_snapshot import (
@@ -162,7 +162,7 @@ def write_directory(node: ForeignKafka, nodes: Sequence[ForeignKafka]) -> Path:
     """All but the metadata log; returns its empty folder."""
     folder = node.log_dir / METADATA_LOG
     folder.mkdir(parents=True)
-    meta = MetaProperties(CLUSTER_ID, node.node_id, uuid_text(node.directory_id))
+    meta = MetaProperties(CLUSTER_ID, node.node_id, uuid_to_text(node.directory_id))
     (node.log_dir / META_PROPERTIES).write_bytes(format_meta_properties(meta))
     (node.log_dir / CLEAN_SHUTDOWN).write_bytes(format_clean_shutdown(BROKER_EPOCH + node.node_id))
     for index in range(len(nodes)):

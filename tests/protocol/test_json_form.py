@@ -14,7 +14,7 @@ from odradek.protocol.headers import (
     encode_request_header,
     encode_response_header,
 )
-from odradek.protocol.json_form import from_json, to_json, uuid_from_text, uuid_to_text
+from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, EntryData, OpData
 from odradek.protocol.messages.api_versions import ApiVersionsResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -92,12 +92,6 @@ def test_floats(value: float, form: Any) -> None:
     made = to_json(request, 1)
     assert made["entries"][0]["ops"][0]["value"] == form
     assert from_json(AlterClientQuotasRequest, 1, made) == request
-
-
-def test_uuids() -> None:
-    assert uuid_to_text(bytes(16)) == "AAAAAAAAAAAAAAAAAAAAAA"
-    assert uuid_from_text("ABKkhKcESWeFeOXEZl77-w").hex() == "0012a484a70449678578e5c4665efbfb"
-    assert uuid_to_text(uuid_from_text("ABKkhKcESWeFeOXEZl77-w")) == "ABKkhKcESWeFeOXEZl77-w"
 
 
 @pytest.mark.parametrize(

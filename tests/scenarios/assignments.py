@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import random
@@ -17,6 +16,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from odradek.protocol.uuids import uuid_to_text
 from tests.conformance.real_kafka import java_command
 
 RECORDER = Path(__file__).parent / "java" / "recorders" / "AssignmentRecorder.java"
@@ -28,7 +28,7 @@ def topic(chance: random.Random, name: str, partitions: int, *, racks: bool, top
     rows = [chance.sample(names, chance.randint(0, 3)) if racks else [] for _ in range(partitions)]
     if topic_id is None:
         raw = uuid.UUID(int=chance.getrandbits(128), version=4).bytes
-        topic_id = base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+        topic_id = uuid_to_text(raw)
     return {"name": name, "id": topic_id, "racks": rows}
 
 

@@ -22,7 +22,7 @@ from struct import pack
 from typing import Any
 
 from odradek.broker.coordinator.routing import partition_for
-from odradek.protocol.json_form import to_json, uuid_to_text
+from odradek.protocol.json_form import to_json
 from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -56,6 +56,7 @@ from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
 from odradek.protocol.stored.group_metadata import GroupMetadataValue
 from odradek.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
 

@@ -57,7 +57,7 @@ def test_no_voters_are_null_or_absent() -> None:
         (b'{"data_version":0,"leaderEpoch":true,"leaderId":0,"votedId":0}', "leaderEpoch is no integer: True"),
         (b'{"data_version":0,"leaderEpoch":1,"leaderId":0,"votedId":-1,"currentVoters":[1]}', "no list of voters"),
         (b'{"data_version":0,"leaderEpoch":1,"leaderId":0,"votedId":-1,"currentVoters":[{}]}', "voterId is no integer"),
-        (b'{"data_version":1,"leaderEpoch":1,"leaderId":0,"votedId":-1,"votedDirectoryId":"x"}', "no id"),
+        (b'{"data_version":1,"leaderEpoch":1,"leaderId":0,"votedId":-1,"votedDirectoryId":"x"}', "no UUID"),
     ],
 )
 def test_damage_is_refused(tmp_path: Path, data: bytes, message: str) -> None:

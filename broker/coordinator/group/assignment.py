@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.hash_table import HashTable, hash_of_number, hash_of_uuid, slots_of_copy
-from odradek.broker.map_order import hash_of_text, java_order
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_text, java_order
 
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from odradek.broker.map_order import hash_of_text
+from odradek.protocol.java_maps import hash_of_text
 
 K = TypeVar("K")
 

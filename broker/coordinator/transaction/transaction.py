@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from odradek.broker.coordinator.routing import java_string_hash
 from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.stored import decode_transaction_record, encode_record_key, encode_record_value
 from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 
@@ -108,15 +108,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
         topics.setdefault(topic, []).append(partition)
     if len(topics) < 2:
         return topics
-    buckets = 16
-    while len(topics) > buckets * 3 // 4:
-        buckets *= 2
-    return dict(sorted(topics.items(), key=lambda item: _bucket(item[0], buckets)))
-
-
-def _bucket(text: str, buckets: int) -> int:
-    value = java_string_hash(text) & 0xFFFFFFFF
-    return (value ^ value >> 16) & (buckets - 1)
+    return {topic: topics[topic] for topic in java_order(topics, hash_of_text)}
 
 
 def _grouped(partitions: frozenset[TopicPartition]) -> list[PartitionsSchema]:

@@ -16,8 +16,9 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.dynamic_configs import Assignment, Change, ResourceType
 from odradek.broker.controller.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from odradek.protocol.json_form import from_json, to_json, uuid_from_text
+from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.registry import API_BY_NAME
+from odradek.protocol.uuids import uuid_from_text
 from tests.fakes.ask import ask
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "corpus.jsonl.gz"

@@ -1,28 +1,11 @@
-"""Routing: Java's string hash, and the partition of a key."""
+"""Routing: the partition of a key."""
 
 from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.routing import java_string_hash, partition_for
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("", 0),
-        ("a", 97),
-        ("hello", 99162322),
-        ("polygenelubricants", -2147483648),
-        ("Aa", 2112),
-        ("BB", 2112),
-        ("\u00e9", 233),
-        ("\U0001f600", 1772899),
-    ],
-)
-def test_the_hash_is_javas(text: str, value: int) -> None:
-    """Values from Java's documentation of the formula, and of well-known strings."""
-    assert java_string_hash(text) == value
+from odradek.broker.coordinator.routing import partition_for
+from odradek.protocol.java_maps import signed_hash_of_text
 
 
 def test_the_smallest_hash_counts_as_zero() -> None:
@@ -30,8 +13,8 @@ def test_the_smallest_hash_counts_as_zero() -> None:
 
 
 def test_a_negative_hash_counts_by_its_size() -> None:
-    assert java_string_hash("billing") < 0
-    assert partition_for("billing", 7) == -java_string_hash("billing") % 7
+    assert signed_hash_of_text("billing") < 0
+    assert partition_for("billing", 7) == -signed_hash_of_text("billing") % 7
 
 
 @pytest.mark.parametrize(("group", "partition"), [("g-jg-v4", 0), ("g-jg-v3", 1), ("g-jg-v6", 3), ("g-jg-v0", 4)])

@@ -19,9 +19,9 @@ from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCo
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
 from odradek.broker.coordinator.group.offset_records import CommittedOffset
-from odradek.broker.coordinator.routing import java_string_hash
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 
 CONSUMER = "consumer"
@@ -420,7 +420,7 @@ class ClassicGroup:
         for offer in offers:
             choice = next(name for name, _ in offer if name in candidates)
             votes[choice] = votes.get(choice, 0) + 1
-        return min(votes, key=lambda name: (-votes[name], _hash_map_slot(name)))
+        return max(java_order(votes, hash_of_text), key=votes.__getitem__)
 
     def next_generation(self, now_ms: int, state: GroupState) -> None:
         """The join phase has ended with the members that are left."""
@@ -503,8 +503,3 @@ def stored_member(member: Member, subscription: bytes, assignment: bytes) -> Sto
         subscription,
         assignment,
     )
-
-
-def _hash_map_slot(name: str) -> int:
-    value = java_string_hash(name) & 0xFFFFFFFF
-    return (value ^ value >> 16) & 15

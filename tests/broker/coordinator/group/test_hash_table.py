@@ -10,7 +10,7 @@ from odradek.broker.coordinator.group.hash_table import (
     slots_for,
     slots_of_copy,
 )
-from odradek.protocol.json_form import uuid_from_text
+from odradek.protocol.uuids import uuid_from_text
 
 IVZ, REF, ZZ0 = "IVZjq8HyRLitwNp6Fv66oA", "refO837STC-Fbz2V4K4aGw", "zZ0rfSR6QzO3sLfSzagFbA"
 

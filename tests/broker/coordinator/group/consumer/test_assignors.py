@@ -14,7 +14,7 @@ from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.hash_table import in_set_order
 from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
 from odradek.broker.coordinator.group.target import TargetAssignment
-from odradek.protocol.json_form import uuid_from_text, uuid_to_text
+from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 
 ROWS = json.loads(gzip.decompress((Path(__file__).parents[4] / "vectors" / "assignments.json.gz").read_bytes()))
 

@@ -1,4 +1,4 @@
-"""The order in which Kafka lists things that it keeps in hash maps.
+"""Java's hashes, and the order in which Kafka lists what it keeps in hash maps.
 
 Some answers of Kafka repeat what was asked in the order of a Java or Scala hash map. The order is a pure function of
 the keys, so it can be had without the maps: these functions sort keys as `java.util.HashMap`, Scala's mutable `HashMap`
@@ -23,6 +23,11 @@ def hash_of_text(text: str) -> int:
     for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
         code = (code * 31 + unit) & _MASK
     return code
+
+
+def signed_hash_of_text(text: str) -> int:
+    """`String.hashCode` as Java has it: a signed number of 32 bits."""
+    return _signed(hash_of_text(text))
 
 
 def hash_of_partition(partition: tuple[str, int]) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from odradek.broker.map_order import (
+import pytest
+
+from odradek.protocol.java_maps import (
     hash_of_partition,
     hash_of_text,
     java_order,
     scala_order,
     scala_order_by_topic,
     scala_trie_order,
+    signed_hash_of_text,
 )
 
 
@@ -55,3 +58,22 @@ def test_keys_are_put_in_once() -> None:
     keys = [f"t{number}" for number in range(100)]
     for order in (java_order, scala_order, scala_trie_order):
         assert sorted(order(keys + keys, hash_of_text)) == sorted(keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("hello", 99162322),
+        ("polygenelubricants", -2147483648),
+        ("Aa", 2112),
+        ("BB", 2112),
+        ("\u00e9", 233),
+        ("\U0001f600", 1772899),
+    ],
+)
+def test_the_hash_is_javas(text: str, value: int) -> None:
+    """Values from Java's documentation of the formula, and of well-known strings."""
+    assert signed_hash_of_text(text) == value
+    assert hash_of_text(text) == value % (1 << 32)

@@ -1,0 +1,27 @@
+"""UUIDs as Kafka writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.protocol.uuids import new_uuid, uuid_from_text, uuid_to_text
+
+
+def test_text() -> None:
+    assert uuid_to_text(bytes(16)) == "AAAAAAAAAAAAAAAAAAAAAA"
+    assert uuid_from_text("ABKkhKcESWeFeOXEZl77-w").hex() == "0012a484a70449678578e5c4665efbfb"
+    assert uuid_to_text(uuid_from_text("ABKkhKcESWeFeOXEZl77-w")) == "ABKkhKcESWeFeOXEZl77-w"
+
+
+def test_new_ones_differ_and_never_begin_with_a_dash() -> None:
+    texts = {uuid_to_text(new_uuid()) for _ in range(2000)}
+    assert len(texts) == 2000
+    assert not any(text.startswith("-") for text in texts)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "AAAA", "A" * 21, "A" * 23, "ABKkhKcESWeFeOXEZl77+w", "ABKkhKcESWeFeOXEZl77 w", "ü" * 22]
+)
+def test_what_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="is no UUID"):
+        uuid_from_text(text)
