@@ -1,8 +1,8 @@
 """What the files of a log directory say, item by item, for people and programs.
 
-Every item is a mapping with a `kind`: `file`, `batch`, `record`, `index`, `timeindex`, `txnindex`, `producer`,
-`checkpoint` and `error`. `render_text` writes an item in the form that Kafka's own dump tool prints, so the two outputs
-can be compared line by line.
+Every item is a mapping with a `kind`: `file`, `log`, `metadata_snapshot`, `batch`, `record`, `index`, `timeindex`,
+`txnindex`, `producer`, `leader_epoch`, `checkpoint`, `line`, `empty` and `error`. `render_text` writes an item in the
+form that Kafka's own dump tool prints, so the two outputs can be compared line by line.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from typing import Any
 
 from odradek.protocol.compression import CompressionError
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
-from odradek.protocol.control import ControlRecordType, control_record_type, parse_control_record
+from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import CorruptDataError, ProtocolError
 from odradek.protocol.json_form import to_json
 from odradek.protocol.record_batch import RecordBatch, TimestampType
 from odradek.protocol.records import Record
 from odradek.protocol.stored import UnknownRecordTypeError, decode_group_record, decode_transaction_record
+from odradek.storage import metadata_dump
 from odradek.storage.checkpoint_files import LEADER_EPOCHS, parse_leader_epochs, parse_offsets
 from odradek.storage.index_files import parse_offset_index, parse_time_index, parse_txn_index
 from odradek.storage.log_file import stored_batch_at
+from odradek.storage.metadata_snapshot import CHECKPOINT, parse_snapshot_name
+from odradek.storage.quorum_state import QUORUM_STATE
 from odradek.storage.segment_files import LOG, OFFSET_INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX, parse_file_name
 from odradek.storage.snapshot_file import parse_snapshot
 
@@ -33,7 +36,8 @@ _DECODERS: Mapping[str, Decoder] = {
     "__consumer_offsets": decode_group_record,
     "__transaction_state": decode_transaction_record,
 }
-_TEXT_FILES = {"partition.metadata", "meta.properties", "odradek.metadata.json", ".kafka_cleanshutdown"}
+_TEXT_FILES = {"partition.metadata", "meta.properties", "odradek.metadata.json", ".kafka_cleanshutdown", QUORUM_STATE}
+_METADATA_TOPIC = "__cluster_metadata"
 
 
 def dump(path: Path) -> Iterator[Item]:
@@ -67,6 +71,8 @@ def _reader(path: Path) -> Callable[[Path, bytes], Iterator[Item]] | None:
         return _dump_leader_epochs
     if path.name.endswith("-checkpoint"):
         return _dump_offsets
+    if path.name.endswith(CHECKPOINT):
+        return _dump_metadata_snapshot
     return _dump_text if path.name in _TEXT_FILES else None
 
 
@@ -82,8 +88,18 @@ def _error(path: Path, position: int | None, text: str) -> Item:
 
 
 def _dump_log(path: Path, data: bytes) -> Iterator[Item]:
-    topic = path.parent.name.rpartition("-")[0]
     yield {"kind": "log", "base_offset": int(path.name[:20])}
+    yield from _dump_batches(path, data, path.parent.name.rpartition("-")[0])
+
+
+def _dump_metadata_snapshot(path: Path, data: bytes) -> Iterator[Item]:
+    snapshot_id = parse_snapshot_name(path.name)
+    if snapshot_id is not None:
+        yield {"kind": "metadata_snapshot", **snapshot_id._asdict()}
+    yield from _dump_batches(path, data, _METADATA_TOPIC)
+
+
+def _dump_batches(path: Path, data: bytes, topic: str) -> Iterator[Item]:
     position = 0
     while position < len(data):
         try:
@@ -97,7 +113,7 @@ def _dump_log(path: Path, data: bytes) -> Iterator[Item]:
         yield _batch_item(batch, position)
         try:
             for record in batch.records():
-                yield _record_item(batch, record, _DECODERS.get(topic))
+                yield _record_item(batch, record, topic)
         except CorruptDataError as error:
             yield _error(path, position, f"records of the batch: {error}")
         position += batch.size_bytes
@@ -139,7 +155,8 @@ def _timestamp_type(batch: RecordBatch) -> str:
     return "LogAppendTime" if batch.timestamp_type is TimestampType.LOG_APPEND_TIME else "CreateTime"
 
 
-def _record_item(batch: RecordBatch, record: Record, decoder: Decoder | None) -> Item:
+def _record_item(batch: RecordBatch, record: Record, topic: str) -> Item:
+    decoder = _DECODERS.get(topic)
     sequence = -1 if batch.base_sequence < 0 else batch.base_sequence + record.offset - batch.base_offset
     item: Item = {
         "kind": "record",
@@ -153,6 +170,8 @@ def _record_item(batch: RecordBatch, record: Record, decoder: Decoder | None) ->
     }
     if batch.is_control:
         item["control"] = _control(record)
+    elif topic == _METADATA_TOPIC:
+        item.update(metadata_dump.record_content(record.value))
     elif decoder is not None and record.key is not None:
         item.update(_decoded(decoder, bytes(record.key), None if record.value is None else bytes(record.value)))
     else:
@@ -168,9 +187,7 @@ def _text(value: bytes | memoryview) -> str:
 def _control(record: Record) -> Item:
     marker = parse_control_record(record)
     if marker is None:
-        kind = control_record_type(record)
-        known = {each.value: each.name for each in ControlRecordType}
-        return {"type": known.get(kind, str(kind))}
+        return metadata_dump.control_content(record)
     return {"type": "COMMIT" if marker.commit else "ABORT", "coordinator_epoch": marker.coordinator_epoch}
 
 
@@ -326,12 +343,14 @@ def _render_record(item: Item) -> str:
         control = item["control"]
         if "coordinator_epoch" in control:
             return f"{text} endTxnMarker: {control['type']} coordinatorEpoch: {control['coordinator_epoch']}"
-        return f"{text} controlType: {control['type']}"
+        return f"{text} {metadata_dump.render_control(control)}"
     key, value = item["key"], item["value"]
     if isinstance(key, dict):
         return f"{text} key: {_json(key)} payload: {'<DELETE>' if value is None else _json(value)}"
     if key is not None:
         text += f" key: {key}"
+    if isinstance(value, dict):
+        return f"{text} payload: {_json(value)}"
     return text if value is None else f"{text} payload: {value}"
 
 
@@ -361,6 +380,7 @@ def _render_error(item: Item) -> str:
 _RENDERERS: Mapping[str, Callable[[Item], str]] = {
     "file": lambda item: f"Dumping {item['path']}",
     "log": lambda item: f"Log starting offset: {item['base_offset']}",
+    "metadata_snapshot": lambda item: f"Snapshot end offset: {item['end_offset']}, epoch: {item['epoch']}",
     "batch": _render_batch,
     "record": _render_record,
     "empty": lambda item: f"{item['path']} is empty.",

@@ -13,18 +13,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.protocol.errors import CorruptDataError, ProtocolError
+from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.kraft_control import KRaftControl, build_kraft_control_batch
 from odradek.protocol.message import Buffer, MetadataRecord
 from odradek.protocol.metadata_batch import build_value_batch, control_messages, metadata_records
 from odradek.protocol.metadata_records import METADATA_VERSION, encode_metadata_record, record_version
-from odradek.protocol.record_batch import RecordBatch, batch_size_at, parse_batch
+from odradek.protocol.record_batch import RecordBatch
 from odradek.protocol.stored.k_raft_version_record import KRaftVersionRecord
 from odradek.protocol.stored.snapshot_footer_record import SnapshotFooterRecord
 from odradek.protocol.stored.snapshot_header_record import SnapshotHeaderRecord
 from odradek.protocol.stored.voters_record import VotersRecord
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
+from odradek.storage.log_file import stored_batch_at
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 """In the log directory: the records that the first leader of a new cluster writes. A snapshot in form."""
@@ -120,8 +121,7 @@ class SnapshotContentError(CorruptDataError):
 def parse_metadata_snapshot(data: Buffer) -> MetadataSnapshot:
     """The content of a snapshot file.
 
-    Raises CorruptDataError for bytes that are no whole snapshot (header, data batches and footer with right checksums),
-    MetadataRecordError for a record that is none of this release.
+    Raises CorruptDataError for bytes that are no whole snapshot: header, data batches and footer with right checksums.
     """
     snapshot = MetadataSnapshot()
     begun = ended = False
@@ -154,9 +154,9 @@ def _take_control(snapshot: MetadataSnapshot, message: KRaftControl) -> None:
 def _batches(data: Buffer) -> Iterator[RecordBatch]:
     position = 0
     while position < len(data):
-        if batch_size_at(data, position) is None:
+        batch = stored_batch_at(data, position)
+        if batch is None:
             raise SnapshotContentError(f"a batch at byte {position} of {len(data)} is cut off")
-        batch = parse_batch(data, position)
         if not batch.is_crc_valid:
             raise SnapshotContentError(f"the checksum of the batch at byte {position} does not match")
         yield batch
@@ -194,5 +194,5 @@ def read_metadata_snapshot(fs: FileSystem, path: Path) -> MetadataSnapshot:
     data = fs.read(path)
     try:
         return parse_metadata_snapshot(data)
-    except (ProtocolError, CorruptDataError) as error:
+    except CorruptDataError as error:
         raise StorageError(f"{path}: {error}", str(path)) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import CorruptDataError, ProtocolError
 from odradek.protocol.message import Buffer, MetadataRecord
 from odradek.protocol.metadata_records.index import RECORDS
 from odradek.protocol.schema import codec
@@ -36,7 +36,7 @@ _BY_LEVEL: dict[int, tuple[tuple[int, int], ...]] = {
 }
 
 
-class MetadataRecordError(ProtocolError):
+class MetadataRecordError(CorruptDataError):
     """A value in `__cluster_metadata` that is no record of this release. Kafka stops a node that meets one."""
 
 

@@ -132,7 +132,7 @@ def damaged(name: str) -> dict[str, tuple[bytes, str]]:
         "half a batch header": (header + data[:30], "is cut off"),
         "no header": (data + footer, "does not begin with its header"),
         "batch behind the footer": (whole + footer, "follows the footer"),
-        "zeros behind the footer": (whole + bytes(100), "Record size 0"),
+        "zeros behind the footer": (whole + bytes(100), "claims 0 bytes"),
         "flipped bit": (header + data[:-1] + bytes([data[-1] ^ 1]) + footer, "checksum"),
     }
 
