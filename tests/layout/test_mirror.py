@@ -19,7 +19,9 @@ TESTS_OF = {
 STILL_MISSING = 75
 """How many modules may lack their test module today. The number may only fall; at 0 it goes."""
 
-TESTED_ELSEWHERE: dict[str, str] = {}
+TESTED_ELSEWHERE: dict[str, str] = {
+    "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",
+}
 """Module to the reason why it has no test module of its own."""
 
 

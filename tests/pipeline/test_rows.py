@@ -1,21 +1,18 @@
-"""Rows by column against the codec that reads record by record, and the bounds that filters give."""
+"""Rows by column against the codec that reads record by record."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odradek.pipeline.pushdown import Narrowing, narrowed
 from odradek.protocol.compression import Codec
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import RecordBatch, TimestampType, assemble, build_batch, iter_batches, parse_batch
 from odradek.protocol.records import Record, encode_varint
 
@@ -122,7 +119,7 @@ def test_offsets_come_from_the_headers_where_they_say_all_and_else_from_the_reco
     tail = (parsed.attributes, 2, -1, -1, -1, -1, -1, 3)
     unreadable = assemble(0, 0, tail, bytes(parsed.data[61:]))
     assert [row["offset"] for row in rows_of(unreadable, columns=("offset",))] == [0, 1, 2]
-    with pytest.raises(KafkaError):
+    with pytest.raises(CorruptDataError):
         rows_of(unreadable, columns=("offset", "value"))
     compacted = build_batch([Record(1), Record(4)], base_offset=0, keep_offsets=True, last_offset=6)
     assert [row["offset"] for row in rows_of(compacted, columns=("offset",))] == [1, 4]
@@ -156,7 +153,7 @@ def _as_records(data: bytes) -> list[Record]:
 def _outcome(read: Callable[[bytes], list[Record]], data: bytes) -> tuple[str, Any]:
     try:
         return "records", read(data)
-    except KafkaError as error:
+    except CorruptDataError as error:
         return type(error).__name__, error.message
 
 
@@ -169,86 +166,3 @@ def test_a_time_range_leaves_out_records_and_whole_batches() -> None:
 def test_every_column_is_built() -> None:
     data = stored([([Record(value=b"v")], Codec.NONE, 0, False)])
     assert tuple(rows_of(data)[0]) == tuple(COLUMNS)
-
-
-# --- filters ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Filter:
-    attribute: tuple[str, ...]
-    value: Any
-
-
-class EqualTo(Filter): ...
-
-
-class In(Filter): ...
-
-
-class GreaterThan(Filter): ...
-
-
-class GreaterThanOrEqual(Filter): ...
-
-
-class LessThan(Filter): ...
-
-
-class LessThanOrEqual(Filter): ...
-
-
-class StringContains(Filter): ...
-
-
-_HOLDS: dict[type[Filter], Any] = {
-    EqualTo: lambda row, value: row == value,
-    In: lambda row, value: row in value,
-    GreaterThan: lambda row, value: row > value,
-    GreaterThanOrEqual: lambda row, value: row >= value,
-    LessThan: lambda row, value: row < value,
-    LessThanOrEqual: lambda row, value: row <= value,
-}
-
-
-@pytest.mark.parametrize("kinds", list(itertools.product(_HOLDS, repeat=2)))
-def test_offsets_that_filters_let_through_are_inside_the_bounds(kinds: tuple[type[Filter], type[Filter]]) -> None:
-    for values in itertools.product([0, 3, 7], repeat=2):
-        given = [([value, value + 1] if kind is In else value) for kind, value in zip(kinds, values, strict=True)]
-        bounds = narrowed([kind(("offset",), value) for kind, value in zip(kinds, given, strict=True)])
-        first, end = bounds.offsets(0, 10)
-        for offset in range(10):
-            if all(_HOLDS[kind](offset, value) for kind, value in zip(kinds, given, strict=True)):
-                assert first <= offset < end
-        assert end - first <= 10
-
-
-@pytest.mark.parametrize("kind", [each for each in _HOLDS if each is not In])
-def test_times_that_filters_let_through_are_inside_the_bounds(kind: type[Filter]) -> None:
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    for microseconds in (0, 400, 1000):
-        bound = start + timedelta(microseconds=microseconds)
-        for given_as in (bound, bound.astimezone(timezone(timedelta(hours=7)))):
-            found = narrowed([kind(("timestamp",), given_as)])
-            for offset in range(-3, 4):
-                moment = start + timedelta(milliseconds=offset)
-                if _HOLDS[kind](moment, bound):
-                    assert found.from_ms is None or millis(moment) >= found.from_ms
-                    assert found.until_ms is None or millis(moment) < found.until_ms
-
-
-def test_topics_and_partitions_are_chosen_and_other_filters_passed_over() -> None:
-    found = narrowed(
-        [
-            In(("topic",), ("a", "b")),
-            EqualTo(("topic",), "a"),
-            EqualTo(("partition",), 1),
-            EqualTo(("codec",), "gzip"),
-            StringContains(("topic",), "b"),
-            EqualTo(("headers", "key"), "x"),
-        ]
-    )
-    assert found == Narrowing(frozenset({"a"}), frozenset({1}))
-    assert found.allows("a", 1)
-    assert not found.allows("a", 0)
-    assert not found.allows("b", 1)

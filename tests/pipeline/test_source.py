@@ -223,26 +223,6 @@ def test_a_stream_fails_on_lost_data(
         run_once(stream, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "one of the two"),
-        ({"kafka.bootstrap.servers": "127.0.0.1:1"}, "needs subscribe"),
-        ({"path": "x", "startingOffset": "3"}, "unknown option startingoffset"),
-        ({"path": "x", "startingOffsets": "soon"}, "earliest, latest or"),
-        ({"path": "x", "isolation": "serializable"}, "read_committed or read_uncommitted"),
-        ({"path": "x", "recordsPerTask": "0"}, "a positive number"),
-        ({"path": "x", "includeControl": "maybe"}, "true or false"),
-        ({"path": "x", "subscribe": "a", "subscribePattern": "b"}, "not both"),
-    ],
-)
-def test_options_are_checked(options: dict[str, str], message: str) -> None:
-    from odradek.pipeline.source_options import OptionError, SourceOptions
-
-    with pytest.raises(OptionError, match=message):
-        SourceOptions.parse(options)
-
-
 def test_a_missing_topic_and_a_missing_folder(spark: Any, golden_log_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no topic nothing"):
         odradek_rows(spark, subscribe="nothing").load(str(golden_log_dir)).count()

@@ -13,8 +13,7 @@ import pytest
 from confluent_kafka import Producer
 
 import odradek
-from odradek.pipeline.jobs.handlers import load_handler
-from odradek.pipeline.jobs.retry_policy import RetryPolicy, Step, parse_delay
+from odradek.pipeline.jobs.retry_policy import RetryPolicy
 from tests.pipeline.test_session import PATIENCE_S
 
 MINUTE = 60_000
@@ -22,36 +21,6 @@ POLICY = RetryPolicy()
 DELAYS_MIN = [5, 5, 30, 30, 30, 60]
 TOPICS = {name: {"partitions": 1, "config": {"message.timestamp.type": "LogAppendTime"}} for name in POLICY.all_topics}
 FAST = {"kafka.fetch.max.wait.ms": "10"}
-
-
-def test_each_failure_picks_the_next_delay() -> None:
-    steps = [POLICY.after_failure(number) for number in range(7)]
-    assert [step and step.delay_ms for step in steps] == [each * MINUTE for each in DELAYS_MIN] + [None]
-    assert steps[0] == Step("retry_5m_topic", 5 * MINUTE)
-    assert POLICY.retry_topics == ["retry_5m_topic", "retry_30m_topic", "retry_1h_topic"]
-
-
-@pytest.mark.parametrize("text", ["", "5", "m", "0s", "5 weeks", "-5m"])
-def test_malformed_delays_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="a delay is"):
-        parse_delay(text)
-
-
-def test_topics_that_coincide_are_refused() -> None:
-    with pytest.raises(ValueError, match="differ from one another"):
-        RetryPolicy(main_topic="a", failed_topic="a")
-    with pytest.raises(ValueError, match="do not occur"):
-        RetryPolicy(delays=("1m",), topics={"2m": "x"})
-
-
-def test_handlers_by_name(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def work(message): raise ValueError(message)")
-    pytest.importorskip("pyspark")
-    with pytest.raises(ValueError, match="hello"):
-        load_handler(f"{tmp_path / 'mine.py'}:work")("hello")
-    for wrong in ("work", f"{tmp_path / 'mine.py'}:play", "no.such.module:work", "absent.py:work"):
-        with pytest.raises(ValueError, match="handler"):
-            load_handler(wrong)
 
 
 class Running:

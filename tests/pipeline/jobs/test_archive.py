@@ -1,0 +1,40 @@
+"""Topics to parquet and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+import odradek
+from odradek.pipeline.jobs.logs import LogPlace
+from tests.pipeline.test_session import produce_transaction
+
+
+@pytest.mark.kafka(topics={"in": 3})
+def test_an_archive_comes_back_as_it_was(
+    spark: Any, kafka_broker: odradek.KafkaBroker, kafka_broker_factory: Any, tmp_path: Path
+) -> None:
+    from odradek.pipeline.jobs.archive import archive, replay
+
+    produce_transaction(kafka_broker, "in", ["dropped"], commit=False)
+    producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers, "linger.ms": 5})
+    for n in range(2000):
+        value = None if n % 100 == 0 else b"\x00" * (n % 50)
+        headers: list[tuple[str, str | bytes | None]] = [("h", b"\xff"), ("h", None)] if n % 3 else []
+        producer.produce("in", key=b"k%d" % n, value=value, headers=headers, timestamp=1_600_000_000_000 + n)
+    assert producer.flush(30) == 0
+    folder = str(tmp_path / "archive")
+    count = archive(spark, LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers), folder, ["in"])
+    assert count == 2000
+    other = kafka_broker_factory()
+    results = replay(spark, folder, other.bootstrap_servers, rename={"in": "again"}).collect()
+    assert sum(row.records for row in results) == 2000
+
+    def seen(broker: odradek.KafkaBroker, topic: str) -> list[Any]:
+        records = broker.records(topic, isolation="read_committed")
+        return [(each.partition, each.timestamp, each.key, each.value, each.headers) for each in records]
+
+    assert seen(other, "again") == seen(kafka_broker, "in")

@@ -1,0 +1,33 @@
+"""Where a job reads from: what it asks of the data source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import odradek
+from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.rows import COLUMNS
+from tests.pipeline.test_session import produce
+
+
+def test_a_log_directory(spark: Any, golden_log_dir: Path) -> None:
+    place = LogPlace(path=str(golden_log_dir))
+    everything = place.read(spark)
+    assert tuple(everything.columns) == tuple(COLUMNS)
+    some = place.read(spark, ["d-codecs"], columns=["topic", "offset"])
+    assert some.columns == ["topic", "offset"]
+    assert {row.topic for row in some.collect()} == {"d-codecs"}
+    assert {"d-codecs", "__consumer_offsets"} <= {row.topic for row in everything.select("topic").distinct().collect()}
+
+
+@pytest.mark.kafka(topics={"in": 1, "other": 1})
+def test_a_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    produce(kafka_broker, "in", ["a", "b"])
+    produce(kafka_broker, "other", ["c"])
+    place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
+    assert place.read(spark, ["in"]).count() == 2
+    assert place.read(spark).count() == 3
+    assert place.read(spark, ["in"], columns=["value"], startingOffsets='{"in": {"0": 1}}').collect()[0].value == b"b"
