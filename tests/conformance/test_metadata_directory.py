@@ -6,7 +6,6 @@ eligible leader replicas are the replicas, and clean-shutdown marks with the epo
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from odradek.protocol.json_form import to_json
 from odradek.protocol.kraft_control import build_kraft_control_batch
 from odradek.protocol.message import MetadataRecord
 from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -22,7 +20,6 @@ from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchT
 from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.metadata_batch import build_metadata_batch, metadata_records
-from odradek.protocol.metadata_records import record_version
 from odradek.protocol.metadata_records.config_record import ConfigRecord
 from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
 from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
@@ -56,11 +53,10 @@ from odradek.storage.metadata_snapshot import (
     NO_SNAPSHOT,
     MetadataSnapshot,
     SnapshotId,
-    read_metadata_snapshot,
     write_metadata_snapshot,
 )
 from odradek.wire_client import WireClient
-from tests.conformance.real_kafka import CLUSTER_ID, RealKafka, Unavailable, broker_answers, run_tool
+from tests.conformance.real_kafka import CLUSTER_ID, RealKafka, Unavailable, broker_answers
 from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
@@ -350,19 +346,3 @@ def test_three_nodes(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
         stop_all(nodes)
     for node in nodes:
         check_what_kafka_wrote_on(node)
-
-
-def test_kafkas_dump_tool_reads_our_snapshot(tmp_path: Path) -> None:
-    nodes = [ForeignKafka(0, tmp_path / "0")]
-    dynamic_snapshot(write_directory(nodes[0], nodes), nodes)
-    path = nodes[0].log_dir / METADATA_LOG / SnapshotId(50, 4).file_name
-    try:
-        done = run_tool("org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", str(path))
-    except Unavailable as missing:
-        pytest.skip(str(missing))
-    assert done.returncode == 0, done.stderr
-    shown = [json.loads(line.partition("payload: ")[2]) for line in done.stdout.splitlines() if "payload: " in line]
-    records = read_metadata_snapshot(FILES, path).records
-    assert [each["data"] for each in shown] == [to_json(record, record_version(record)) for record in records]
-    assert "isvalid: false" not in done.stdout
-    assert "KRaftVoters" in done.stdout
