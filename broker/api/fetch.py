@@ -14,8 +14,8 @@ Difference from Kafka: a response ends with a whole batch where Kafka may cut th
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.partitions.fetch_sessions import (
@@ -31,6 +31,7 @@ from odradek.broker.partitions.fetch_sessions import (
 from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
+from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import (
@@ -98,8 +99,8 @@ class _Fetch:
 
 
 @handles(FetchRequest, differs="a response ends with a whole batch; one log for all replicas, so no preferred replica")
-def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Coroutine[Any, Any, FetchResponse]:
-    """Read now; park (an awaitable) only when there is less than the client wants to wait for."""
+def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked:
+    """Read now; park only when there is less than the client wants to wait for."""
     if not 0 <= request.isolation_level <= READ_COMMITTED or not has_place(request.session_id):
         return _stumble(ctx, request)
     work = _Fetch(ctx, request)
@@ -109,7 +110,7 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Corouti
         return FetchResponse(error_code=error.code)
     if _read_all(work) or request.max_wait_ms <= 0:
         return _answer(work)
-    return _park(work)
+    return _ParkedFetch(work)
 
 
 def _stumble(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
@@ -306,41 +307,42 @@ def _read_failure(work: _Fetch, item: FetchItem, error: KafkaError | CorruptData
 # -- waiting
 
 
-def _park(work: _Fetch) -> Coroutine[Any, Any, FetchResponse]:
-    """What waits until the fetch can be answered or its time is up; it misses nothing that happens before it starts."""
-    deadline_ms = work.ctx.services.clock.now_ms() + work.request.max_wait_ms
-    work.waited = True
-    return _wait(work, deadline_ms, _Registered(work))
+class _ParkedFetch(Parked):
+    """A fetch that waits for more data in any of its partitions. It misses nothing from the moment it is made."""
 
-
-class _Registered:
-    """A waiter that is told of changes of all partitions of a fetch until :meth:`end`."""
-
-    __slots__ = ("_partitions", "waiter")
+    __slots__ = ("_partitions", "_waiter", "_work")
 
     def __init__(self, work: _Fetch) -> None:
-        self.waiter = Waiter(max(1, work.request.min_bytes - work.size), committed=work.committed)
+        super().__init__(work.ctx.services.clock.now_ms() + work.request.max_wait_ms)
+        work.waited = True
+        self._work = work
+        self._register()
+
+    def resume(self) -> FetchResponse | None:
+        """Read again. What was seen before is not kept."""
+        waiter, work = self._waiter, self._work
+        if not waiter.woken and work.ctx.services.clock.now_ms() < self.deadline_ms:
+            return None
+        self.abandon()
+        if _read_all(work) or waiter.over or work.ctx.services.clock.now_ms() >= self.deadline_ms:
+            return _answer(work)
+        self._register()
+        return None
+
+    def abandon(self) -> None:
+        for partition in self._partitions:
+            partition.waiters.discard(self._waiter)
+
+    def _register(self) -> None:
+        work = self._work
+        missing_bytes = max(1, work.request.min_bytes - work.size)
+        self._waiter = Waiter(missing_bytes, self._wake, committed=work.committed)
         self._partitions = [item.partition for item in work.items if item.partition is not None]
         for partition in self._partitions:
-            partition.waiters.add(self.waiter)
+            partition.waiters.add(self._waiter)
 
-    def end(self) -> None:
-        for partition in self._partitions:
-            partition.waiters.discard(self.waiter)
-
-
-async def _wait(work: _Fetch, deadline_ms: int, registered: _Registered) -> FetchResponse:
-    """Cancelled = forgotten, nothing is left behind."""
-    clock = work.ctx.services.clock
-    while True:
-        waiter = registered.waiter
-        try:
-            woken = await waiter.wait(clock, max(0, deadline_ms - clock.now_ms()))
-        finally:
-            registered.end()
-        if _read_all(work) or not woken or waiter.over or clock.now_ms() >= deadline_ms:
-            return _answer(work)
-        registered = _Registered(work)
+    def _wake(self) -> None:
+        self.wake()
 
 
 # -- answering

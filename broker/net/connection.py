@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from odradek.broker.net.connection_states import RULES, ConnectionState
 from odradek.broker.net.receive_buffer import ReceiveBuffer
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending
+from odradek.broker.requests.parked import Parked
 from odradek.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -22,41 +24,43 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("odradek.connection")
 
-_CHECKPOINT_EVERY = 16
-_ALONE_FOR = 4  # requests answered at once before a connection whose request had to wait goes back to the poller
-_BYTES_AT_ONCE = 4 * 1024 * 1024  # read for one connection before the others get their turn
+_REQUESTS_AT_ONCE = 16  # answered for one connection before the others get their turn
+_BYTES_AT_ONCE = 4 * 1024 * 1024  # and so many bytes read
 _JOIN_BELOW_BYTES = 16 * 1024
 _HAS_SENDMSG = hasattr(socket.socket, "sendmsg")
 _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
+
+_WATCHED = ConnectionState.WATCHED
+_SERVING = ConnectionState.SERVING
+_PARKED = ConnectionState.PARKED
+_WAITING = ConnectionState.WAITING
+_SENDING = ConnectionState.SENDING
+_CLOSED = ConnectionState.CLOSED
 
 
 class Connection:
     """Serves one socket until the client, an error or the server ends it.
 
-    Owner: the task that runs :meth:`serve`, and the poller while that task idles. The next request is read after the
-    last one was answered (Kafka mutes a connection in the same way), so answers need no reordering. The socket is tried
-    first and waited for only when it has nothing; a checkpoint after 16 requests without a wait keeps the others alive.
-    A connection whose requests wait (a consumer at the end of its log) stays in its own task, as it would go back and
-    forth for each of them.
+    ``state`` says who reads and what is waited for (:mod:`connection_states`). The connection's own task runs
+    :meth:`serve`; it sleeps in the poller while the connection is watched or parked. The next request is read when the
+    last one is answered (Kafka mutes a connection in the same way), so answers need no reordering.
+
+    ``_left`` belongs to the state: the request that is parked or waits, the parts that are to be sent, or the error
+    that closed the connection.
     """
 
     __slots__ = (
-        "_alone",
         "_buffer",
         "_clock",
         "_dispatcher",
-        "_ended",
-        "_error",
-        "_pending",
+        "_left",
         "_poller",
         "_socket",
-        "_streak",
-        "_unsent",
-        "busy",
         "closing",
         "info",
         "last_used_ms",
         "node",
+        "state",
     )
 
     def __init__(
@@ -70,43 +74,28 @@ class Connection:
         max_request_bytes: int,
     ) -> None:
         self.node = node
-        self._dispatcher = dispatcher
-        self._clock = clock
-        self._socket = sock
-        self._poller = poller
-        self._buffer = ReceiveBuffer(max_request_bytes)
-        self._streak = 0
         self.info = info
-        self.busy = False
+        self.state = _SERVING
         self.closing = False
         self.last_used_ms = clock.now_ms()
-        self._alone = 0
-        # What the poller left for the task:
-        self._pending: Pending | None = None
-        self._unsent: Parts | None = None
-        self._error: Exception | None = None
-        self._ended = False
+        self._socket = sock
+        self._poller = poller
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._buffer = ReceiveBuffer(max_request_bytes)
+        self._left: Pending | Parts | Exception | None = None
 
     def fileno(self) -> int:
         """The socket's file descriptor."""
         return self._socket.fileno()
 
-    async def serve(self) -> None:
-        """Answer requests until the connection ends. Never raises but for cancellation."""
-        _log.debug("%s opened", self.info.id)
-        try:
-            self._poller.add(self)
-            await self._serve_requests()
-            _log.debug("%s closed by the client", self.info.id)
-        except (CloseConnection, ProtocolError) as error:
-            _log.info("%s cut: %s", self.info.id, error or "by its handler")
-        except OSError as error:
-            _log.debug("%s lost: %s", self.info.id, error)
-        finally:
-            self._socket.close()
+    def waits_for(self, parked: Parked) -> bool:
+        """Whether this is the request that the connection is parked with."""
+        left = self._left
+        return self.state is _PARKED and isinstance(left, Pending) and left.response is parked
 
     def client_has_gone(self) -> bool:
-        """Whether the client has closed its end; to be asked while a request waits and nobody reads."""
+        """Whether the client has closed its end; to be asked while nobody reads."""
         try:
             return self._socket.recv(1, socket.MSG_PEEK) == b""
         except BlockingIOError:
@@ -116,91 +105,101 @@ class Connection:
 
     # -- in the connection's own task
 
-    async def _serve_requests(self) -> None:
-        buffer = self._buffer
-        begin = self._dispatcher.begin
-        while await self._receive():
-            if self.busy:
-                await self._take_over()
-                if self.closing:
-                    return
-            while (frame := buffer.next_frame()) is not None:
-                self._streak += 1
-                if self._streak >= _CHECKPOINT_EVERY:
-                    self._streak = 0
-                    await trio.lowlevel.checkpoint()
-                self.busy = True
-                try:
-                    parts = begin(self.node, self.info, frame)
-                    if isinstance(parts, Pending):
-                        parts = await self._finish(parts)
-                    elif self._alone:
-                        self._count_down()
-                    if parts is not None:
-                        await self._send(parts)
-                finally:
-                    self.busy = False
-                if self.closing:
-                    return
-
-    async def _receive(self) -> bool:
-        """Read what the socket has into the buffer, idling while it has nothing; False at the end of the stream.
-
-        Returns without having read when the poller has left something.
-        """
-        space = self._buffer.space()
+    async def serve(self) -> None:
+        """Answer requests until the connection ends. Raises only bugs, and when it is cancelled."""
+        _log.debug("%s opened", self.info.id)
         try:
-            count = self._socket.recv_into(space)
-        except BlockingIOError:
-            self._streak = 0
-            self.last_used_ms = self._clock.now_ms()
-            if self._alone:
-                await trio.lowlevel.wait_readable(self._socket)
-                return True
-            await self._poller.idle(self)
-            if self._error is not None:
-                raise self._error from None
-            return not self._ended
-        self._buffer.received(count)
-        return count > 0
-
-    async def _take_over(self) -> None:
-        """Finish the request that the poller began."""
-        try:
-            if self._pending is not None:
-                pending, self._pending = self._pending, None
-                self._unsent = await self._finish(pending)
-            if self._unsent is not None:
-                parts, self._unsent = self._unsent, None
-                await self._send(parts)
-        finally:
-            self.busy = False
-
-    async def _finish(self, pending: Pending) -> Parts | None:
-        """What the dispatcher says to a request that has to wait."""
-        if not self._alone:
-            self._poller.remove(self)
-        self._alone = _ALONE_FOR
-        return await self._dispatcher.finish(pending)
-
-    def _count_down(self) -> None:
-        self._alone -= 1
-        if not self._alone:
             self._poller.add(self)
+            while self.state is not _CLOSED:
+                await self._step()
+            if isinstance(self._left, Exception):
+                raise self._left from None
+            _log.debug("%s closed by the client", self.info.id)
+        except (CloseConnection, ProtocolError) as error:
+            _log.info("%s cut: %s", self.info.id, error or "by its handler")
+        except OSError as error:
+            _log.debug("%s lost: %s", self.info.id, error)
+        finally:
+            self._close()
 
-    async def _send(self, parts: Parts) -> None:
-        left = self._send_now(parts)
-        while left is not None:
+    async def _step(self) -> None:
+        """Do what the state asks of the connection's task; it has another state then, or has let others run."""
+        left = self._left
+        if self.state is _SERVING:
+            if self._answer_received():
+                self._read(until_empty=True)
+            if self.state is _SERVING:
+                await trio.lowlevel.checkpoint()
+        elif self.state is _WAITING:
+            assert isinstance(left, Pending)
+            answer = await self._dispatcher.finish(left)
+            if self._send(answer):
+                self._go_on(_SERVING)
+        elif self.state is _SENDING:
+            assert isinstance(left, list)
             await trio.lowlevel.wait_writable(self._socket)
-            left = self._send_now(left)
+            if self._send(left):
+                self._go_on(_SERVING)
+        else:
+            await self._poller.idle(self)
+
+    def _close(self) -> None:
+        if isinstance(self._left, Pending) and isinstance(self._left.response, Parked):
+            self._left.response.abandon()
+        self._left = None
+        self.state = _CLOSED
+        self._socket.close()
 
     # -- in the poller's task
 
-    def serve_now(self, *, ending: bool) -> bool:
-        """Read, and answer what can be answered at once; False hands the connection back to its own task.
+    def serve_now(self, *, until_empty: bool) -> None:
+        """The socket of a watched connection can be read: answer what has come as far as nothing has to be waited for.
 
-        ``ending``: the other side has closed, so the stream is to be read to its end.
+        ``until_empty``: there may be more than one read takes, such as the end of the stream.
         """
+        try:
+            self._read(until_empty=until_empty)
+        except Exception as error:
+            self._fail(error)
+
+    def resume(self) -> None:
+        """Look again at the request that the connection is parked with."""
+        pending = self._left
+        assert isinstance(pending, Pending)
+        try:
+            answer = self._dispatcher.resume(pending)
+            if isinstance(answer, Pending):
+                if not isinstance(answer.response, Parked):
+                    self._enter(_WAITING, answer)
+                return
+            self.last_used_ms = self._clock.now_ms()
+            if self._send(answer):
+                self._go_on(_WATCHED)
+                if self.state is _WATCHED and self._answer_received():
+                    self._read(until_empty=True)
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """Leave the error to the connection's task."""
+        if isinstance(self._left, Pending) and isinstance(self._left.response, Parked):
+            self._left.response.abandon()
+        self._enter(_CLOSED, error)
+
+    # -- in either
+
+    def _enter(self, state: ConnectionState, left: Pending | Parts | Exception | None = None) -> None:
+        if state is not self.state:
+            assert state in RULES[self.state].leads_to, f"a connection cannot go from {self.state} to {state}"
+            self.state = state
+        self._left = left
+
+    def _go_on(self, state: ConnectionState) -> None:
+        """The answer that was owed is sent."""
+        self._enter(_CLOSED if self.closing else state)
+
+    def _read(self, *, until_empty: bool) -> None:
+        """Read and answer until the socket is empty, something has to be waited for, or the turn is used up."""
         buffer = self._buffer
         budget = _BYTES_AT_ONCE
         try:
@@ -208,42 +207,52 @@ class Connection:
                 space = buffer.space()
                 count = self._socket.recv_into(space)
                 if count == 0:
-                    self._ended = True
-                    return False
+                    self._enter(_CLOSED)
+                    return
                 buffer.received(count)
                 if not self._answer_received():
-                    return False
-                if count < len(space) and not ending:
-                    return True  # it was all there is: what comes later is a new event
+                    return
+                if count < len(space) and not until_empty:
+                    return  # it was all there is: what comes later is a new event
                 budget -= count
         except BlockingIOError:
-            return True
-        except Exception as error:
-            self._error = error
-            return False
-        return False
+            if self.state is _SERVING:
+                self.last_used_ms = self._clock.now_ms()
+                self._enter(_WATCHED)
+            return
+        self._enter(_SERVING)
 
     def _answer_received(self) -> bool:
-        """Answer the whole frames of the buffer; False if the rest is for the connection's task."""
+        """Answer the whole frames of the buffer; False if something has to be waited for or the turn is used up."""
         buffer = self._buffer
         begin = self._dispatcher.begin
-        for _ in range(_CHECKPOINT_EVERY):
+        for _ in range(_REQUESTS_AT_ONCE):
             frame = buffer.next_frame()
             if frame is None:
                 return True
             answer = begin(self.node, self.info, frame)
-            if answer is None:
-                continue
             if isinstance(answer, Pending):
-                self._pending, self.busy = answer, True
+                self._wait_for(answer)
                 return False
-            self._unsent = self._send_now(answer)
-            if self._unsent is not None:
-                self.busy = True
+            if not self._send(answer):
                 return False
+        self._enter(_SERVING)
         return False
 
-    # -- in either
+    def _wait_for(self, pending: Pending) -> None:
+        if isinstance(pending.response, Parked) and self._poller.parks:
+            self._enter(_PARKED, pending)
+            self._poller.park(self, pending.response)
+        else:
+            self._enter(_WAITING, pending)
+
+    def _send(self, parts: Parts | None) -> bool:
+        """Send an answer; False if the socket does not take all of it now."""
+        left = None if parts is None else self._send_now(parts)
+        if left is None:
+            return True
+        self._enter(_SENDING, left)
+        return False
 
     def _send_now(self, parts: Parts) -> Parts | None:
         """Send what the socket takes, small parts joined, large ones without a copy; returns what is left."""

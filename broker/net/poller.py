@@ -1,8 +1,8 @@
 """Serves the connections that wait for nothing but their next request, all of them from one task.
 
-A task switch for each request costs about as much as the request. Here one task waits for all sockets at once, and
-what can be answered without waiting is answered by it. Whatever needs to wait (a long poll, a rebalance, a disk, a
-full socket) goes back to the connection's own task.
+A task switch for each request costs about as much as the request. Here one task waits for all sockets at once and
+answers what can be answered without waiting. Parked requests are answered from here too. Whatever needs to wait in
+another way (a rebalance, a disk, a full socket) goes back to the connection's own task.
 """
 
 from __future__ import annotations
@@ -13,35 +13,47 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from odradek.broker.net.connection_states import ConnectionState
+from odradek.broker.net.parked import ParkedConnections
+
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.net.connection import Connection
+    from odradek.broker.requests.parked import Parked
 
 _EVENTS_AT_ONCE = 64
 _TURN = 64  # connections served before other tasks get their turn
+
+_WATCHED = ConnectionState.WATCHED
+_PARKED = ConnectionState.PARKED
 
 
 if sys.platform == "linux":
 
     class Poller:
-        """The idle connections of one server and the system's list of those that have something to read.
+        """The connections that are watched or parked, and the system's list of those that have something to read.
 
         Owner: the server, which runs :meth:`run` in its nursery and calls :meth:`close` when all tasks have ended. The
-        sockets are watched edge-triggered: a connection must have found its socket empty before it calls :meth:`idle`.
+        sockets are watched edge-triggered, and an event is dropped unless its connection is watched: so a connection
+        must have found its socket empty before it becomes watched.
         """
+
+        parks = True
+        """Whether parked requests are answered from here."""
 
         def __init__(self, clock: BrokerClock) -> None:
             self._clock = clock
             self._epoll = select.epoll()
             self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
+            self._parked = ParkedConnections(clock, self._resume)
 
         def add(self, connection: Connection) -> None:
-            """Watch a connection's socket from now on, until it is removed or closed."""
+            """Watch a connection's socket until it is closed."""
             self._epoll.register(connection.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
 
-        def remove(self, connection: Connection) -> None:
-            """Watch a connection's socket no more."""
-            self._epoll.unregister(connection.fileno())
+        def park(self, connection: Connection, parked: Parked) -> None:
+            """Answer a connection's request when it is woken or its deadline comes."""
+            self._parked.add(connection, parked)
 
         async def idle(self, connection: Connection) -> None:
             """Leave the connection to the poller; returns when it needs its own task."""
@@ -55,28 +67,44 @@ if sys.platform == "linux":
             await trio.lowlevel.wait_task_rescheduled(cancelled)
 
         async def run(self) -> None:
-            """Serve idle connections until cancelled."""
-            while True:
-                await trio.lowlevel.wait_readable(self._epoll)
-                left = _TURN
-                while left > 0:
-                    events = self._epoll.poll(0, _EVENTS_AT_ONCE)
-                    if not events:
-                        break
-                    self._serve(events)
-                    left -= len(events)
+            """Serve until cancelled."""
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._parked.run)
+                while True:
+                    await trio.lowlevel.wait_readable(self._epoll)
+                    left = _TURN
+                    while left > 0:
+                        events = self._epoll.poll(0, _EVENTS_AT_ONCE)
+                        if not events:
+                            break
+                        self._serve(events)
+                        left -= len(events)
 
         def _serve(self, events: list[tuple[int, int]]) -> None:
             now_ms = self._clock.now_ms()
+            self._parked.begin_turn()
             for fd, mask in events:
                 found = self._idle.get(fd)
-                if found is None:
-                    continue  # its own task is at work, and will look at the socket
-                connection, task = found
+                if found is None or found[0].state is not _WATCHED:
+                    continue
+                connection = found[0]
                 connection.last_used_ms = now_ms
-                if not connection.serve_now(ending=mask != select.EPOLLIN):
-                    del self._idle[fd]
-                    trio.lowlevel.reschedule(task)
+                connection.serve_now(until_empty=mask != select.EPOLLIN)
+                self._settle(connection)
+            self._parked.end_turn()
+
+        def _resume(self, connection: Connection) -> None:
+            found = self._idle.get(connection.fileno())
+            if found is not None and found[0] is connection:
+                connection.resume()
+                self._settle(connection)
+
+        def _settle(self, connection: Connection) -> None:
+            """Give the connection back to its task if that has something to do."""
+            state = connection.state
+            if state is not _WATCHED and state is not _PARKED:
+                _, task = self._idle.pop(connection.fileno())
+                trio.lowlevel.reschedule(task)
 
         def close(self) -> None:
             """Give the system's list back."""
@@ -87,18 +115,21 @@ else:
     class Poller:
         """Where there is no epoll each connection waits in its own task."""
 
+        parks = False
+
         def __init__(self, clock: BrokerClock) -> None:
             pass
 
         def add(self, connection: Connection) -> None:
             """Nothing to do."""
 
-        def remove(self, connection: Connection) -> None:
-            """Nothing to do."""
+        def park(self, connection: Connection, parked: Parked) -> None:
+            """Never called."""
 
         async def idle(self, connection: Connection) -> None:
             """Return when there is something to read."""
             await trio.lowlevel.wait_readable(connection.fileno())
+            connection.serve_now(until_empty=True)
 
         async def run(self) -> None:
             """Nothing to do."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from odradek.broker.net.connection import Connection
+from odradek.broker.net.connection_states import RULES, Cut
 from odradek.broker.net.poller import Poller
 from odradek.broker.requests.context import ConnectionInfo
 
@@ -115,7 +116,7 @@ class Server:
         self._drained = trio.Event()
         for connection, scope in list(self._connections.items()):
             connection.closing = True
-            if not connection.busy:
+            if not RULES[connection.state].owes_answer:
                 scope.cancel()
         if self._connections:
             with trio.move_on_after(grace_s):
@@ -190,11 +191,10 @@ class Server:
             await clock.sleep(min(_LONGEST_IDLE_CHECK_S, max(_SHORTEST_IDLE_CHECK_S, pause_s)))
             oldest = clock.now_ms() - limit_ms
             for connection, scope in list(self._connections.items()):
-                if connection.busy:
-                    gone = connection.client_has_gone()
-                else:
-                    gone = limit_ms > 0 and connection.last_used_ms < oldest
-                if gone:
+                cut = RULES[connection.state].cut
+                if (cut is Cut.CLIENT_GONE and connection.client_has_gone()) or (
+                    cut is Cut.IDLE and limit_ms > 0 and connection.last_used_ms < oldest
+                ):
                     scope.cancel()
 
 

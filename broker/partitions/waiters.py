@@ -1,51 +1,41 @@
-"""Parked requests: who waits for a partition to change, and how it is woken.
+"""Who waits for a partition to change, and how it is woken.
 
-A fetch that finds too little data registers one :class:`Waiter` with each of its partitions and sleeps. Whatever
-changes a partition for readers (an append, a moved watermark, a deletion, a new leader) tells its waiters; nothing
-polls.
+A fetch that finds too little data registers one :class:`Waiter` with each of its partitions. Whatever changes a
+partition for readers (an append, a moved watermark, a deletion, a new leader) tells its waiters; nothing polls.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-import trio
 
-if TYPE_CHECKING:
-    from odradek.broker.clock import BrokerClock
+def _nothing() -> None:
+    """Nobody wants to be told."""
 
 
 class Waiter:
-    """One parked request; owned by the task that waits.
+    """One parked request. ``on_wake`` is called once, with the first change that is worth another look.
 
     ``missing_bytes`` counts down as data arrives, so that a fetch with a large ``min_bytes`` sleeps through small
     appends. ``committed``: the reader sees stable data only; appends behind an open transaction do not count.
-    The count is an estimate that never runs late: the woken task reads again and may park once more, unless ``over``
+    The count is an estimate that never runs late: whoever is woken reads again and may wait once more, unless ``over``
     says that the broker waits for nothing any more.
     """
 
-    __slots__ = ("_event", "committed", "missing_bytes", "over")
+    __slots__ = ("_on_wake", "committed", "missing_bytes", "over", "woken")
 
-    def __init__(self, missing_bytes: int, *, committed: bool = False) -> None:
+    def __init__(self, missing_bytes: int, on_wake: Callable[[], None] = _nothing, *, committed: bool = False) -> None:
         self.missing_bytes = missing_bytes
         self.committed = committed
         self.over = False
-        self._event = trio.Event()
-
-    @property
-    def woken(self) -> bool:
-        """Whether something worth another look has happened."""
-        return self._event.is_set()
+        self.woken = False
+        self._on_wake = on_wake
 
     def wake(self) -> None:
-        """Let the waiting task look again now."""
-        self._event.set()
-
-    async def wait(self, clock: BrokerClock, timeout_ms: int) -> bool:
-        """Sleep until woken (True) or until ``timeout_ms`` have passed on the broker's clock (False)."""
-        with clock.move_on_after(timeout_ms / 1000):
-            await self._event.wait()
-        return self._event.is_set()
+        """Something worth another look has happened."""
+        if not self.woken:
+            self.woken = True
+            self._on_wake()
 
 
 class WaiterSet:
@@ -71,7 +61,7 @@ class WaiterSet:
         """Data became readable: ``size_bytes`` up to the high watermark; ``stable_moved`` = the LSO moved as well."""
         for waiter in self.all:
             if waiter.committed:
-                # What an ended transaction lays open is more than this append, so the task has to look for itself.
+                # What an ended transaction lays open is more than this append, so the reader has to look for itself.
                 if stable_moved:
                     waiter.wake()
                 continue

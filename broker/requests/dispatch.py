@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from struct import Struct
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.registry import Handler
 from odradek.broker.requests.response import EncodedBody
@@ -29,30 +29,41 @@ _SIZED_CORRELATION = Struct(">ii")
 Parts = list["bytes | memoryview"]
 
 
-@dataclass(slots=True)
-class _Route:
+class Route:
     """Everything that one (key, version) needs, looked up once."""
 
-    handler: Handler
-    function: Callable[..., Any]
-    request: Codec[Any]
-    response: Codec[Any]
-    flexible_request: bool
-    flexible_response: bool
+    __slots__ = ("flexible_request", "flexible_response", "function", "handler", "request", "response")
+
+    def __init__(self, handler: Handler, version: int) -> None:
+        from odradek.protocol.schema import codec
+
+        spec = handler.spec
+        self.handler = handler
+        self.function = handler.function
+        self.request: Codec[Any] = codec(spec.request, version)
+        self.response: Codec[Any] = codec(spec.response, version)
+        self.flexible_request = spec.request_header_version(version) >= 2
+        self.flexible_response = spec.response_header_version(version) >= 1
 
 
-@dataclass(slots=True)
 class Pending:
-    """A request whose response has to be waited for."""
+    """A request whose response has to be waited for.
 
-    route: _Route
-    context: RequestContext
-    request: Any
-    frame: memoryview
-    response: Any
-    """What the handler returned: a coroutine, or the response, which waits for its appends to be durable."""
-    appended: int
-    """Where the durable log stood before the handler was called."""
+    ``response``: what the handler returned: a coroutine, a :class:`Parked`, or the response itself, which waits until
+    what the request appended is durable. ``appended``: where the durable log stood before the handler was called.
+    """
+
+    __slots__ = ("appended", "context", "frame", "request", "response", "route")
+
+    def __init__(
+        self, route: Route, context: RequestContext, request: Any, frame: memoryview, response: Any, appended: int
+    ) -> None:
+        self.route = route
+        self.context = context
+        self.request = request
+        self.frame = frame
+        self.response = response
+        self.appended = appended
 
 
 class AppendWatch(Protocol):
@@ -84,7 +95,7 @@ class Dispatcher:
         self._bugs = bugs
         self.append_watch = append_watch
         self.faults: FaultSet | None = None
-        self._routes: dict[int, _Route] = {}
+        self._routes: dict[int, Route] = {}
         self._client_ids: dict[bytes, str] = {}
 
     def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
@@ -134,17 +145,37 @@ class Dispatcher:
             response = self.error_answer(context, request, error, frame)
         if response is None:
             return None
-        if response.__class__ is CoroutineType or (watch is not None and watch.must_wait(appended)):
+        if (
+            response.__class__ is CoroutineType
+            or isinstance(response, Parked)
+            or (watch is not None and watch.must_wait(appended))
+        ):
             return Pending(route, context, request, frame, response, appended)
         return self._encode(route, response, version, correlation_id)
 
+    def resume(self, pending: Pending) -> Parts | Pending | None:
+        """Look again at a request that is parked; ``pending`` itself when there is still something to wait for."""
+        try:
+            response = pending.response.resume()
+        except CloseConnection:
+            raise
+        except Exception as error:
+            response = self.error_answer(pending.context, pending.request, error, pending.frame)
+        if response is None:
+            return pending
+        watch = self.append_watch
+        if watch is not None and watch.must_wait(pending.appended):
+            pending.response = response
+            return pending
+        context = pending.context
+        return self._encode(pending.route, response, context.api_version, context.correlation_id)
+
     async def finish(self, pending: Pending) -> Parts | None:
-        """Wait for the handler and until what it appended is durable: before that the response may not be told."""
-        route, context, response = pending.route, pending.context, pending.response
+        """Wait for the response, and until what the request appended is durable: it may not be told before."""
+        route, context = pending.route, pending.context
         watch = self.append_watch
         try:
-            if response.__class__ is CoroutineType:
-                response = await response
+            response = await self._response_of(pending.response)
             if response is not None and watch is not None and watch.must_wait(pending.appended):
                 await watch.flushed()
         except CloseConnection:
@@ -155,18 +186,24 @@ class Dispatcher:
             return None
         return self._encode(route, response, context.api_version, context.correlation_id)
 
+    async def _response_of(self, returned: Any) -> Any:
+        """The response behind what a handler returned."""
+        if returned.__class__ is CoroutineType:
+            returned = await returned
+        if isinstance(returned, Parked):
+            return await returned.response(self._services.clock)
+        return returned
+
     async def _serve_with_faults(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
         """The handler's response; None = none."""
         faults = self.faults
         lost = None if faults is None else await faults.apply(context, request)
         if lost is not None and lost.drop:
             return None
-        response = function(context, request)
-        if response.__class__ is CoroutineType:
-            response = await response
+        response = await self._response_of(function(context, request))
         return None if lost is not None else response
 
-    def _encode(self, route: _Route, response: Any, version: int, correlation_id: int) -> Parts:
+    def _encode(self, route: Route, response: Any, version: int, correlation_id: int) -> Parts:
         """The response as parts, with size and header."""
         try:
             if response.__class__ is EncodedBody:
@@ -198,21 +235,11 @@ class Dispatcher:
 
     # -- the rare ways
 
-    def _find_route(self, key: int, version: int) -> _Route | None:
+    def _find_route(self, key: int, version: int) -> Route | None:
         handler = self._services.handlers.find(key)
         if handler is None or not handler.min_version <= version <= handler.max_version:
             return None
-        from odradek.protocol.schema import codec
-
-        spec = handler.spec
-        route = _Route(
-            handler=handler,
-            function=handler.function,
-            request=codec(spec.request, version),
-            response=codec(spec.response, version),
-            flexible_request=spec.request_header_version(version) >= 2,
-            flexible_response=spec.response_header_version(version) >= 1,
-        )
+        route = Route(handler, version)
         self._routes[key << 16 | version] = route
         return route
 

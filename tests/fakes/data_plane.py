@@ -10,6 +10,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.topics import Topic
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.parked import Parked
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
@@ -60,7 +61,7 @@ class DataPlane:
         chosen = type(request).MAX_VERSION if version is None else version
         context = self.context(request, chosen, node=node, client_id=client_id)
         response = handler_of(request)(context, request)
-        if response is not None and not isinstance(response, CoroutineType):
+        if response is not None and not isinstance(response, (CoroutineType, Parked)):
             codec(type(response), chosen).encode(response)
         return response
 

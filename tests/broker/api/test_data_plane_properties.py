@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from odradek.broker.requests.context import CloseConnection
+from odradek.broker.requests.parked import Parked
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from odradek.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
@@ -104,6 +105,9 @@ def served(plane: DataPlane, request: Any, version: int) -> Any:
         return None
     if isinstance(answer, CoroutineType):
         answer.close()
+        return None
+    if isinstance(answer, Parked):
+        answer.abandon()
         return None
     return answer
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from types import CoroutineType
 from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from odradek.broker.requests.parked import Parked as ParkedRequest
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.partition_log import AppendOrigin
@@ -48,9 +48,9 @@ class Parked:
 async def parked(plane: DataPlane, nursery: trio.Nursery, wanted: Any = None, **options: Any) -> Parked:
     request = plane.fetch_request(wanted or {"a": 0}, **{"max_wait_ms": 10_000, **options})
     waiting = plane.call(request, 12)
-    assert isinstance(waiting, CoroutineType), "answered at once"
+    assert isinstance(waiting, ParkedRequest), "answered at once"
     fetch = Parked(plane)
-    nursery.start_soon(fetch.run, waiting)
+    nursery.start_soon(fetch.run, waiting.response(plane.cluster.clock))
     with trio.CancelScope(shield=True):
         await wait_all_tasks_blocked()
     return fetch

@@ -12,15 +12,18 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 import odradek
+from odradek.broker.clock import BrokerClock
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.parked import Parked
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.broker.conftest import Install, request_frame, response_of
-from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
+from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run, serving
 from tests.fakes.cluster import FakeCluster
 
 
@@ -73,14 +76,37 @@ def test_half_a_request_and_the_end_of_the_stream_end_the_connection(install: In
     run(cluster, scenario)
 
 
+class Later(Parked):
+    """A response that is there when it has been woken, or at its deadline."""
+
+    def __init__(self, clock: BrokerClock, wait_ms: int) -> None:
+        super().__init__(clock.now_ms() + wait_ms)
+        self.clock = clock
+        self.ready = False
+        self.abandoned = False
+
+    def resume(self) -> HeartbeatResponse | None:
+        over = self.ready or self.clock.now_ms() >= self.deadline_ms
+        return HeartbeatResponse() if over else None
+
+    def abandon(self) -> None:
+        self.abandoned = True
+
+    def be_ready(self) -> None:
+        self.ready = True
+        self.wake()
+
+
 def test_a_connection_goes_between_the_poller_and_its_task(install: Install) -> None:
-    """Each request that waits, and each that does not, is answered once and in order, in any mixture of the two."""
+    """Each request is answered once and in order, in any mixture of those that wait, that park, and that do neither."""
 
     async def later() -> HeartbeatResponse:
         await trio.sleep(0.001)
         return HeartbeatResponse()
 
     def handler(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+        if request.group_id == "parked":
+            return Later(ctx.services.clock, 1)
         return later() if request.group_id == "slow" else HeartbeatResponse()
 
     install(HeartbeatRequest, handler)
@@ -90,11 +116,106 @@ def test_a_connection_goes_between_the_poller_and_its_task(install: Install) -> 
         async with await dial(cluster) as stream:
             number = 0
             for pauses in range(12):
-                frames = [beat("slow" if each % 5 == 0 else "fast", number + each) for each in range(pauses + 1)]
+                kinds = {0: "slow", 2: "parked"}
+                frames = [beat(kinds.get(each % 5, "fast"), number + each) for each in range(pauses + 1)]
                 await stream.send_all(b"".join(frames))
                 for _ in frames:
                     assert correlation_id(await read_frame(stream)) == number
                     number += 1
+
+    run(cluster, scenario)
+
+
+def parking(install: Install) -> trio.MemoryReceiveChannel[Later]:
+    """From now on heartbeats are parked for a day; gives them in their order."""
+    put, take = trio.open_memory_channel[Later](10)
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+        parked = Later(ctx.services.clock, 86_400_000)
+        put.send_nowait(parked)
+        return parked
+
+    install(HeartbeatRequest, handler)
+    return take
+
+
+def test_what_comes_behind_a_parked_request_is_answered_after_it(install: Install) -> None:
+    parked = parking(install)
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as stream:
+            await stream.send_all(beat(correlation_id=1))
+            first = await parked.receive()
+            await stream.send_all(beat(correlation_id=2) + beat(correlation_id=3))
+            await stream.send_eof()
+            await wait_all_tasks_blocked()
+            first.be_ready()
+            assert correlation_id(await read_frame(stream)) == 1
+            for number in (2, 3):
+                (await parked.receive()).be_ready()
+                assert correlation_id(await read_frame(stream)) == number
+            assert await is_closed(stream)
+        assert not server.connections
+
+    run(cluster, scenario)
+
+
+def test_a_parked_request_of_a_client_that_has_gone_is_forgotten(install: Install) -> None:
+    parked = parking(install)
+    cluster = FakeCluster()
+
+    async def main() -> None:
+        async with serving(cluster) as server:
+            async with await dial(cluster) as stream:
+                await stream.send_all(beat())
+                request = await parked.receive()
+            while server.connections:
+                cluster.clock.advance(minutes=1)
+                await wait_all_tasks_blocked()
+            assert request.abandoned
+            request.be_ready()
+
+    trio.run(main, clock=cluster.clock)
+    assert not cluster.bugs
+
+
+def test_a_parked_request_may_be_answered_while_the_server_closes(install: Install) -> None:
+    parked = parking(install)
+    cluster = FakeCluster()
+
+    async def main() -> None:
+        server = cluster.server()
+        async with trio.open_nursery() as nursery:
+            await server.start(nursery, "127.0.0.1", 0)
+            async with await dial(cluster) as stream:
+                await stream.send_all(beat())
+                request = await parked.receive()
+                async with trio.open_nursery() as closing:
+                    closing.start_soon(server.close, 60)
+                    await wait_all_tasks_blocked()
+                    request.be_ready()
+                    await read_frame(stream)
+                    assert await is_closed(stream)
+            nursery.cancel_scope.cancel()
+        server.release()
+
+    trio.run(main, clock=cluster.clock)
+
+
+def test_an_error_of_a_parked_request_is_answered(install: Install) -> None:
+    class Failing(Later):
+        def resume(self) -> HeartbeatResponse | None:
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+    install(HeartbeatRequest, lambda ctx, request: Failing(ctx.services.clock, 0))
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as stream:
+            await stream.send_all(beat())
+            _, response = response_of(HeartbeatRequest(), 4, await read_frame(stream))
+            assert response.error_code == ErrorCode.REBALANCE_IN_PROGRESS
 
     run(cluster, scenario)
 

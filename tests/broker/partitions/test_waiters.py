@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-import trio
-from trio.testing import MockClock
-
-from odradek.broker.clock import BrokerClock
 from odradek.broker.partitions.waiters import Waiter, WaiterSet
 
 
@@ -57,27 +52,9 @@ def test_a_discarded_waiter_hears_nothing() -> None:
     assert len(waiters) == 0
 
 
-@pytest.mark.trio
-async def test_waiting_ends_with_the_time_on_the_brokers_clock(autojump_clock: MockClock) -> None:
-    clock = BrokerClock()
-    clock.attach()
-    before = clock.now_ms()
-    assert not await Waiter(1).wait(clock, 60_000)
-    assert clock.now_ms() - before >= 60_000
-
-
-@pytest.mark.trio
-async def test_waiting_ends_when_woken(autojump_clock: MockClock) -> None:
-    clock = BrokerClock()
-    clock.attach()
-    waiter = Waiter(1)
-    before = clock.now_ms()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_wake_later, waiter)
-        assert await waiter.wait(clock, 60_000)
-    assert clock.now_ms() - before < 60_000
-
-
-async def _wake_later(waiter: Waiter) -> None:
-    await trio.sleep(1)
+def test_it_tells_once_that_it_is_woken() -> None:
+    told: list[str] = []
+    waiter = Waiter(1, lambda: told.append("now"))
     waiter.wake()
+    waiter.wake()
+    assert told == ["now"]

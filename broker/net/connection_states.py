@@ -1,0 +1,67 @@
+"""The states of a connection: who reads from its socket, whether an answer is owed, and when it may be cut.
+
+ARCHITECTURE.md shows :data:`RULES` as a table and its transitions as a diagram; a test compares them.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class ConnectionState(Enum):
+    """Where a connection stands. All but WATCHED and PARKED are left by the connection's own task."""
+
+    WATCHED = "Watched"
+    """Its next request has not come. The poller reads it and answers what need not wait."""
+    SERVING = "Serving"
+    """Its own task reads and answers until the socket is empty."""
+    PARKED = "Parked"
+    """A request waits for what other requests do, or for its deadline. The poller answers it."""
+    WAITING = "Waiting"
+    """A request waits in the connection's own task: for a rebalance, a disk, a fault's delay."""
+    SENDING = "Sending"
+    """An answer waits for room in the socket."""
+    CLOSED = "Closed"
+    """Nothing is read or sent any more."""
+
+
+class Reader(Enum):
+    """Who reads from the socket."""
+
+    POLLER = "the poller"
+    TASK = "its own task"
+    NOBODY = "nobody"
+
+
+class Cut(Enum):
+    """When the server cuts a connection that does nothing by itself."""
+
+    IDLE = "idle for `connections.max.idle.ms`"
+    CLIENT_GONE = "its client has gone"
+    NEVER = "never"
+
+
+class Rule(NamedTuple):
+    """``owes_answer``: a server that stops gives the connection a moment, instead of cutting it at once."""
+
+    reads: Reader
+    owes_answer: bool
+    cut: Cut
+    leads_to: frozenset[ConnectionState]
+
+
+_S = ConnectionState
+
+RULES: dict[ConnectionState, Rule] = {
+    _S.WATCHED: Rule(
+        Reader.POLLER, False, Cut.IDLE, frozenset({_S.SERVING, _S.PARKED, _S.WAITING, _S.SENDING, _S.CLOSED})
+    ),
+    _S.SERVING: Rule(
+        Reader.TASK, False, Cut.NEVER, frozenset({_S.WATCHED, _S.PARKED, _S.WAITING, _S.SENDING, _S.CLOSED})
+    ),
+    _S.PARKED: Rule(Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.WATCHED, _S.WAITING, _S.SENDING, _S.CLOSED})),
+    _S.WAITING: Rule(Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.SERVING, _S.SENDING, _S.CLOSED})),
+    _S.SENDING: Rule(Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.SERVING, _S.CLOSED})),
+    _S.CLOSED: Rule(Reader.NOBODY, False, Cut.NEVER, frozenset()),
+}

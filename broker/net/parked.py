@@ -1,0 +1,89 @@
+"""Connections whose request is parked: they are answered when it is woken, or at its deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import TYPE_CHECKING
+
+import trio
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.net.connection import Connection
+    from odradek.broker.requests.parked import Parked
+
+
+class ParkedConnections:
+    """Who is parked until when, and who has been woken. ``resume`` looks at a connection's request again.
+
+    Owner: the poller. A wake-up that comes while the poller serves (a Produce that a consumer waited for) is acted on
+    at the end of its turn, when the answer of whoever caused it is sent. Any other, and the deadlines, are for the task
+    that runs :meth:`run`. A deadline stays in the queue when its request has been answered before, and is skipped then.
+    """
+
+    def __init__(self, clock: BrokerClock, resume: Callable[[Connection], None]) -> None:
+        self._clock = clock
+        self._resume = resume
+        self._deadlines: list[tuple[int, int, Connection, Parked]] = []
+        self._numbers = count()
+        self._woken: list[tuple[Connection, Parked]] = []
+        self._in_turn = False
+        self._alarm = trio.Event()
+        self._sleeps_until: float = inf
+
+    def add(self, connection: Connection, parked: Parked) -> None:
+        """Park a connection."""
+        parked.wake = partial(self._wake, connection, parked)
+        deadline_ms = parked.deadline_ms
+        heappush(self._deadlines, (deadline_ms, next(self._numbers), connection, parked))
+        if deadline_ms < self._sleeps_until:
+            self._alarm.set()
+
+    def begin_turn(self) -> None:
+        """The poller serves from now on."""
+        self._in_turn = True
+
+    def end_turn(self) -> None:
+        """The poller has served; answer whoever has been woken."""
+        try:
+            while self._woken:
+                woken, self._woken = self._woken, []
+                self._resume_all(woken)
+        finally:
+            self._in_turn = False
+
+    async def run(self) -> None:
+        """Act on deadlines, and on wake-ups that come from elsewhere, until cancelled."""
+        while True:
+            self.begin_turn()
+            self._take_due()
+            self.end_turn()
+            self._sleeps_until = self._deadlines[0][0] if self._deadlines else inf
+            with self._clock.move_on_after((self._sleeps_until - self._clock.now_ms()) / 1000):
+                await self._alarm.wait()
+            self._alarm = trio.Event()
+
+    def _wake(self, connection: Connection, parked: Parked) -> None:
+        self._woken.append((connection, parked))
+        if not self._in_turn:
+            self._alarm.set()
+
+    def _take_due(self) -> None:
+        """Move those whose deadline has come to the woken ones; drop deadlines that are over."""
+        now_ms = self._clock.now_ms()
+        while self._deadlines:
+            deadline_ms, _, connection, parked = self._deadlines[0]
+            if connection.waits_for(parked):
+                if deadline_ms > now_ms:
+                    return
+                self._woken.append((connection, parked))
+            heappop(self._deadlines)
+
+    def _resume_all(self, woken: list[tuple[Connection, Parked]]) -> None:
+        for connection, parked in woken:
+            if connection.waits_for(parked):
+                self._resume(connection)

@@ -1,0 +1,125 @@
+"""Parked connections are answered when they are woken or their time is up, each once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.net.connection import Connection
+from odradek.broker.net.parked import ParkedConnections
+from odradek.broker.requests.parked import Parked
+
+pytestmark = pytest.mark.trio
+
+
+class FakeParked(Parked):
+    def resume(self) -> Any:
+        raise AssertionError("the connection does that")
+
+    def abandon(self) -> None:
+        raise AssertionError("the connection does that")
+
+
+class Stage:
+    """Parked connections by name; ``resumed`` are the names of those that were looked at, in order."""
+
+    def __init__(self) -> None:
+        self.clock = BrokerClock()
+        self.clock.attach()
+        self.resumed: list[str] = []
+        self.parked = ParkedConnections(self.clock, self._resume)
+
+    def park(self, name: str, wait_ms: int) -> Parked:
+        parked = FakeParked(self.clock.now_ms() + wait_ms)
+        self.parked.add(cast("Connection", FakeConnection(name, parked)), parked)
+        return parked
+
+    def _resume(self, connection: Connection) -> None:
+        fake = cast("FakeConnection", connection)
+        self.resumed.append(fake.name)
+        fake.parked = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.parked.run)
+            await wait_all_tasks_blocked()
+            yield
+            nursery.cancel_scope.cancel()
+
+
+class FakeConnection:
+    def __init__(self, name: str, parked: Parked) -> None:
+        self.name = name
+        self.parked: Parked | None = parked
+
+    def waits_for(self, parked: Parked) -> bool:
+        return self.parked is parked
+
+
+async def test_deadlines_come_in_their_order(autojump_clock: MockClock) -> None:
+    stage = Stage()
+    async with stage.running():
+        began = trio.current_time()
+        for name, wait_ms in (("late", 3000), ("early", 1000), ("middle", 2000)):
+            stage.park(name, wait_ms)
+        await trio.sleep(10)
+    assert stage.resumed == ["early", "middle", "late"]
+    assert trio.current_time() - began == 10
+
+
+async def test_an_earlier_deadline_shortens_the_sleep(autojump_clock: MockClock) -> None:
+    stage = Stage()
+    async with stage.running():
+        stage.park("late", 60_000)
+        await trio.sleep(1)
+        stage.park("early", 1000)
+        await trio.sleep(2)
+        assert stage.resumed == ["early"]
+
+
+async def test_who_is_woken_outside_of_a_turn_is_answered_soon(autojump_clock: MockClock) -> None:
+    stage = Stage()
+    async with stage.running():
+        parked = stage.park("a", 60_000)
+        parked.wake()
+        assert stage.resumed == []
+        await wait_all_tasks_blocked()
+        assert stage.resumed == ["a"]
+
+
+async def test_who_is_woken_in_a_turn_is_answered_at_its_end(autojump_clock: MockClock) -> None:
+    stage = Stage()
+    parked = stage.park("a", 60_000)
+    stage.parked.begin_turn()
+    parked.wake()
+    parked.wake()
+    assert stage.resumed == []
+    stage.parked.end_turn()
+    assert stage.resumed == ["a"]
+
+
+async def test_the_deadline_of_an_answered_request_does_nothing(autojump_clock: MockClock) -> None:
+    stage = Stage()
+    async with stage.running():
+        stage.park("a", 1000).wake()
+        await trio.sleep(10)
+    assert stage.resumed == ["a"]
+
+
+async def test_the_clock_is_the_brokers(autojump_clock: MockClock) -> None:
+    stage = Stage()
+    stage.clock.freeze()
+    async with stage.running():
+        stage.park("a", 1000)
+        await trio.sleep(10)
+        assert stage.resumed == []
+        stage.clock.advance(1)
+        await wait_all_tasks_blocked()
+        assert stage.resumed == ["a"]
