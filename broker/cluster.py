@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +12,21 @@ import trio
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.features import Features
-from odradek.broker.controller.node import Node, advertised_addresses
-from odradek.broker.controller.producer_ids import ProducerIdAllocator
-from odradek.broker.controller.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Topic, TopicRegistry
+from odradek.broker.controller.broker_configs import BrokerConfigPublisher
+from odradek.broker.controller.commands import Adopt, NewTopic
+from odradek.broker.controller.controller import Controller
+from odradek.broker.controller.membership import Membership
+from odradek.broker.controller.metadata_log import MemoryMetadataLog
+from odradek.broker.controller.topic_control import directory_of
+from odradek.broker.controller.topic_records import records_of_topic
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import Surroundings
+from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType
+from odradek.broker.metadata.node import Node, advertised_addresses
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
-from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.registry import PartitionRegistry
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.deferred import Deferred
 from odradek.broker.requests.dispatch import Dispatcher
@@ -30,11 +36,14 @@ from odradek.broker.requests.services import Services
 from odradek.protocol.uuids import new_uuid, uuid_to_text
 
 if TYPE_CHECKING:
-    from odradek.broker.controller.dynamic_configs import DynamicConfigs
+    from odradek.broker.controller.data_directory import DataDirectory
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.transaction.service import TransactionService
+    from odradek.broker.metadata.delta import MetadataDelta
+    from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
+    from odradek.broker.partitions.topic import Topic
 
 _GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
 
@@ -65,49 +74,58 @@ class Cluster:
         told = advertised_addresses(self.config.get_list("advertised.listeners"), nodes)
         for node, address in zip(self.nodes.values(), told, strict=False):
             node.advertised = address
-        self.features = Features()
         self.recent = RecentRequests()
         self.bug_log = BugLog(self.recent)
         self.maintenance_nursery: trio.Nursery | None = None
         self.coordinator_nursery: trio.Nursery | None = None
         self.connection_nursery: trio.Nursery | None = None
-        self.producer_ids = ProducerIdAllocator()
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
-        self.maintenance = Maintenance(self)
-        self.durability: Durability | None = None if data_dir is None else _durability(self, data_dir)
         self.config.node_ids = tuple(self.nodes)
-        self.topics = TopicRegistry(self)
-        self.topics.on_leader_changed(self._leader_changed)
-        self.topics.on_created(self._topic_changed)
-        self.topics.on_partitions_added(lambda topic, first: self._topic_changed(topic))
-        self.topics.on_deleted(self._topic_deleted)
-        self.services = self._services(cluster_id or _new_cluster_id(), controller_id=first)
+        self.controller = Controller(self.config, self.clock, first, self.bug_log.report)
+        self.image = self.controller.image
+        self.membership = Membership(self.controller, self.nodes)
+        self.topics = PartitionRegistry(self.config, self.clock)
+        self.maintenance = Maintenance(self.config, self.clock, self.topics, self.bug_log.report)
+        self.durability: Durability | None = None
+        self.directory: DataDirectory | None = None
+        self.services = self._services(cluster_id or _new_cluster_id())
+        self.controller.publishers += (
+            BrokerConfigPublisher(self.config).publish,
+            self.membership.publish,
+            self.topics.publish,
+            self._publish_to_coordinators,
+            self.maintenance.publish,
+        )
+        if data_dir is None:
+            self.controller.open(MemoryMetadataLog())
+            self.membership.join(self.nodes)
+        else:
+            self._keep_on_disk(data_dir)
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability)
         self.server = Server(self.nodes, self.dispatcher, clock=self.clock, config=self.config, bugs=self.bug_log)
 
-    def _services(self, cluster_id: str, controller_id: int) -> Services:
+    def _keep_on_disk(self, data_dir: Path) -> None:
+        """Everything is kept in this directory, which is opened when the cluster runs."""
+        from odradek.broker.controller.data_directory import DataDirectory
+        from odradek.broker.partitions.durability import Durability
+
+        self.durability = self.topics.durability = Durability(self.config, self.clock, self.bug_log.report)
+        self.directory = DataDirectory(data_dir, self.config, self.clock, list(self.nodes), self.durability)
+
+    def _services(self, cluster_id: str) -> Services:
         return Services(
             clock=self.clock,
             cluster_id=cluster_id,
             config=self.config,
-            controller_id=controller_id,
+            controller=self.controller,
             data_dir=self.data_dir,
-            dynamic_configs=Deferred(self._make_dynamic_configs),
-            features=self.features,
             fetch_sessions=self.fetch_sessions,
             groups=Deferred(self._make_groups),
             handlers=SERVED,
-            metadata_changed=self.metadata_changed,
             nodes=self.nodes,
-            producer_ids=self.producer_ids,
             topics=self.topics,
             transactions=Deferred(self._make_transactions),
         )
-
-    def _make_dynamic_configs(self) -> DynamicConfigs:
-        from odradek.broker.controller.dynamic_configs import DynamicConfigs
-
-        return DynamicConfigs(self)
 
     def _make_groups(self) -> GroupService:
         from odradek.broker.coordinator.group.service import GroupService, read_settings
@@ -115,10 +133,10 @@ class Cluster:
         from odradek.broker.coordinator.group.topic_source import RegistryTopics
 
         return GroupService(
-            InternalTopic(self.topics, CONSUMER_OFFSETS),
+            InternalTopic(self.topics, CONSUMER_OFFSETS, self.controller.ensure_topic),
             self._surroundings(),
             read_settings(self.config),
-            LiveConfigs(self.config, lambda group_id: self.dynamic_configs.groups.get(group_id, {})),
+            LiveConfigs(self.config, lambda group_id: self.image.configs_of(ResourceType.GROUP, group_id)),
             RegistryTopics(self.topics, self.nodes),
         )
 
@@ -127,22 +145,17 @@ class Cluster:
         from odradek.broker.coordinator.transaction.service import TransactionService
 
         return TransactionService(
-            InternalTopic(self.topics, TRANSACTION_STATE),
+            InternalTopic(self.topics, TRANSACTION_STATE, self.controller.ensure_topic),
             self._surroundings(),
             topics=self.topics,
             config=self.config,
             markers=MarkerWriter(self.topics, self.nodes, self.services.groups, self.clock),
-            transaction_version=lambda: self.features.transaction_version,
-            allocate=self.producer_ids.allocate,
+            transaction_version=lambda: self.image.feature(TRANSACTION_VERSION),
+            allocate=self.controller.producer_ids.allocate,
         )
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(self.clock, self.start, self.bug_log.report)
-
-    @property
-    def dynamic_configs(self) -> DynamicConfigs:
-        """What clients change of the configuration."""
-        return self.services.dynamic_configs()
 
     @property
     def groups(self) -> GroupService:
@@ -159,42 +172,63 @@ class Cluster:
         """The id that Metadata shows."""
         return self.services.cluster_id
 
-    @cluster_id.setter
-    def cluster_id(self, value: str) -> None:
-        self.services.cluster_id = value
-
     @property
     def controller_id(self) -> int:
         """The id of the node that Metadata shows as the controller."""
-        return self.services.controller_id
+        return self.controller.controller_id
 
-    @controller_id.setter
-    def controller_id(self, value: int) -> None:
-        self.services.controller_id = value
-
-    def metadata_changed(self) -> None:
-        """Something that has to outlive the process is another now, and nothing else reports it: write it down."""
-        if self.durability is not None:
-            self.durability.save()
-
-    def _coordinators(self) -> list[GroupService | TransactionService]:
-        """Those that have been needed so far."""
+    def _publish_to_coordinators(self, delta: MetadataDelta, image: MetadataImage) -> None:
         made = (self.services.groups.made, self.services.transactions.made)
-        return [service for service in made if service is not None]
-
-    def _leader_changed(self, partition: Partition) -> None:
-        for service in self._coordinators():
-            if service.topic.name == partition.topic.name:
-                service.leader_changed(partition.index)
-
-    def _topic_changed(self, topic: Topic) -> None:
+        for service in [service for service in made if service is not None]:
+            for gone in delta.deleted.values():
+                service.topic_deleted(gone.name, len(gone.partitions))
+            own = image.topics.get(service.topic.name)
+            if own is None:
+                continue
+            for (topic_id, index), before in delta.moved.items():
+                if topic_id == own.topic_id and before.leader_epoch != own.partitions[index].leader_epoch:
+                    service.leader_changed(index)
         groups = self.services.groups.made
         if groups is not None:
-            groups.topic_changed(topic.name)
+            grown = [image.topics_by_id[topic_id] for topic_id in delta.grown if topic_id in image.topics_by_id]
+            for topic in (*delta.created.values(), *grown):
+                groups.topic_changed(topic.name)
 
-    def _topic_deleted(self, topic: Topic) -> None:
-        for service in self._coordinators():
-            service.topic_deleted(topic.name, len(topic.partitions))
+    # -- topics
+
+    def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = -1,
+        replication_factor: int = -1,
+        assignments: Mapping[int, Sequence[int]] | None = None,
+        configs: Mapping[str, str | None] | None = None,
+    ) -> Topic:
+        """Create a topic; KafkaError if Kafka would refuse it. -1 takes the broker's default."""
+        placed = list((assignments or {}).items())
+        self.controller.create_topic(NewTopic(name, partitions, replication_factor, placed, configs or {}))
+        return self.topics.by_name(name)
+
+    def adopt_topic(
+        self, name: str, topic_id: bytes, placed: Sequence[Sequence[int]], configs: Mapping[str, str] | None = None
+    ) -> Topic:
+        """Add a topic of another cluster, with its id and these replicas for each partition."""
+        records = records_of_topic(
+            name, topic_id, placed, configs or {}, directory_of=lambda node: directory_of(self.image, node)
+        )
+        self.controller.ask(Adopt(records))
+        return self.topics.by_name(name)
+
+    def ensure_topic(self, name: str) -> Topic:
+        """``__consumer_offsets`` or ``__transaction_state``, created on first use with Kafka's settings for it."""
+        self.controller.ensure_topic(name)
+        return self.topics.by_name(name)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic with its data; UNKNOWN_TOPIC_ID if there is none."""
+        topic = self.image.topics.get(name)
+        self.controller.delete_topic(bytes(16) if topic is None else topic.topic_id)
 
     # -- life
 
@@ -202,14 +236,26 @@ class Cluster:
     async def run(self) -> AsyncIterator[Cluster]:
         """The cluster works inside the ``async with`` block; on leaving it connections end first, storage last."""
         self.clock.attach()
-        if self.durability is not None:
-            self.durability.open()
+        if self.directory is not None:
+            self.open_directory()
         try:
             async with self._tasks():
                 yield self
         finally:
             self.server.release()
-            self.topics.close()
+            self.close_logs()
+
+    def open_directory(self) -> None:
+        """Take the data directory: its topics, groups and transactions are there then. For a cluster that is not run
+        (a tool, a test); `run` does it by itself."""
+        assert self.directory is not None
+        self.directory.open(self.controller, self.membership, self.topics)
+        self.services.cluster_id = self.directory.cluster_id
+
+    def close_logs(self) -> None:
+        """Close everything that `open_directory` opened; in memory there is nothing to close."""
+        if self.directory is not None:
+            self.directory.close(self.membership, self.topics)
 
     @asynccontextmanager
     async def _tasks(self) -> AsyncIterator[None]:
@@ -218,6 +264,8 @@ class Cluster:
             await maintenance.start(self.maintenance.run)
             if self.durability is not None:
                 await maintenance.start(self.durability.run)
+            if self.directory is not None:
+                maintenance.start_soon(self.directory.open_logs, self.topics)
             async with trio.open_nursery() as coordinators:
                 self.coordinator_nursery = coordinators
                 if self.durability is not None:
@@ -246,6 +294,7 @@ class Cluster:
         if self.connection_nursery is None:
             raise RuntimeError("the cluster is not running")
         await self.server.start(self.connection_nursery, host, port)
+        self.membership.listening(node.id for node in self.up_nodes())
 
     async def _end_connections(self) -> None:
         """Accept nothing more and let the requests under way be answered, for a moment at most."""
@@ -274,13 +323,6 @@ class Cluster:
         if self.coordinator_nursery is None:
             raise RuntimeError("the cluster is not running")
         self.coordinator_nursery.start_soon(function, *arguments)
-
-
-def _durability(cluster: Cluster, data_dir: Path) -> Durability:
-    """What keeps a cluster on disk; not imported by one in memory."""
-    from odradek.broker.partitions.durability import Durability
-
-    return Durability(cluster, data_dir)
 
 
 def _new_cluster_id() -> str:

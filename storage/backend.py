@@ -234,6 +234,9 @@ class LogBackend(Protocol):
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore: ...
 
+    def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
+        """Remove a log that is not open, if there is one; the medium may keep it for `delay_ms`."""
+
     def segment_bytes(self, config: LogConfig) -> int:
         """How large a segment may grow on this medium: `segment.bytes`, or less."""
 

@@ -184,10 +184,27 @@ class DiskBackend:
             self.fs.remove(path)
         self.fs.remove_directory(folder)
 
+    def put_aside(self, topic: str, partition: int) -> None:
+        """Rename the folder of a partition that the cluster does not know, as Kafka does (`topic-0.<id>-stray`)."""
+        folder = self.directory / f"{topic}-{partition}"
+        target = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}-stray")
+        self.fs.rename(folder, target)
+        self.forget((topic, partition))
+        self.mended(f"{folder}: no partition of this cluster, put aside as {target.name}")
+
     # --- the contract of LogBackend -----------------------------------------------------------------------------------
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
         return DiskLogStore(self, topic, partition, topic_id, config)
+
+    def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
+        """Rename the folder as Kafka does (`topic-0.<id>-delete`) and remove it once `delay_ms` have passed."""
+        folder = self.directory / f"{topic}-{partition}"
+        if folder.exists():
+            target = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}-delete")
+            self.fs.rename(folder, target)
+            self.doom([target], delay_ms)
+        self.forget((topic, partition))
 
     def segment_bytes(self, config: LogConfig) -> int:
         return config.segment_bytes
@@ -420,8 +437,4 @@ class DiskLogStore:
             self._fs.sync_directory(self.folder)
 
     def delete(self) -> None:
-        """Rename the folder as Kafka does (`topic-0.<id>-delete`) and remove it after `file.delete.delay.ms`."""
-        target = self.folder.with_name(f"{self.folder.name}.{uuid.uuid4().hex}-delete")
-        self._fs.rename(self.folder, target)
-        self._backend.forget(self._key)
-        self._backend.doom([target], self._config.file_delete_delay_ms)
+        self._backend.delete_log(*self._key, self._config.file_delete_delay_ms)

@@ -296,6 +296,8 @@ class MemoryBackend:
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
         return MemoryLogStore()
 
+    def delete_log(self, topic: str, partition: int, delay_ms: int) -> None: ...
+
     def segment_bytes(self, config: LogConfig) -> int:
         if config.retention_bytes < 0 or not config.delete:
             return config.segment_bytes

@@ -14,16 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from odradek.broker.controller.features import (
-    ELR_VERSION,
+from odradek.broker.controller.feature_control import (
     GROUP_VERSION,
     KRAFT_VERSION,
-    METADATA_VERSION,
     SHARE_VERSION,
     STREAMS_VERSION,
     SUPPORTED,
-    TRANSACTION_VERSION,
 )
+from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, TRANSACTION_VERSION
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.requests.response import EncodedBody
@@ -64,7 +62,8 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
-    kept = ctx.services.features.kept_answers
+    image = ctx.services.image
+    kept = ctx.services.answers.of("ApiVersions", image.offset)
     answer = kept.get(ctx.api_version)
     if answer is None:
         body = codec(ApiVersionsResponse, ctx.api_version).encode(_response(ctx.services, ctx.api_version))
@@ -74,7 +73,7 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
 
 def _response(services: Services, version: int) -> ApiVersionsResponse:
     served = services.handlers.advertised()
-    features = services.features
+    image = services.image
     lowest_level = 0 if version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
         api_keys=[_api_version(key, *versions) for key, versions in served.items()],
@@ -83,10 +82,10 @@ def _response(services: Services, version: int) -> ApiVersionsResponse:
             for name, (low, high) in SUPPORTED.items()
             if low >= lowest_level and _FEATURE_NEEDS[name] in served
         ],
-        finalized_features_epoch=features.epoch,
+        finalized_features_epoch=image.offset,
         finalized_features=[
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-            for name, level in features.finalized.items()
+            for name, level in image.features.items()
             if _FEATURE_NEEDS[name] in served
         ],
     )

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from odradek.broker.config import loggers
+from odradek.broker.config import logger_changes, loggers
 from odradek.broker.config.broker_config import ConfigSource
+from odradek.broker.config.changes import Assignment, Change
 from odradek.broker.config.definition import ConfigKey, ConfigType
 from odradek.broker.config.entries import (
     ConfigEntry,
@@ -27,8 +28,9 @@ from odradek.broker.config.entries import (
     topic_entries,
 )
 from odradek.broker.config.node_configs import own_configs
-from odradek.broker.controller.dynamic_configs import Assignment, Change, ResourceType
-from odradek.broker.controller.topics import check_topic_name
+from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.topic_names import check_topic_name
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -104,10 +106,9 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
     match kind:
         case ResourceType.TOPIC:
             check_topic_name(name)
-            topic = services.topics.get(name)
-            if topic is None:
+            if name not in services.image.topics:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            return topic_entries(services.config, topic.config.overrides, node_id)
+            return topic_entries(services.config, services.image.configs_of(ResourceType.TOPIC, name), node_id)
         case ResourceType.BROKER:
             if name == "":
                 return cluster_default_entries(services.config)
@@ -127,11 +128,11 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
             if name == "":
                 text = "Client metrics subscription name must not be empty"
                 raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-            return client_metrics_entries(services.dynamic_configs().client_metrics.get(name, {}))
+            return client_metrics_entries(services.image.configs_of(kind, name))
         case ResourceType.GROUP:
             if name == "":
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-            return group_entries(services.config, services.dynamic_configs().groups.get(name, {}), node_id)
+            return group_entries(services.config, services.image.configs_of(kind, name), node_id)
         case _:
             raise AssertionError(f"resource type {kind}")
 
@@ -190,31 +191,47 @@ def incremental_alter_configs(
 
 
 def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) -> list[tuple[ErrorCode, str | None]]:
+    """What becomes of each change. The controller decides about all but loggers, which are the node's own."""
     counts = Counter((change.type, change.name) for change in changes)
-    outcomes: list[tuple[ErrorCode, str | None]] = []
-    for change in changes:
-        try:
-            if counts[change.type, change.name] > 1:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, _TWICE)
-            ctx.services.dynamic_configs().apply(change, ctx.node.id, validate_only=validate_only)
-        except KafkaError as error:
-            outcomes.append((error.code, error.message))
+    outcomes: dict[int, KafkaError | None] = {}
+    for_controller: list[int] = []
+    for place, change in enumerate(changes):
+        if counts[change.type, change.name] > 1:
+            outcomes[place] = KafkaError(ErrorCode.INVALID_REQUEST, _TWICE)
+        elif change.type == ResourceType.BROKER_LOGGER and not change.replaces:
+            outcomes[place] = _alter_loggers(change, ctx.node.id, validate_only)
         else:
-            outcomes.append((ErrorCode.NONE, None))
-    return outcomes
+            for_controller.append(place)
+    command = AlterConfigs([changes[place] for place in for_controller], ctx.node.id, validate_only=validate_only)
+    errors = ctx.services.controller.ask(command)
+    outcomes.update(zip(for_controller, errors, strict=True))
+    return [_outcome(outcomes[place]) for place in range(len(changes))]
+
+
+def _outcome(error: KafkaError | None) -> tuple[ErrorCode, str | None]:
+    return (ErrorCode.NONE, None) if error is None else (error.code, error.message)
+
+
+def _alter_loggers(change: Change, node_id: int, validate_only: bool) -> KafkaError | None:
+    try:
+        logger_changes.apply(change, node_id, validate_only=validate_only)
+    except KafkaError as error:
+        return error
+    return None
 
 
 @handles(ListConfigResourcesRequest)
 def list_config_resources(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     """The names of configured things, of the asked kinds; v0 and kinds not known answer as Kafka does."""
     services = ctx.services
+    image = services.image
     nodes = [str(node.id) for node in services.up_nodes()]
     names = {
-        ResourceType.GROUP: list(services.dynamic_configs().groups),
-        ResourceType.CLIENT_METRICS: list(services.dynamic_configs().client_metrics),
+        ResourceType.GROUP: image.names_with_configs(ResourceType.GROUP),
+        ResourceType.CLIENT_METRICS: image.names_with_configs(ResourceType.CLIENT_METRICS),
         ResourceType.BROKER_LOGGER: nodes,
         ResourceType.BROKER: nodes,
-        ResourceType.TOPIC: [topic.name for topic in services.topics],
+        ResourceType.TOPIC: list(image.topics),
     }
     if ctx.api_version == 0:
         asked = {int(ResourceType.CLIENT_METRICS)}

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from odradek.broker.controller.node import Node
 from odradek.broker.coordinator.service import CoordinatorService
+from odradek.broker.metadata.node import Node
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError

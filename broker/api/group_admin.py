@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from odradek.broker.controller.topics import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.machine import GroupMachine
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError

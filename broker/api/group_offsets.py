@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from odradek.broker.api.merged_topics import merged
-from odradek.broker.controller.topics import Topic
 from odradek.broker.coordinator.group.commands import CommitOffsets, DeleteOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.offsets import FetchedOffset
+from odradek.broker.partitions.topic import Topic
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError

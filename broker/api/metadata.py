@@ -12,14 +12,17 @@ Topics that exist come first, in the order asked for, then those that do not.
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from typing import cast
 
-from odradek.broker.controller.topics import (
+from odradek.broker.controller.commands import NewTopic
+from odradek.broker.metadata.image import TopicImage
+from odradek.broker.metadata.registrations import PartitionRegistration
+from odradek.broker.metadata.topic_names import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,
     INTERNAL_TOPICS,
     TRANSACTION_STATE,
-    Topic,
     check_topic_name,
 )
 from odradek.broker.requests.context import RequestContext
@@ -53,7 +56,6 @@ _log = logging.getLogger(__name__)
 
 _FIRST_VERSION_WITH_NULL_FOR_ALL = 1
 _FIRST_VERSION_BY_ID = 12
-_MAX_CACHED = 64
 
 
 @handles(MetadataRequest)
@@ -66,7 +68,8 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     asked = request.topics
     version = ctx.api_version
     nodes = tuple((node.id, *node.address_for(ctx.connection.host), node.rack) for node in ctx.services.up_nodes())
-    cached = ctx.services.topics.cached
+    image = ctx.services.image
+    cached = ctx.services.answers.of("Metadata", image.topics_version)
     key = (
         version,
         None if asked is None else tuple([(topic.name, topic.topic_id) for topic in asked]),
@@ -78,7 +81,7 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     if encoded is not None:
         return cast(EncodedBody, encoded)
     if asked is None or (not asked and version < _FIRST_VERSION_WITH_NULL_FOR_ALL):
-        topics = [_answer(ctx, topic, request) for topic in ctx.services.topics]
+        topics = [_answer(ctx, topic, request) for topic in image.topics.values()]
     else:
         if version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked):
             return _refused(request, ErrorCode.INVALID_REQUEST)
@@ -92,7 +95,7 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     response = MetadataResponse(
         brokers=[MetadataResponseBroker(*node) for node in nodes],
         cluster_id=ctx.services.cluster_id,
-        controller_id=ctx.services.controller_id,
+        controller_id=ctx.services.controller.controller_id,
         topics=topics,
         cluster_authorized_operations=(
             ALL_CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
@@ -101,30 +104,26 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     if any(topic.error_code != ErrorCode.NONE for topic in topics):
         # A missing topic may be created by the next request for it.
         return response
-    if len(cached) >= _MAX_CACHED:
-        cached.clear()
     encoded = cached[key] = EncodedBody(codec(MetadataResponse, version).encode(response))
     return encoded
 
 
 def _topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> list[MetadataResponseTopic]:
-    registry = ctx.services.topics
+    known = ctx.services.image.topics_by_id
     unknown = [
-        MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
-        for topic_id in ids
-        if registry.by_id(topic_id) is None
+        MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in ids if topic_id not in known
     ]
-    found = [topic for topic_id in ids if (topic := registry.by_id(topic_id)) is not None]
+    found = [known[topic_id] for topic_id in ids if topic_id in known]
     return unknown + [_answer(ctx, topic, request) for topic in found]
 
 
 def _topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[MetadataResponseTopic]:
-    registry = ctx.services.topics
+    topics = ctx.services.image.topics
     found: list[MetadataResponseTopic] = []
     missing: list[MetadataResponseTopic] = []
     may_create = request.allow_auto_topic_creation and ctx.services.config.get_bool("auto.create.topics.enable")
     for name in names:
-        topic = registry.get(name)
+        topic = topics.get(name)
         if topic is not None:
             found.append(_answer(ctx, topic, request))
         else:
@@ -154,9 +153,9 @@ def _create_missing(ctx: RequestContext, name: str) -> None:
     """Kafka creates in the background: this client learns of neither success nor failure."""
     try:
         if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
-            ctx.services.topics.ensure_internal(name)
+            ctx.services.controller.ensure_topic(name)
         elif name not in INTERNAL_TOPICS and name != CLUSTER_METADATA:
-            ctx.services.topics.create(name)
+            ctx.services.controller.create_topic(NewTopic(name))
     except KafkaError as error:
         _log.warning("topic %s was asked for and could not be created: %s", name, error)
 
@@ -165,31 +164,38 @@ def _topic_operations(request: MetadataRequest) -> int:
     return ALL_TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
 
 
-def _answer(ctx: RequestContext, topic: Topic, request: MetadataRequest) -> MetadataResponseTopic:
+def _answer(ctx: RequestContext, topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
     """The topic as Metadata shows it, kept until the topic or the set of live nodes changes."""
     live = tuple(node.id for node in ctx.services.up_nodes())
-    key = ("Metadata", request.include_topic_authorized_operations, live)
-    answer = topic.cached.get(key)
-    if answer is None:
-        answer = topic.cached[key] = MetadataResponseTopic(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            is_internal=topic.internal,
-            partitions=[
-                MetadataResponsePartition(
-                    ErrorCode.LEADER_NOT_AVAILABLE if partition.leader_id < 0 else ErrorCode.NONE,
-                    partition.index,
-                    partition.leader_id,
-                    partition.leader_epoch,
-                    list(partition.replicas),
-                    list(partition.isr),
-                    [node for node in partition.replicas if node not in live],
-                )
-                for partition in topic.partitions
-            ],
-            topic_authorized_operations=_topic_operations(request),
-        )
+    kept = ctx.services.topic_answers
+    key = (topic.topic_id, request.include_topic_authorized_operations)
+    made_of = (topic.version, live)
+    known = kept.get(key)
+    if known is not None and known[0] == made_of:
+        return cast(MetadataResponseTopic, known[1])
+    if len(kept) > 2 * len(ctx.services.image.topics):
+        kept.clear()
+    answer = MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.internal,
+        partitions=[_partition(index, partition, live) for index, partition in enumerate(topic.partitions)],
+        topic_authorized_operations=_topic_operations(request),
+    )
+    kept[key] = (made_of, answer)
     return answer
+
+
+def _partition(index: int, partition: PartitionRegistration, live: Collection[int]) -> MetadataResponsePartition:
+    return MetadataResponsePartition(
+        ErrorCode.LEADER_NOT_AVAILABLE if partition.leader < 0 else ErrorCode.NONE,
+        index,
+        partition.leader,
+        partition.leader_epoch,
+        list(partition.replicas),
+        list(partition.isr),
+        [node for node in partition.replicas if node not in live],
+    )
 
 
 def _refused(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
@@ -206,13 +212,13 @@ def describe_topic_partitions(
 ) -> DescribeTopicPartitionsResponse:
     """Partitions of topics in the order of their names, from a cursor on, up to a number of partitions (KIP-966)."""
     cursor = request.cursor
-    registry = ctx.services.topics
+    topics = ctx.services.image.topics
     asked = {topic.name for topic in request.topics}
     if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
         code = ErrorCode.INVALID_REQUEST
         refused = [DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
         return DescribeTopicPartitionsResponse(topics=refused)
-    names = asked or {topic.name for topic in registry}
+    names = asked or set(topics)
     start = "" if cursor is None else cursor.topic_name
     if "" in asked and start == "":
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -223,7 +229,7 @@ def describe_topic_partitions(
         if remaining == 0:
             response.next_cursor = ResponseCursor(name, 0)
             break
-        topic = registry.get(name)
+        topic = topics.get(name)
         if topic is None:
             if asked:
                 code = _code_of_missing(name)
@@ -250,7 +256,7 @@ def describe_topic_partitions(
     return response
 
 
-def _describe(ctx: RequestContext, topic: Topic, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+def _describe(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
     live = {node.id for node in ctx.services.up_nodes()}
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
@@ -258,17 +264,17 @@ def _describe(ctx: RequestContext, topic: Topic, first: int, end: int) -> Descri
         is_internal=topic.internal,
         partitions=[
             DescribeTopicPartitionsResponsePartition(
-                ErrorCode.LEADER_NOT_AVAILABLE if partition.leader_id < 0 else ErrorCode.NONE,
-                partition.index,
-                partition.leader_id,
+                ErrorCode.LEADER_NOT_AVAILABLE if partition.leader < 0 else ErrorCode.NONE,
+                index,
+                partition.leader,
                 partition.leader_epoch,
                 list(partition.replicas),
                 list(partition.isr),
-                [],
-                [],
+                list(partition.elr),
+                list(partition.last_known_elr),
                 [node for node in partition.replicas if node not in live],
             )
-            for partition in topic.partitions[first:end]
+            for index, partition in enumerate(topic.partitions[first:end], first)
         ],
         topic_authorized_operations=ALL_TOPIC_OPERATIONS,
     )

@@ -37,8 +37,8 @@ from odradek.protocol.record_batch import HEADER_SIZE, CorruptBatchError, Record
 from odradek.storage.validation import RecordsRefused
 
 if TYPE_CHECKING:
-    from odradek.broker.controller.topics import Topic
     from odradek.broker.partitions.partition import Partition
+    from odradek.broker.partitions.topic import Topic
 
 ACKS_ALL = -1
 ADMIN_CLIENT_ID = "__admin_client"

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from odradek.broker.api.partition_lookup import find_partition
-from odradek.broker.controller.topics import check_topic_name
 from odradek.broker.coordinator.transaction.commands import ProducerIdentity
+from odradek.broker.metadata.topic_names import check_topic_name
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -38,7 +38,7 @@ def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> Ini
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:
-        producer_id = ctx.services.producer_ids.allocate(ctx.node.id)
+        producer_id = ctx.services.controller.producer_ids.allocate(ctx.node.id)
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
     if request.transactional_id == "":
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)

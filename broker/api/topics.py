@@ -10,9 +10,20 @@ Topics are there when the answer is: ``timeoutMs`` has nothing to wait for. Auth
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from odradek.broker.config.entries import topic_entries
-from odradek.broker.controller.topics import CLUSTER_METADATA, MAX_NEW_PARTITIONS, Topic, TopicPlan
+from odradek.broker.controller.commands import (
+    CreatedTopic,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    NewPartitions,
+    NewTopic,
+)
+from odradek.broker.controller.topic_control import MAX_NEW_PARTITIONS
+from odradek.broker.metadata.image import TopicImage
+from odradek.broker.metadata.topic_names import CLUSTER_METADATA
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -37,7 +48,6 @@ from odradek.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from odradek.protocol.uuids import new_uuid
 
 _FIRST_DELETE_BY_STATE = 6
 _FIRST_DELETION_DISABLED = 3
@@ -51,11 +61,10 @@ def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     """Create each topic, or only say what would become of it; a name given twice is refused once."""
     counts = Counter(topic.name for topic in request.topics)
     single = [topic for topic in request.topics if counts[topic.name] == 1]
-    single.sort(key=lambda topic: topic.name == CLUSTER_METADATA)
     if sum(_counted_partitions(topic) for topic in single) > MAX_NEW_PARTITIONS:
         too_many = KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
         return CreateTopicsResponse(topics=[_refusal(name, too_many) for name in counts])
-    results = [_create(ctx, topic, request.validate_only) for topic in single]
+    results = _create(ctx, single, request.validate_only)
     for name, count in counts.items():
         if count > 1:
             results.append(_refusal(name, KafkaError(ErrorCode.INVALID_REQUEST, _DUPLICATE)))
@@ -73,44 +82,39 @@ def _refusal(name: str, error: KafkaError) -> CreatableTopicResult:
     return CreatableTopicResult(name, error_code=error.code, error_message=error.message)
 
 
-def _create(ctx: RequestContext, asked: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
-    registry = ctx.services.topics
-    try:
-        if asked.name == CLUSTER_METADATA:
-            text = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
-            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        assignments: dict[int, list[int]] = {}
-        twice = None
-        for assignment in asked.assignments:
-            if assignment.partition_index in assignments:
-                twice = assignment.partition_index
-                break
-            assignments[assignment.partition_index] = assignment.broker_ids
-        plan = registry.plan(
-            asked.name,
-            partitions=asked.num_partitions,
-            replication_factor=asked.replication_factor,
-            assignments=assignments,
-            configs={config.name: config.value for config in asked.configs},
-        )
-        if twice is not None:
-            text = f"Found multiple manual partition assignments for partition {twice}"
-            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
-    except KafkaError as error:
-        return _refusal(asked.name, error)
-    topic = None if validate_only else registry.carry_out(plan)
-    return _created(ctx, plan, topic)
+def _create(ctx: RequestContext, asked: Sequence[CreatableTopic], validate_only: bool) -> list[CreatableTopicResult]:
+    """Results of topics that are named once each; the controllers' own topic comes last."""
+    allowed = [topic for topic in asked if topic.name != CLUSTER_METADATA]
+    command = CreateTopics([_new_topic(topic) for topic in allowed], validate_only=validate_only)
+    outcomes = ctx.services.controller.ask(command)
+    results = [
+        _refusal(topic.name, outcome) if isinstance(outcome, KafkaError) else _created(ctx, outcome)
+        for topic, outcome in zip(allowed, outcomes, strict=True)
+    ]
+    if len(allowed) < len(asked):
+        text = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
+        results.append(_refusal(CLUSTER_METADATA, KafkaError(ErrorCode.INVALID_REQUEST, text)))
+    return results
 
 
-def _created(ctx: RequestContext, plan: TopicPlan, topic: Topic | None) -> CreatableTopicResult:
-    entries = topic_entries(ctx.services.config, plan.config.overrides, ctx.node.id)
+def _new_topic(asked: CreatableTopic) -> NewTopic:
+    return NewTopic(
+        asked.name,
+        asked.num_partitions,
+        asked.replication_factor,
+        [(assignment.partition_index, assignment.broker_ids) for assignment in asked.assignments],
+        {config.name: config.value for config in asked.configs},
+    )
+
+
+def _created(ctx: RequestContext, topic: CreatedTopic) -> CreatableTopicResult:
+    entries = topic_entries(ctx.services.config, topic.configs, ctx.node.id)
     return CreatableTopicResult(
-        plan.name,
-        # Kafka names an id that it would give even if it creates nothing.
-        new_uuid() if topic is None else topic.topic_id,
+        topic.name,
+        topic.topic_id,
         error_message=None,
-        num_partitions=len(plan.assignments),
-        replication_factor=len(plan.assignments[0]),
+        num_partitions=len(topic.assignments),
+        replication_factor=len(topic.assignments[0]),
         configs=[
             CreatableTopicConfigs(entry.name, entry.value, entry.read_only, entry.source, entry.is_sensitive)
             for entry in sorted(entries, key=lambda entry: entry.name)
@@ -129,10 +133,23 @@ def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
         states = request.topics
     else:
         states = [DeleteTopicState(name) for name in request.topic_names]
+    results, doomed = _checked_deletions(ctx, states)
+    errors = ctx.services.controller.ask(DeleteTopics([result.topic_id for result in doomed]))
+    for result, error in zip(doomed, errors, strict=True):
+        if error is not None:
+            result.error_code, result.error_message = error.code, error.message
+    return DeleteTopicsResponse(responses=results)
+
+
+def _checked_deletions(
+    ctx: RequestContext, states: Sequence[DeleteTopicState]
+) -> tuple[list[DeletableTopicResult], list[DeletableTopicResult]]:
+    """The answers for all topics, and those of them whose topics are to be deleted."""
     counts = Counter((state.name, state.topic_id) for state in states)
     topics = [_named_topic(ctx, state) for state in states]
     named = Counter(topic.name for topic in topics if topic is not None)
     results: list[DeletableTopicResult] = []
+    doomed: list[DeletableTopicResult] = []
     done: set[tuple[str | None, bytes]] = set()
     for state, topic in zip(states, topics, strict=True):
         key = (state.name, state.topic_id)
@@ -140,17 +157,20 @@ def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
             continue
         done.add(key)
         twice = counts[key] > 1 or (topic is not None and named[topic.name] > 1)
-        results.append(_delete(ctx, state, topic, twice))
-    return DeleteTopicsResponse(responses=results)
+        result = _checked_deletion(state, topic, twice)
+        results.append(result)
+        if result.error_code == ErrorCode.NONE:
+            doomed.append(result)
+    return results, doomed
 
 
-def _named_topic(ctx: RequestContext, state: DeleteTopicState) -> Topic | None:
+def _named_topic(ctx: RequestContext, state: DeleteTopicState) -> TopicImage | None:
     if state.name is not None:
-        return ctx.services.topics.get(state.name)
-    return ctx.services.topics.by_id(state.topic_id)
+        return ctx.services.image.topics.get(state.name)
+    return ctx.services.image.topics_by_id.get(state.topic_id)
 
 
-def _delete(ctx: RequestContext, state: DeleteTopicState, topic: Topic | None, twice: bool) -> DeletableTopicResult:
+def _checked_deletion(state: DeleteTopicState, topic: TopicImage | None, twice: bool) -> DeletableTopicResult:
     def refused(code: ErrorCode, message: str) -> DeletableTopicResult:
         return DeletableTopicResult(state.name, state.topic_id, code, message)
 
@@ -164,7 +184,6 @@ def _delete(ctx: RequestContext, state: DeleteTopicState, topic: Topic | None, t
         if state.name is None:
             return refused(ErrorCode.UNKNOWN_TOPIC_ID, _NO_SUCH_TOPIC_ID)
         return refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NO_SUCH_TOPIC)
-    ctx.services.topics.delete(topic.name)
     return DeletableTopicResult(topic.name, topic.topic_id)
 
 
@@ -178,15 +197,15 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
         if count > 1
     ]
     single = {topic.name: topic for topic in request.topics if counts[topic.name] == 1}
-    results += [_grow(ctx, single[name], request.validate_only) for name in java_order(single, hash_of_text)]
+    asked = [single[name] for name in java_order(single, hash_of_text)]
+    command = CreatePartitions([_new_partitions(topic) for topic in asked], validate_only=request.validate_only)
+    errors = ctx.services.controller.ask(command)
+    for topic, error in zip(asked, errors, strict=True):
+        code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
+        results.append(CreatePartitionsTopicResult(topic.name, code, message))
     return CreatePartitionsResponse(results=results)
 
 
-def _grow(ctx: RequestContext, asked: CreatePartitionsTopic, validate_only: bool) -> CreatePartitionsTopicResult:
+def _new_partitions(asked: CreatePartitionsTopic) -> NewPartitions:
     assignments = None if asked.assignments is None else [entry.broker_ids for entry in asked.assignments]
-    grow = ctx.services.topics.plan_partitions if validate_only else ctx.services.topics.add_partitions
-    try:
-        grow(asked.name, asked.count, assignments)
-    except KafkaError as error:
-        return CreatePartitionsTopicResult(asked.name, error.code, error.message)
-    return CreatePartitionsTopicResult(asked.name)
+    return NewPartitions(asked.name, asked.count, assignments)

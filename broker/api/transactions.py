@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from odradek.broker.api.merged_topics import merged
-from odradek.broker.controller.topics import INTERNAL_TOPICS
 from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.transaction.commands import (
     AddPartitions,
@@ -29,6 +28,7 @@ from odradek.broker.coordinator.transaction.inspect import select_transactions
 from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.coordinator.transaction.verification import Support
+from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.machine import Producer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -146,8 +146,8 @@ class BrokerConfig:
 
     From strongest to weakest: ``dynamic_nodes[node_id]``, ``dynamic_default`` (both changed by clients), ``static``
     (given at the start), default. Without a node id a getter answers for the cluster: per-node values count only where
-    the cluster has one node. All layers hold checked text. Owner: the cluster; listeners (:meth:`on_change`) hear the
-    names that changed.
+    the cluster has one node. All layers hold checked text. Owner: the cluster; the dynamic layers follow the metadata
+    image.
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None, *, node_ids: Iterable[int] = (1,)) -> None:
@@ -155,15 +155,12 @@ class BrokerConfig:
         self.dynamic_default: dict[str, str] = {}
         self.dynamic_nodes: dict[int, dict[str, str]] = {}
         self.node_ids = tuple(node_ids)
-        self._listeners: list[Callable[[frozenset[str]], None]] = []
         self._values: dict[tuple[str, int | None], ConfigValue] = {}
         self._cluster_values: dict[str, ConfigValue] = {}
         self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
         for name, value in (values or {}).items():
             self.static[name] = self.check(name, _text_of(name, value))
         self._check_order()
-        # A new cluster has eligible leader replicas on (KIP-966), which keeps min.insync.replicas cluster-wide.
-        self.dynamic_default["min.insync.replicas"] = self.static.get("min.insync.replicas", "1")
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any] | None) -> BrokerConfig:
@@ -257,22 +254,15 @@ class BrokerConfig:
 
     # -- changing
 
-    def on_change(self, callback: Callable[[frozenset[str]], None]) -> None:
-        """``callback(names)`` after every change of dynamic values."""
-        self._listeners.append(callback)
-
     def set_dynamic(self, node_id: int | None, values: Mapping[str, str]) -> None:
         """Replace the dynamic layer of a node, or the cluster-wide one (None), by checked values."""
         layer = self.dynamic_default if node_id is None else self.dynamic_nodes.setdefault(node_id, {})
-        changed = frozenset(n for n in {*layer, *values} if layer.get(n) != values.get(n))
-        layer.clear()
-        layer.update(values)
-        if changed:
+        if layer != values:
+            layer.clear()
+            layer.update(values)
             self._values.clear()
             self._cluster_values.clear()
             self._log_configs.clear()
-            for callback in list(self._listeners):
-                callback(changed)
 
     # -- topics
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from odradek.broker.controller.node import Node
+    from odradek.broker.metadata.node import Node
 
 
 def own_configs(node: Node, data_dir: Path | None) -> dict[str, str]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
-from odradek.broker.controller.node import Node
+from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
-def spread(nodes: Iterable[Node], partitions: int, replication_factor: int, start: int) -> list[list[int]]:
+def spread(
+    brokers: Iterable[BrokerRegistration], partitions: int, replication_factor: int, start: int
+) -> list[list[int]]:
     """Replicas of ``partitions`` new partitions: leaders go round the nodes from ``start``, replicas over the racks.
 
     Nodes that are down come last, so they lead nothing. INVALID_REPLICATION_FACTOR if there are too few nodes.
     """
-    ordered = list(nodes)
+    ordered = list(brokers)
     if replication_factor > len(ordered):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -22,8 +24,8 @@ def spread(nodes: Iterable[Node], partitions: int, replication_factor: int, star
             f"{replication_factor} cannot be reached because only {len(ordered)} broker(s) are registered or some "
             "brokers have all their log directories cordoned.",
         )
-    up = _alternate_racks([node for node in ordered if node.up])
-    down = _alternate_racks([node for node in ordered if not node.up])
+    up = _alternate_racks([broker for broker in ordered if broker.is_active])
+    down = _alternate_racks([broker for broker in ordered if not broker.is_active])
     if not up:
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -41,16 +43,16 @@ def spread(nodes: Iterable[Node], partitions: int, replication_factor: int, star
     return placed
 
 
-def _alternate_racks(nodes: Sequence[Node]) -> list[Node]:
-    racks: dict[str | None, list[Node]] = {}
+def _alternate_racks(nodes: Sequence[BrokerRegistration]) -> list[BrokerRegistration]:
+    racks: dict[str | None, list[BrokerRegistration]] = {}
     for node in nodes:
         racks.setdefault(node.rack, []).append(node)
     return [node for row in zip_longest(*racks.values()) for node in row if node is not None]
 
 
-def _over_racks(candidates: Sequence[Node], count: int) -> list[int]:
+def _over_racks(candidates: Sequence[BrokerRegistration], count: int) -> list[int]:
     """The first ``count`` candidates, taking no rack twice before each has been taken once."""
-    chosen: list[Node] = []
+    chosen: list[BrokerRegistration] = []
     waiting = list(candidates)
     while len(chosen) < count:
         used: set[str | None] = set()
@@ -62,7 +64,9 @@ def _over_racks(candidates: Sequence[Node], count: int) -> list[int]:
     return [node.id for node in chosen]
 
 
-def check_replicas(nodes: Mapping[int, Node], replicas: Sequence[int], replication_factor: int | None) -> None:
+def check_replicas(
+    nodes: Mapping[int, BrokerRegistration], replicas: Sequence[int], replication_factor: int | None
+) -> None:
     """INVALID_REPLICA_ASSIGNMENT if ``replicas`` cannot be the replicas of one partition."""
     code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
     if not replicas:

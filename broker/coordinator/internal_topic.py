@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from odradek.broker.partitions.partition import Partition
@@ -16,22 +16,23 @@ class HasPartitions(Protocol):
 
 
 class TopicStore(Protocol):
-    """Where internal topics are found and made."""
+    """Where topics are found."""
 
     def get(self, name: str) -> HasPartitions | None:
         """The topic of that name, None if there is none."""
 
-    def ensure_internal(self, name: str) -> HasPartitions:
-        """The internal topic of that name, created if need be with the configuration that Kafka gives it."""
-
 
 class InternalTopic:
-    """One internal topic. ``partitions[i]`` has index i."""
+    """One internal topic. ``partitions[i]`` has index i.
 
-    __slots__ = ("_topics", "name")
+    ``create(name)`` makes it, unless it is there, with the configuration that Kafka gives it.
+    """
 
-    def __init__(self, topics: TopicStore, name: str) -> None:
+    __slots__ = ("_create", "_topics", "name")
+
+    def __init__(self, topics: TopicStore, name: str, create: Callable[[str], None]) -> None:
         self._topics = topics
+        self._create = create
         self.name = name
 
     @property
@@ -42,4 +43,9 @@ class InternalTopic:
 
     def ensure(self) -> Sequence[Partition]:
         """Its partitions; it is created on first use."""
-        return self.partitions or self._topics.ensure_internal(self.name).partitions
+        partitions = self.partitions
+        if partitions is None:
+            self._create(self.name)
+            partitions = self.partitions
+            assert partitions is not None
+        return partitions

@@ -15,10 +15,10 @@ from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.controller.topics import Topic
     from odradek.broker.coordinator.group.inspect import Group, GroupInfo
     from odradek.broker.coordinator.transaction.holds import Hold
     from odradek.broker.coordinator.transaction.inspect import TransactionInfo
+    from odradek.broker.partitions.topic import Topic
 
 T = TypeVar("T")
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
@@ -203,19 +203,19 @@ class Broker:
 
     def stop_node(self, node_id: int) -> None:
         """Take a node down as a crash does; others lead its partitions where they are in sync."""
-        from odradek.broker.controller.membership import stop_node
+        from odradek.broker.facade.nodes import stop_node
 
         self._call(lambda: stop_node(self._cluster, node_id))
 
     def start_node(self, node_id: int) -> None:
         """Bring a node back at its old address."""
-        from odradek.broker.controller.membership import start_node
+        from odradek.broker.facade.nodes import start_node
 
         self._call(lambda: start_node(self._cluster, node_id))
 
     def move_leader(self, topic: str, partition: int, node_id: int) -> None:
         """Let another in-sync replica lead a partition."""
-        from odradek.broker.controller.membership import move_leader
+        from odradek.broker.facade.nodes import move_leader
 
         self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
 

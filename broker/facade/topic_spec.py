@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.controller.topics import Topic
+    from odradek.broker.partitions.topic import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _config_text(value: Any) -> str:
 
 def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
     """Create a topic from its spec (in the broker's thread)."""
-    return cluster.topics.create(
+    return cluster.create_topic(
         name,
         partitions=spec.partitions,
         replication_factor=spec.replication_factor,

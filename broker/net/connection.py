@@ -18,7 +18,7 @@ from odradek.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.controller.node import Node
+    from odradek.broker.metadata.node import Node
     from odradek.broker.net.poller import Poller
     from odradek.broker.requests.dispatch import Dispatcher, Parts
 

@@ -18,7 +18,7 @@ from odradek.broker.requests.context import ConnectionInfo
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.controller.node import Node
+    from odradek.broker.metadata.node import Node
     from odradek.broker.requests.bugs import BugLog
     from odradek.broker.requests.dispatch import Dispatcher
 

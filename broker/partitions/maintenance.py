@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from odradek.broker.metadata.image import ResourceType
+
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.metadata.delta import MetadataDelta
+    from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition
+    from odradek.broker.partitions.registry import PartitionRegistry
     from odradek.storage.log_config import LogConfig
 
 RETENTION_INTERVAL = "log.retention.check.interval.ms"
@@ -64,8 +70,17 @@ class Maintenance:
     (``Partition.on_activity``).
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: BrokerClock,
+        topics: PartitionRegistry,
+        report: Callable[[str, BaseException], None],
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._topics = topics
+        self._report = report
         self._changed = trio.Event()
         self._rounds = (
             _Round("retention", RETENTION_INTERVAL, lambda config: True, _retention),
@@ -87,13 +102,13 @@ class Maintenance:
                 continue
             if not each.members:
                 # It had nothing to do, so nothing was due: its interval begins now.
-                each.last_ms = self._cluster.clock.now_ms()
+                each.last_ms = self._clock.now_ms()
                 self._changed.set()
             each.members[partition] = None
 
     def run_now(self) -> None:
         """Do all work for all partitions at once, whatever the intervals; synchronous, for tests and tools."""
-        now_ms = self._cluster.clock.now_ms()
+        now_ms = self._clock.now_ms()
         for each in self._rounds:
             each.last_ms = now_ms
             for partition in list(each.members):
@@ -103,11 +118,9 @@ class Maintenance:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The task: sleeps until some work is due (for ever while no partition holds data)."""
-        cluster = self._cluster
-        clock = cluster.clock
-        cluster.config.on_change(lambda names: self._changed.set())
-        cluster.topics.on_activity = self.watch
-        for topic in cluster.topics.all():
+        clock = self._clock
+        self._topics.on_activity = self.watch
+        for topic in self._topics.all():
             for partition in topic.partitions:
                 if partition.active:
                     self.watch(partition)
@@ -124,13 +137,18 @@ class Maintenance:
                 if each.members and clock.now_ms() >= self._due_ms(each):
                     await self._run_round(each)
 
+    def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """See `odradek.broker.controller.controller.Publisher`: an interval may be another one now."""
+        if any(kind == ResourceType.BROKER for kind, _ in delta.configs):
+            self._changed.set()
+
     # -- inside
 
     def _cleaner_works(self, config: LogConfig) -> bool:
-        return config.compact and self._cluster.config.get_bool("log.cleaner.enable")
+        return config.compact and self._config.get_bool("log.cleaner.enable")
 
     async def _run_round(self, each: _Round) -> None:
-        each.last_ms = now_ms = self._cluster.clock.now_ms()
+        each.last_ms = now_ms = self._clock.now_ms()
         for number, partition in enumerate(list(each.members)):
             for _ in self._steps(each, partition, now_ms):
                 await trio.lowlevel.checkpoint()
@@ -146,7 +164,7 @@ class Maintenance:
                 yield
         except Exception as error:
             where = f"{each.name} of {partition.topic.name}-{partition.index}"
-            self._cluster.bug_log.report(where, error)
+            self._report(where, error)
 
     def _forget_empty(self, just_done: _Round) -> None:
         for partition in list(just_done.members):
@@ -159,4 +177,4 @@ class Maintenance:
                     each.members.pop(partition, None)
 
     def _due_ms(self, each: _Round) -> int:
-        return each.last_ms + max(1, self._cluster.config.get_int(each.interval_config))
+        return each.last_ms + max(1, self._config.get_int(each.interval_config))

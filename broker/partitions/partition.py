@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from odradek.broker.partitions.waiters import WaiterSet
@@ -12,8 +12,9 @@ from odradek.storage.backend import StorageError
 from odradek.storage.partition_log import AppendInfo, AppendOrigin, PartitionLog
 
 if TYPE_CHECKING:
-    from odradek.broker.controller.topics import Topic
+    from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.durability import Durability
+    from odradek.broker.partitions.topic import Topic
     from odradek.protocol.message import Buffer
 
 _CLIENT = AppendOrigin.CLIENT
@@ -23,8 +24,9 @@ _log = logging.getLogger(__name__)
 class Partition:
     """One partition of a topic.
 
-    Owner: the topic registry makes and closes it. Every mutation is a sync call in the broker's task; readers that wait
-    are in ``waiters`` and are told by the mutators here, so write through this class and never to ``log`` directly.
+    Owner: the `PartitionRegistry` makes and closes it, and lets it follow its registration in the metadata image.
+    Every mutation is a sync call in the broker's task; readers that wait are in ``waiters`` and are told by the
+    mutators here, so write through this class and never to ``log`` directly.
 
     There is one log for all replicas of the cluster: ``replicas`` and ``isr`` are what Metadata shows and what
     ``min.insync.replicas`` is held against. ``leader_id`` is -1 while no replica's node is up. ``on_activity`` is
@@ -34,6 +36,9 @@ class Partition:
     """
 
     __slots__ = (
+        "_log",
+        "_on_activity",
+        "_open_log",
         "active",
         "coordinator_appends",
         "deleted",
@@ -43,10 +48,6 @@ class Partition:
         "isr",
         "leader_epoch",
         "leader_id",
-        "log",
-        "on_activity",
-        "on_leadership",
-        "open_log",
         "partition_epoch",
         "replicas",
         "reported",
@@ -58,58 +59,50 @@ class Partition:
         self,
         topic: Topic,
         index: int,
-        log: PartitionLog | Callable[[], PartitionLog],
-        *,
-        replicas: Sequence[int],
-        leader_id: int | None = None,
-        leader_epoch: int = 0,
-        isr: Sequence[int] | None = None,
-        on_activity: Callable[[Partition], None] | None = None,
-        on_leadership: Callable[[Partition], None] | None = None,
+        open_log: Callable[[Partition], PartitionLog],
+        registration: PartitionRegistration,
+        on_activity: Callable[[Partition], None],
     ) -> None:
         self.topic = topic
         self.index = index
-        self.replicas = list(replicas)
-        self.isr = list(replicas if isr is None else isr)
-        self.leader_id = self.replicas[0] if leader_id is None else leader_id
-        self.leader_epoch = leader_epoch
-        self.partition_epoch = 0
+        self.replicas = registration.replicas
+        self.isr = registration.isr
+        self.leader_id = registration.leader
+        self.leader_epoch = registration.leader_epoch
+        self.partition_epoch = registration.partition_epoch
         self.waiters = WaiterSet()
         self.deleted = False
         self.active = False
         self.coordinator_appends = 0
-        self.on_activity = on_activity
-        self.on_leadership = on_leadership
         self.durability: Durability | None = None
         self.failure: StorageError | None = None
         self.reported = ""
-        self.open_log: Callable[[], PartitionLog] | None = None
-        if isinstance(log, PartitionLog):
-            self._take(log)
+        self._log: PartitionLog | None = None
+        self._open_log = open_log
+        self._on_activity = on_activity
+
+    @property
+    def log(self) -> PartitionLog:
+        """The log; opened when it is first asked for, since thousands of idle partitions must cost next to nothing.
+
+        Raises StorageError where the medium has no log that could be read.
+        """
+        return self._log or self.open()
+
+    def open(self) -> PartitionLog:
+        """Open the log now; a log that holds data is looked after from then on."""
+        if self._log is None:
+            log = self._log = self._open_log(self)
+            if self.leader_id >= 0:
+                log.begin_epoch(self.leader_epoch)
             if log.log_end_offset:
                 self._activate()
-        else:
-            self.open_log = log
-
-    def __getattr__(self, name: str) -> PartitionLog:
-        """Open the log when it is first looked at: thousands of idle partitions cost next to nothing."""
-        if name != "log" or self.open_log is None:
-            raise AttributeError(name)
-        log = self.open_log()
-        self._take(log)
-        self.open_log = None
-        return log
-
-    def _take(self, log: PartitionLog) -> None:
-        """The log and the partition agree on the leader epoch: a log that was there before may know a later one."""
-        self.log = log
-        self.leader_epoch = max(self.leader_epoch, log.leader_epochs.latest)
-        log.begin_epoch(self.leader_epoch)
+        return self._log
 
     @property
     def opened(self) -> bool:
-        """Whether there is a log yet; looking at ``log`` opens it."""
-        return self.open_log is None
+        """Whether the log is open yet."""
+        return self._log is not None
 
     def __repr__(self) -> str:
         return f"Partition({self.topic.name}-{self.index}, leader {self.leader_id}, epoch {self.leader_epoch})"
@@ -126,7 +119,7 @@ class Partition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self.failure is not None:
             raise self.failure
-        log = self.log
+        log = self._log or self.open()
         try:
             if self.waiters.all:
                 stable = log.last_stable_offset
@@ -168,18 +161,18 @@ class Partition:
 
     # -- leadership
 
-    def set_leader(self, leader_id: int, *, leader_epoch: int | None = None, isr: Sequence[int] | None = None) -> None:
-        """Another node leads from now on (-1 = none); the leader epoch grows by one unless given."""
-        self.leader_id = leader_id
-        self.leader_epoch = self.leader_epoch + 1 if leader_epoch is None else leader_epoch
-        self.partition_epoch += 1
-        if isr is not None:
-            self.isr = list(isr)
-        if leader_id >= 0 and self.opened:
-            self.log.begin_epoch(self.leader_epoch)
-        if self.on_leadership is not None:
-            self.on_leadership(self)
-        self.waiters.wake_all()
+    def follow(self, registration: PartitionRegistration) -> None:
+        """Be what the metadata image says; whoever waits here looks again if the leader is another one."""
+        elected = registration.leader_epoch != self.leader_epoch
+        self.replicas = registration.replicas
+        self.isr = registration.isr
+        self.leader_id = registration.leader
+        self.leader_epoch = registration.leader_epoch
+        self.partition_epoch = registration.partition_epoch
+        if elected:
+            if self._log is not None and self.leader_id >= 0:
+                self._log.begin_epoch(self.leader_epoch)
+            self.waiters.wake_all()
 
     def check_leader(self, node_id: int, current_leader_epoch: int = -1) -> None:
         """Raise unless ``node_id`` leads in the epoch that the client knows (-1 = it does not say; KIP-320)."""
@@ -200,26 +193,28 @@ class Partition:
 
     def config_changed(self) -> None:
         """To be called after ``log.config`` was replaced: retention or compaction may have become due."""
-        if self.active and self.on_activity is not None:
-            self.on_activity(self)
+        if self.active:
+            self._on_activity(self)
 
     def close(self) -> None:
         """The broker stops: release the log, keep its data. Idempotent."""
         if not self.deleted:
             self.deleted = True
             self.waiters.wake_all()
-            if self.opened:
-                self.log.close()
+            if self._log is not None:
+                self._log.close()
 
     def delete(self) -> None:
-        """The partition is gone with its data; waiting readers learn it. Idempotent."""
+        """The partition is gone with its data; waiting readers learn it. Idempotent.
+
+        A log that is not open is the backend's to remove.
+        """
         if not self.deleted:
             self.deleted = True
             self.waiters.wake_all()
-            if self.opened:
-                self.log.delete()
+            if self._log is not None:
+                self._log.delete()
 
     def _activate(self) -> None:
         self.active = True
-        if self.on_activity is not None:
-            self.on_activity(self)
+        self._on_activity(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from odradek.broker.controller.node import Node
+    from odradek.broker.metadata.node import Node
     from odradek.broker.requests.services import Services
 
 

@@ -18,7 +18,7 @@ from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
-    from odradek.broker.controller.node import Node
+    from odradek.broker.metadata.node import Node
     from odradek.broker.requests.faults import FaultSet
     from odradek.broker.requests.services import Services
     from odradek.protocol.schema import Codec

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.requests.kept_answers import KeptAnswers
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.controller.dynamic_configs import DynamicConfigs
-    from odradek.broker.controller.features import Features
-    from odradek.broker.controller.node import Node
-    from odradek.broker.controller.producer_ids import ProducerIdAllocator
-    from odradek.broker.controller.topics import TopicRegistry
+    from odradek.broker.controller.controller import Controller
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.transaction.service import TransactionService
+    from odradek.broker.metadata.node import Node
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
+    from odradek.broker.partitions.registry import PartitionRegistry
     from odradek.broker.requests.deferred import Deferred
     from odradek.broker.requests.registry import Registry
 
@@ -24,25 +23,25 @@ if TYPE_CHECKING:
 class Services:
     """What a handler finds in ``ctx.services``.
 
-    The cluster makes one for all its nodes and fills it once; only ``cluster_id`` (a log directory has its own) and
-    ``controller_id`` change later. ``data_dir`` is None for a cluster in memory. ``fetch_sessions`` has node ids as
-    keys. ``metadata_changed`` reports a change that has to outlive the process and that nothing else reports.
+    The cluster makes one for all its nodes and fills it once; only ``cluster_id`` changes later: a log directory has
+    its own. ``image`` is the cluster's metadata, to be read; whoever changes it asks the ``controller``. ``topics`` has
+    the live partitions. ``answers`` keeps encoded answers, ``topic_answers`` parts of them (what they were made of,
+    and the part). ``data_dir`` is None for a cluster in memory. ``fetch_sessions`` has node ids as keys.
     """
 
     __slots__ = (
+        "answers",
         "clock",
         "cluster_id",
         "config",
-        "controller_id",
+        "controller",
         "data_dir",
-        "dynamic_configs",
-        "features",
         "fetch_sessions",
         "groups",
         "handlers",
-        "metadata_changed",
+        "image",
         "nodes",
-        "producer_ids",
+        "topic_answers",
         "topics",
         "transactions",
     )
@@ -53,32 +52,27 @@ class Services:
         clock: BrokerClock,
         cluster_id: str,
         config: BrokerConfig,
-        controller_id: int,
+        controller: Controller,
         data_dir: Path | None,
-        dynamic_configs: Deferred[DynamicConfigs],
-        features: Features,
         fetch_sessions: dict[int, FetchSessionCache],
         groups: Deferred[GroupService],
         handlers: Registry,
-        metadata_changed: Callable[[], None],
         nodes: dict[int, Node],
-        producer_ids: ProducerIdAllocator,
-        topics: TopicRegistry,
+        topics: PartitionRegistry,
         transactions: Deferred[TransactionService],
     ) -> None:
         self.clock = clock
         self.cluster_id = cluster_id
         self.config = config
-        self.controller_id = controller_id
+        self.controller = controller
+        self.image = controller.image
+        self.answers = KeptAnswers()
+        self.topic_answers: dict[Any, tuple[Any, Any]] = {}
         self.data_dir = data_dir
-        self.dynamic_configs = dynamic_configs
-        self.features = features
         self.fetch_sessions = fetch_sessions
         self.groups = groups
         self.handlers = handlers
-        self.metadata_changed = metadata_changed
         self.nodes = nodes
-        self.producer_ids = producer_ids
         self.topics = topics
         self.transactions = transactions
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.config.broker_config import ConfigError, TopicConfig
-from odradek.broker.controller.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -154,14 +154,14 @@ def _copy_topic(cluster: Cluster, source: _Source, topic: MetadataResponseTopic,
     topic_id = topic.topic_id if topic.topic_id != _ZERO_ID else os.urandom(16)
     partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
     first_node = next(iter(cluster.nodes))
-    copy = cluster.topics.restore(name, topic_id, [[first_node]] * len(partitions), overrides)
-    assert cluster.durability is not None
-    assert cluster.durability.backend is not None
+    copy = cluster.adopt_topic(name, topic_id, [[first_node]] * len(partitions), overrides)
+    assert cluster.directory is not None
+    assert cluster.directory.backend is not None
     for described, partition in zip(partitions, copy.partitions, strict=True):
         leader = source.leader(described.leader_id)
         start = source.offset(leader, name, partition.index, _EARLIEST)
         end = source.offset(leader, name, partition.index, _LATEST)
-        cluster.durability.backend.set_offset(LOG_START_OFFSETS, (name, partition.index), start)
+        cluster.directory.backend.set_offset(LOG_START_OFFSETS, (name, partition.index), start)
         _copy_records(cluster, source, leader, partition, start, end, report)
     report.topics += 1
     report.partitions += len(partitions)

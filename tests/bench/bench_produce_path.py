@@ -32,7 +32,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.cluster = Cluster(config={"log.retention.bytes": str(64 << 20), "log.segment.bytes": str(16 << 20)})
-        self.topic = self.cluster.topics.create("bench", partitions=1)
+        self.topic = self.cluster.create_topic("bench", partitions=1)
         self.connection = ConnectionInfo()
 
     def context(self, key: int, version: int) -> RequestContext:
@@ -119,7 +119,7 @@ def main() -> None:
 def session_of(partitions: int) -> Callable[[], Any]:
     """One call = a record produced to one partition and fetched in a session that follows many."""
     bench = Bench()
-    topic = bench.cluster.topics.create("wide", partitions=partitions)
+    topic = bench.cluster.create_topic("wide", partitions=partitions)
     asked = [FetchPartition(index, partition_max_bytes=1000) for index in range(partitions)]
     handler = handler_of(FetchRequest)
     context = bench.context(FetchRequest.API_KEY, 13)

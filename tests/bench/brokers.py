@@ -13,8 +13,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from odradek.broker.controller.topics import CONSUMER_OFFSETS
 from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
 from odradek.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,

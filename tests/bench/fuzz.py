@@ -104,10 +104,9 @@ def settle(broker: KafkaBroker, topics: dict[str, Any]) -> tuple[int, int]:
     """Let every timeout come due and drop what the frames created; return (tasks, memory in KiB)."""
     for _ in range(5):
         broker.clock.advance(minutes=10)
-    registry = broker.cluster.topics
     for name in broker.topics():
         if name not in topics:
-            broker._call(partial(registry.delete, name))
+            broker._call(partial(broker.cluster.delete_topic, name))
     broker.clock.advance(days=8)
     return broker._call(lambda: trio.lowlevel.current_statistics().tasks_living), resident_kib()
 

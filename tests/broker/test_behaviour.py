@@ -41,8 +41,7 @@ def broker() -> Iterator[KafkaBroker]:
         "p-comp": {"partitions": 1, "config": {"cleanup.policy": "compact"}},
     }
     with KafkaBroker(topics=topics) as running:
-        registry = running.cluster.topics
-        running._call(lambda: registry.restore("p-data", P_DATA_ID, [[1]], {}))
+        running._call(lambda: running.cluster.adopt_topic("p-data", P_DATA_ID, [[1]]))
         seed = next(each for each in PLAIN if each.case == "produce-ok-v9")
         with Wire(address(running)) as wire:
             wire.send(seed.sent)

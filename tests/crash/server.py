@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.partitions.durability import Durability
+from odradek.broker.controller.data_directory import DataDirectory
 from odradek.protocol.records import Buffer
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.file_system import FileSystem
@@ -91,12 +91,14 @@ class KillingFileSystem(FileSystem):
 async def _serve(directory: Path, port: int, kill_at: int) -> None:
     cluster = Cluster(config=CONFIG, data_dir=directory)
     fs = KillingFileSystem(kill_at)
-    durability = Durability(cluster, directory, fs, backend=SmallSegments)
-    cluster.durability = cluster.dispatcher.append_watch = durability
+    assert cluster.durability is not None
+    cluster.directory = DataDirectory(
+        directory, cluster.config, cluster.clock, list(cluster.nodes), cluster.durability, fs, SmallSegments
+    )
     async with cluster.run():
         for name, partitions in TOPICS.items():
             if cluster.topics.get(name) is None:
-                cluster.topics.create(name, partitions=partitions)
+                cluster.create_topic(name, partitions=partitions)
         await cluster.listen("127.0.0.1", port)
         fs.armed = kill_at >= 0
         print("ready", flush=True)

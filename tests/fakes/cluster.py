@@ -8,12 +8,16 @@ from typing import Any
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.features import Features
-from odradek.broker.controller.node import Node
+from odradek.broker.controller.feature_control import NEW_CLUSTER
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.node import Node
+from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.net.server import Server
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.kept_answers import KeptAnswers
 from odradek.broker.requests.recent import RecentRequests
+from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
 
 
 class FakeCluster:
@@ -27,7 +31,13 @@ class FakeCluster:
         self.nodes = {number: Node(number) for number in range(1, nodes + 1)}
         self.recent = RecentRequests()
         self.bug_log = BugLog(self.recent)
-        services: Any = SimpleNamespace(clock=self.clock, nodes=self.nodes, features=Features(), handlers=SERVED)
+        services: Any = SimpleNamespace(
+            clock=self.clock,
+            nodes=self.nodes,
+            handlers=SERVED,
+            image=_new_image(),
+            answers=KeptAnswers(),
+        )
         self.dispatcher = Dispatcher(services, self.recent, self.bug_log)
 
     @property
@@ -37,3 +47,11 @@ class FakeCluster:
     def server(self) -> Server:
         """A server of these nodes; it is not started."""
         return Server(self.nodes, self.dispatcher, clock=self.clock, config=self.config, bugs=self.bug_log)
+
+
+def _new_image() -> MetadataImage:
+    """The image of a cluster with nothing but its feature levels."""
+    writer = ImageWriter()
+    for offset, (name, level) in enumerate(NEW_CLUSTER.items()):
+        writer.replay(FeatureLevelRecord(name, level), offset, 1)
+    return writer.image

@@ -8,7 +8,7 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.topics import Topic
+from odradek.broker.partitions.topic import Topic
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.parked import Parked
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
@@ -49,7 +49,7 @@ class DataPlane:
     def topic(self, name: str, partitions: int = 1, **configs: str) -> Topic:
         """Create a topic; `retention_ms="1"` means `retention.ms=1`."""
         values = {key.replace("_", "."): value for key, value in configs.items()}
-        return self.cluster.topics.create(name, partitions=partitions, configs=values)
+        return self.cluster.create_topic(name, partitions=partitions, configs=values)
 
     def context(self, request: Any, version: int, *, node: int = 1, client_id: str | None = "test") -> RequestContext:
         return RequestContext(

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from odradek.broker.controller.node import Node
-    from odradek.broker.controller.topics import Topic, TopicRegistry
+    from odradek.broker.metadata.node import Node
+    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.topic import Topic
 
 
 class TopicFacts(NamedTuple):
@@ -42,7 +43,7 @@ class TopicSource(Protocol):
 class RegistryTopics:
     """The topics of a running cluster as a `TopicSource`."""
 
-    def __init__(self, topics: TopicRegistry, nodes: Mapping[int, Node]) -> None:
+    def __init__(self, topics: PartitionRegistry, nodes: Mapping[int, Node]) -> None:
         self._topics = topics
         self._nodes = nodes
 

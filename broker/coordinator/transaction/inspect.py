@@ -15,8 +15,8 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.controller.node import Node
     from odradek.broker.coordinator.transaction.service import TransactionService
+    from odradek.broker.metadata.node import Node
 
 
 @dataclass(frozen=True, slots=True)

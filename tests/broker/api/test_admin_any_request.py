@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.leadership import set_node_up
+from odradek.broker.metadata.image import ResourceType
 from odradek.protocol.message import Message
 from odradek.protocol.registry import API_BY_NAME
 from odradek.protocol.schema import codec
 from tests.broker.api.test_admin_corpus import APIS
 from tests.fakes.ask import ask
+from tests.fakes.configs import set_configs
+from tests.fakes.nodes import set_node_up
 from tests.protocol.message_strategies import instances
 
 # Words that mean something to some handler, so that not everything ends at the first unknown name.
@@ -45,9 +47,9 @@ def meaningful(draw: Any, value: Any, body: Any) -> Any:
 
 def busy_cluster() -> Cluster:
     cluster = Cluster(nodes=2)
-    topic = cluster.topics.create("a", partitions=2, replication_factor=2)
-    cluster.topics.create("b", configs={"retention.ms": "5", "cleanup.policy": "compact"})
-    cluster.dynamic_configs.groups["g"] = {"consumer.session.timeout.ms": "50000"}
+    topic = cluster.create_topic("a", partitions=2, replication_factor=2)
+    cluster.create_topic("b", configs={"retention.ms": "5", "cleanup.policy": "compact"})
+    set_configs(cluster, ResourceType.GROUP, "g", {"consumer.session.timeout.ms": "50000"})
     set_node_up(cluster, 2, False)
     assert topic.partitions
     return cluster

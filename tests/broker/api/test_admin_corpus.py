@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.dynamic_configs import Assignment, Change, ResourceType
-from odradek.broker.controller.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.registry import API_BY_NAME
 from odradek.protocol.uuids import uuid_from_text
 from tests.fakes.ask import ask
+from tests.fakes.configs import set_configs
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "corpus.jsonl.gz"
 APIS = {
@@ -57,6 +58,7 @@ OF_THE_QUORUM = {
     "leaderEpoch",
     "listeners",
     "logEndOffset",
+    "replicaDirectoryId",
 }
 NO_ID = "A" * 22
 
@@ -75,20 +77,20 @@ def situation(row: dict[str, Any]) -> Cluster:
         for topic in row["response_json"].get("topics") or row["response_json"]["results"][0]["topics"]:
             create_internal_or(cluster, topic["name"], len(topic["partitions"]))
         return cluster
-    cluster.topics.restore("g-data", uuid_from_text("1EP9I171T2a1q0Xd1olHHg"), [[1], [1]], {})
-    cluster.topics.create("g-cfg", configs={"retention.ms": "777777"})
+    cluster.adopt_topic("g-data", uuid_from_text("1EP9I171T2a1q0Xd1olHHg"), [[1], [1]], {})
+    cluster.create_topic("g-cfg", configs={"retention.ms": "777777"})
     for name, partitions in TOPICS.items():
-        cluster.topics.create(name, partitions=partitions)
+        cluster.create_topic(name, partitions=partitions)
     version = row["version"]
     if row["api"] == "CreatePartitions":
         before = {"ok": 2, "assignment-bad-broker": 4}.get(case.split(".")[2], 3)
-        cluster.topics.create(f"g-cp-v{version}", partitions=before)
+        cluster.create_topic(f"g-cp-v{version}", partitions=before)
     elif case.endswith("mixed-errors"):
-        cluster.topics.create(f"g-ct-v{version}-a", partitions=3)
+        cluster.create_topic(f"g-ct-v{version}-a", partitions=3)
     elif case == "CreateTopics.v7.name-too-long":
-        cluster.topics.delete("g-col.lide")
+        cluster.delete_topic("g-col.lide")
     elif case == "DeleteTopics.v6.again":
-        cluster.topics.delete("g-dt-v6")
+        cluster.delete_topic("g-dt-v6")
     elif case == "DescribeConfigs.v4.after-incremental-0" or row["api"] == "ListConfigResources":
         configure(cluster)
     return cluster
@@ -96,9 +98,9 @@ def situation(row: dict[str, Any]) -> Cluster:
 
 def create_internal_or(cluster: Cluster, name: str, partitions: int) -> None:
     if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
-        cluster.topics.ensure_internal(name)
+        cluster.ensure_topic(name)
     else:
-        cluster.topics.create(name, partitions=partitions)
+        cluster.create_topic(name, partitions=partitions)
 
 
 def configure(cluster: Cluster) -> None:
@@ -110,8 +112,7 @@ def configure(cluster: Cluster) -> None:
         (ResourceType.CLIENT_METRICS, "g-cm", {"interval.ms": "5000", "metrics": "*"}),
     )
     for kind, name, values in changes:
-        change = Change(kind, name, [Assignment(*item) for item in values.items()], replaces=True)
-        cluster.dynamic_configs.apply(change, 1, validate_only=False)
+        set_configs(cluster, kind, name, values)
 
 
 def comparable(form: Any, made_up: set[str], key: str = "") -> Any:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.leadership import set_node_up
 from odradek.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -22,12 +21,13 @@ from odradek.protocol.messages.update_features import FeatureUpdateKey, UpdateFe
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.ask import ask
+from tests.fakes.nodes import set_node_up
 
 
 @pytest.fixture
 def cluster() -> Cluster:
     made = Cluster(nodes=3)
-    made.topics.create("a", assignments={0: [1, 2], 1: [2, 3]})
+    made.create_topic("a", assignments={0: [1, 2], 1: [2, 3]})
     return made
 
 
@@ -74,12 +74,18 @@ FAILED = "The update failed for all features since the following feature had an 
 def test_the_transaction_version_can_be_lowered_and_raised(cluster: Cluster) -> None:
     down = [FeatureUpdateKey("transaction.version", 1, upgrade_type=2)]
     assert ask(cluster, UpdateFeaturesRequest(feature_updates=down, validate_only=True)).error_code == 0
-    assert cluster.features.transaction_version == 2
+    assert cluster.image.feature("transaction.version") == 2
     assert ask(cluster, UpdateFeaturesRequest(feature_updates=down)).error_code == 0
-    assert cluster.features.transaction_version == 1
+    assert cluster.image.feature("transaction.version") == 1
     up = [FeatureUpdateKey("transaction.version", 2, upgrade_type=1)]
     assert ask(cluster, UpdateFeaturesRequest(feature_updates=up)).error_code == 0
-    assert cluster.features.transaction_version == 2
+    assert cluster.image.feature("transaction.version") == 2
+
+
+def test_a_feature_that_is_switched_off_is_not_finalized(cluster: Cluster) -> None:
+    off = [FeatureUpdateKey("group.version", 0, upgrade_type=2)]
+    assert ask(cluster, UpdateFeaturesRequest(feature_updates=off)).error_code == 0
+    assert "group.version" not in cluster.image.features
 
 
 @pytest.mark.parametrize(
@@ -113,10 +119,24 @@ def test_the_transaction_version_can_be_lowered_and_raised(cluster: Cluster) -> 
             "Invalid update version 1 for feature metadata.version. Local controller 1 only supports versions 7-30",
         ),
         (
-            "group.version",
+            "metadata.version",
+            29,
+            2,
+            "Unsupported metadata.version downgrade from 30 to 29. Refusing to perform the requested downgrade because "
+            "it might delete metadata information.",
+        ),
+        (
+            "metadata.version",
+            29,
+            3,
+            "Unsupported metadata.version downgrade from 30 to 29. Unsafe metadata downgrade is not supported in this "
+            "version.",
+        ),
+        (
+            "kraft.version",
             0,
             2,
-            "Invalid update version 0 for feature group.version. odradek works at version 1 of this feature only.",
+            "Invalid update version 0 for feature kraft.version. Can't downgrade the version of this feature.",
         ),
     ],
 )
@@ -127,7 +147,7 @@ def test_features_that_cannot_be_set(cluster: Cluster, feature: str, level: int,
     ]
     response = ask(cluster, UpdateFeaturesRequest(feature_updates=updates))
     assert (response.error_code, response.error_message) == (95, FAILED + why)
-    assert cluster.features.transaction_version == 2
+    assert cluster.image.feature("transaction.version") == 2
 
 
 # -- the quorum
@@ -181,7 +201,7 @@ def test_a_reassignment_is_done_at_once(cluster: Cluster) -> None:
     topic = cluster.topics.get("a")
     assert topic is not None
     assert reassign([3, 2]) == (0, None)
-    assert (topic.partitions[0].replicas, topic.partitions[0].leader_id) == ([3, 2], 3)
+    assert (topic.partitions[0].replicas, topic.partitions[0].leader_id) == ((3, 2), 3)
     assert reassign([1], allow=False) == (38, "The replication factor is changed from 2 to 1")
     assert reassign([1]) == (0, None)
     assert ask(cluster, ListPartitionReassignmentsRequest()).topics == []

@@ -18,6 +18,7 @@ from odradek.protocol.messages import incremental_alter_configs as incremental
 from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from tests.fakes.ask import ask
+from tests.fakes.configs import set_configs
 
 # Everything that a Kafka 4.3.1 node describes of itself, a plain topic, a group and a client-metrics subscription.
 REAL = Path(__file__).parents[2] / "vectors" / "describe_configs.json.gz"
@@ -39,7 +40,7 @@ def described(cluster: Cluster, kind: int, name: str, keys: list[str] | None = N
 @pytest.mark.parametrize(("kind", "name"), [(TOPIC, "a"), (BROKER, "1"), (GROUP, "g"), (METRICS, "m")])
 def test_every_default_is_described_as_by_kafka(kind: int, name: str) -> None:
     cluster = Cluster()
-    cluster.topics.create("a")
+    cluster.create_topic("a")
     request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)], include_synonyms=True)
     ours = {config["name"]: config for config in to_json(ask(cluster, request), 4)["results"][0]["configs"]}
     expected = {config["name"]: config for config in real()[kind]}
@@ -56,7 +57,7 @@ def test_every_default_is_described_as_by_kafka(kind: int, name: str) -> None:
 @pytest.mark.parametrize(("kind", "name"), [(TOPIC, "a"), (GROUP, "g"), (METRICS, "m")])
 def test_configs_come_in_kafkas_order(kind: int, name: str) -> None:
     cluster = Cluster()
-    cluster.topics.create("a")
+    cluster.create_topic("a")
     result = described(cluster, kind, name)
     assert [config.name for config in result.configs] == [config["name"] for config in real()[kind]]
 
@@ -100,7 +101,7 @@ def test_each_node_describes_itself() -> None:
 
 def test_no_key_means_every_key() -> None:
     cluster = Cluster()
-    cluster.topics.create("a")
+    cluster.create_topic("a")
     assert len(described(cluster, TOPIC, "a", []).configs) == 33
 
 
@@ -130,7 +131,7 @@ def test_static_settings_show_their_source() -> None:
 
 def test_a_resource_named_twice_is_refused_in_both_apis() -> None:
     cluster = Cluster()
-    cluster.topics.create("a")
+    cluster.create_topic("a")
     twice = "Each resource must appear at most once."
     old = [alter.AlterConfigsResource(TOPIC, "a", [alter.AlterableConfig("retention.ms", "1")])] * 2
     response = ask(cluster, alter.AlterConfigsRequest(old))
@@ -143,7 +144,7 @@ def test_a_resource_named_twice_is_refused_in_both_apis() -> None:
 
 def test_one_refused_resource_does_not_hinder_the_others() -> None:
     cluster = Cluster()
-    cluster.topics.create("a")
+    cluster.create_topic("a")
     resources = [
         incremental.AlterConfigsResource(TOPIC, name, [incremental.AlterableConfig("retention.ms", 0, "5")])
         for name in ("x", "a")
@@ -159,9 +160,9 @@ def test_one_refused_resource_does_not_hinder_the_others() -> None:
 
 def test_resources_are_listed_by_kind() -> None:
     cluster = Cluster(nodes=2)
-    cluster.topics.create("a")
-    cluster.dynamic_configs.groups["g"] = {"consumer.session.timeout.ms": "50000"}
-    cluster.dynamic_configs.client_metrics["m"] = {"interval.ms": "5000"}
+    cluster.create_topic("a")
+    set_configs(cluster, GROUP, "g", {"consumer.session.timeout.ms": "50000"})
+    set_configs(cluster, METRICS, "m", {"interval.ms": "5000"})
 
     def listed(version: int, *kinds: int) -> set[tuple[int, str]]:
         response = ask(cluster, ListConfigResourcesRequest(list(kinds)), version)

@@ -90,8 +90,8 @@ requests = st.one_of(
 @pytest.fixture(scope="module")
 def plane() -> DataPlane:
     plane = DataPlane()
-    plane.cluster.topics.restore("a", b"a" * 16, [[1], [1], [1]], {})
-    plane.cluster.topics.restore("empty", b"e" * 16, [[1]], {})
+    plane.cluster.adopt_topic("a", b"a" * 16, [[1], [1], [1]], {})
+    plane.cluster.adopt_topic("empty", b"e" * 16, [[1]], {})
     for _ in range(5):
         plane.produce("a", plane.batch(2, producer_id=-1))
     return plane

@@ -46,7 +46,7 @@ def test_what_was_deleted_cannot_be_fetched(plane: DataPlane) -> None:
 def test_errors(plane: DataPlane) -> None:
     plane.topic("compacted", cleanup_policy="compact")
     plane.topic("both", cleanup_policy="compact,delete")
-    plane.cluster.topics.ensure_internal("__consumer_offsets")
+    plane.cluster.ensure_topic("__consumer_offsets")
     assert delete(plane, 99_999) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
     assert delete(plane, -3) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
     assert delete(plane, 1, topic="nope") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
@@ -57,6 +57,6 @@ def test_errors(plane: DataPlane) -> None:
 
 def test_only_the_leader_deletes() -> None:
     plane = DataPlane(nodes=2)
-    plane.cluster.topics.create("r", assignments={0: [2]})
+    plane.cluster.create_topic("r", assignments={0: [2]})
     assert delete(plane, 0, topic="r", node=1) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
     assert delete(plane, 0, topic="r", node=2) == (0, 0)

@@ -12,6 +12,7 @@ from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchR
 from odradek.protocol.schema import codec
 from odradek.storage.partition_log import AppendOrigin
 from tests.fakes.data_plane import START_MS, DataPlane, offsets_of, partitions_of, size_of
+from tests.fakes.nodes import set_leader
 
 BATCH = 79
 """Bytes of a batch of one record as `DataPlane.batch` makes it with the value sizes used here."""
@@ -189,7 +190,7 @@ def test_leader_epochs_are_checked(plane: DataPlane) -> None:
     data = one(plane.fetch({"a": 0}, current_leader_epoch=9))
     assert shape(data) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1, -1)
     assert offsets_of(one(plane.fetch({"a": 0}, current_leader_epoch=0)))
-    plane.cluster.topics.get("a").partitions[0].set_leader(1)  # type: ignore[union-attr]
+    set_leader(plane.cluster, "a", 0, 1)
     fenced = plane.fetch({"a": 0}, current_leader_epoch=0, version=16)
     assert one(fenced).error_code == ErrorCode.FENCED_LEADER_EPOCH
     assert (one(fenced).current_leader.leader_id, one(fenced).current_leader.leader_epoch) == (1, 1)
@@ -199,7 +200,7 @@ def test_leader_epochs_are_checked(plane: DataPlane) -> None:
 
 def test_another_node_names_the_leader() -> None:
     plane = DataPlane(nodes=3)
-    plane.cluster.topics.create("r", assignments={0: [3, 1]})
+    plane.cluster.create_topic("r", assignments={0: [3, 1]})
     plane.cluster.nodes[3].port = 7777
     response = plane.fetch({"r": 0}, version=16, node=1, max_wait_ms=5000)
     assert one(response).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -209,8 +210,8 @@ def test_another_node_names_the_leader() -> None:
 
 
 def test_diverging_logs_are_told_where_they_part(plane: DataPlane) -> None:
-    partition = plane.cluster.topics.get("a").partitions[0]  # type: ignore[union-attr]
-    partition.set_leader(1, leader_epoch=5)
+    for _ in range(5):
+        set_leader(plane.cluster, "a", 0, 1)
     plane.produce("a", 2)
     agreed = one(plane.fetch({"a": 4}, last_fetched_epoch=0))
     assert offsets_of(agreed) == [4, 5]
@@ -223,7 +224,7 @@ def test_diverging_logs_are_told_where_they_part(plane: DataPlane) -> None:
 
 def test_replicas_that_are_none_are_turned_away() -> None:
     plane = DataPlane(nodes=2)
-    plane.cluster.topics.create("r", assignments={0: [1, 2]})
+    plane.cluster.create_topic("r", assignments={0: [1, 2]})
     plane.produce("r", 1)
     codes = []
     for replica_id in (1, 2, 9):
@@ -337,7 +338,7 @@ def test_partitions_take_turns_under_a_small_limit(plane: DataPlane, batch_size:
 def test_a_session_notices_that_a_topic_was_made_anew(plane: DataPlane) -> None:
     client = Client(plane, version=11)
     assert client.fetch({"b": 0}) == {("b", 0): [0]}
-    plane.cluster.topics.delete("b")
+    plane.cluster.delete_topic("b")
     assert client.fetch() == {("?", 0): []}, "told as unknown"
     plane.topic("b")
     plane.produce("b", 3)
@@ -347,7 +348,7 @@ def test_a_session_notices_that_a_topic_was_made_anew(plane: DataPlane) -> None:
 def test_a_session_by_id_remembers_the_name_of_a_topic_that_goes(plane: DataPlane) -> None:
     client = Client(plane)
     client.fetch({"b": 0})
-    plane.cluster.topics.delete("b")
+    plane.cluster.delete_topic("b")
 
     def incremental() -> Any:
         response = plane.call(plane.fetch_request({}, session=client.session), 13)

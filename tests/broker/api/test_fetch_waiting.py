@@ -14,6 +14,7 @@ from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.partition_log import AppendOrigin
 from tests.fakes.data_plane import START_MS, DataPlane, offsets_of, partitions_of
+from tests.fakes.nodes import set_leader
 
 pytestmark = pytest.mark.trio
 
@@ -141,11 +142,11 @@ async def test_a_committed_reader_wakes_with_the_marker(plane: DataPlane, autoju
 
 
 async def deleted(plane: DataPlane) -> None:
-    plane.cluster.topics.delete("a")
+    plane.cluster.delete_topic("a")
 
 
 async def led_elsewhere(plane: DataPlane) -> None:
-    plane.cluster.topics.get("a").partitions[0].set_leader(2)  # type: ignore[union-attr]
+    set_leader(plane.cluster, "a", 0, 2)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_coordinators_are_spread_over_the_nodes_and_move_with_their_partition() 
     asked = FindCoordinatorRequest(key_type=0, coordinator_keys=keys)
     found = {c.key: c.node_id for c in plane.call(asked).coordinators}
     assert set(found.values()) == {1, 2, 3}
-    from odradek.broker.controller.leadership import set_node_up
+    from tests.fakes.nodes import set_node_up
 
     set_node_up(plane.cluster, 2, False)
     moved = {c.key: (c.node_id, c.error_code) for c in plane.call(asked).coordinators}
@@ -64,7 +64,7 @@ def test_without_a_live_replica_there_is_no_coordinator() -> None:
     keys = [f"group-{i}" for i in range(20)]
     asked = FindCoordinatorRequest(key_type=0, coordinator_keys=keys)
     before = {c.key: c.node_id for c in plane.call(asked).coordinators}
-    from odradek.broker.controller.leadership import set_node_up
+    from tests.fakes.nodes import set_node_up
 
     set_node_up(plane.cluster, 2, False)
     for coordinator in plane.call(asked).coordinators:

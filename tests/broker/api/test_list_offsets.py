@@ -14,6 +14,7 @@ from odradek.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from tests.fakes.data_plane import START_MS, DataPlane
+from tests.fakes.nodes import set_leader
 
 NONE = (0, -1, -1, -1)
 
@@ -104,7 +105,7 @@ def test_errors(plane: DataPlane) -> None:
     assert ask(plane, -1, topic="nope") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, *refused)
     assert ask(plane, -1, partition=9) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, *refused)
     assert ask(plane, -1, current_leader_epoch=9) == (ErrorCode.UNKNOWN_LEADER_EPOCH, *refused)
-    plane.cluster.topics.get("a").partitions[0].set_leader(1)  # type: ignore[union-attr]
+    set_leader(plane.cluster, "a", 0, 1)
     assert ask(plane, -1, current_leader_epoch=0) == (ErrorCode.FENCED_LEADER_EPOCH, *refused)
     assert ask(plane, -1, current_leader_epoch=1) == (0, -1, 3, 1)
 
@@ -118,7 +119,7 @@ def test_a_partition_named_twice_is_answered_once(plane: DataPlane) -> None:
 
 def test_only_the_leader_answers() -> None:
     plane = DataPlane(nodes=2)
-    plane.cluster.topics.create("r", assignments={0: [2]})
+    plane.cluster.create_topic("r", assignments={0: [2]})
     assert ask(plane, -1, topic="r", node=1)[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert ask(plane, -1, topic="r", node=2) == (0, -1, 0, 0)
 
@@ -153,7 +154,7 @@ def test_an_epoch_without_records_has_an_end_too(plane: DataPlane) -> None:
 
 
 def test_an_older_epoch_ends_where_the_next_began(plane: DataPlane) -> None:
-    plane.cluster.topics.get("a").partitions[0].set_leader(1)  # type: ignore[union-attr]
+    set_leader(plane.cluster, "a", 0, 1)
     plane.produce("a", 2)
     assert epoch_end(plane, 0) == (0, 0, 3)
     assert epoch_end(plane, 1) == (0, 1, 5)

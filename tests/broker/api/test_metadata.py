@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.leadership import set_node_up
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.fakes.ask import ask
+from tests.fakes.nodes import set_node_up
 
 
 def wanted(*names: str, create: bool = False, **options: Any) -> MetadataRequest:
@@ -26,8 +26,8 @@ def codes(response: MetadataResponse) -> list[tuple[int, str | None]]:
 @pytest.fixture
 def cluster() -> Cluster:
     made = Cluster(nodes=3)
-    made.topics.create("a", partitions=3, replication_factor=2)
-    made.topics.create("b")
+    made.create_topic("a", partitions=3, replication_factor=2)
+    made.create_topic("b")
     return made
 
 
@@ -72,13 +72,13 @@ def test_a_kept_answer_follows_every_change(cluster: Cluster) -> None:
     assert picture() == picture()
     cluster.nodes[1].port = 9999
     assert (1, 9999) in picture()[0]
-    cluster.topics.create("c")
+    cluster.create_topic("c")
     assert ("c", 1) in picture()[1]
-    cluster.topics.add_partitions("c", 4)
+    cluster.controller.create_partitions("c", 4)
     assert ("c", 4) in picture()[1]
     set_node_up(cluster, 1, False)
     assert 1 not in picture()[2]
-    cluster.topics.delete("a")
+    cluster.delete_topic("a")
     assert [name for name, _ in picture()[1]] == ["b", "c"]
 
 
@@ -162,5 +162,5 @@ def test_pages_of_partitions(
 
 def test_the_broker_limits_a_page() -> None:
     cluster = Cluster(config={"max.request.partition.size.limit": "1"})
-    cluster.topics.create("a", partitions=2)
+    cluster.create_topic("a", partitions=2)
     assert described(cluster, []) == ([("a", 0, [0])], ("a", 1))

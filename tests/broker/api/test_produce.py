@@ -20,6 +20,7 @@ from odradek.protocol.messages.produce import (
 from odradek.protocol.record_batch import assign_offsets
 from odradek.protocol.schema import codec
 from tests.fakes.data_plane import START_MS, DataPlane
+from tests.fakes.nodes import NO_LEADER_CHANGE, set_leader
 
 
 @pytest.fixture
@@ -178,7 +179,7 @@ def test_a_base_offset_from_the_client_is_refused(plane: DataPlane) -> None:
 
 
 def test_internal_topics_are_for_the_admin_client_only(plane: DataPlane) -> None:
-    plane.cluster.topics.ensure_internal("__consumer_offsets")
+    plane.cluster.ensure_topic("__consumer_offsets")
     refused = plane.produce("__consumer_offsets", 1)
     assert shape(refused) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1, -1, -1)
     assert shape(plane.produce("__consumer_offsets", 1, client_id="__admin_client")) == (0, 0, -1, 0)
@@ -204,7 +205,7 @@ def test_an_error_with_acks_0_closes_the_connection(plane: DataPlane) -> None:
 
 def test_another_node_names_the_leader() -> None:
     plane = DataPlane(nodes=2)
-    plane.cluster.topics.create("r", assignments={0: [2, 1]})
+    plane.cluster.create_topic("r", assignments={0: [2, 1]})
     plane.cluster.nodes[2].port = 9999
     topic = TopicProduceData("r", partition_data=[PartitionProduceData(0, plane.batch())])
     response = plane.call(several(topic), 10, node=1)
@@ -220,9 +221,9 @@ def test_another_node_names_the_leader() -> None:
 
 def test_acks_all_needs_the_minimum_of_replicas_in_sync() -> None:
     plane = DataPlane(nodes=2)
-    topic = plane.cluster.topics.create("r", assignments={0: [1, 2]}, configs={"min.insync.replicas": "2"})
+    plane.cluster.create_topic("r", assignments={0: [1, 2]}, configs={"min.insync.replicas": "2"})
     assert shape(plane.produce("r", 1)) == (0, 0, -1, 0)
-    topic.partitions[0].isr = [1]
+    set_leader(plane.cluster, "r", 0, NO_LEADER_CHANGE, isr=[1])
     assert shape(plane.produce("r", 1)) == (ErrorCode.NOT_ENOUGH_REPLICAS, -1, -1, 0)
     assert shape(plane.produce("r", 1, acks=1)) == (0, 1, -1, 0)
 

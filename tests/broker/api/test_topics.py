@@ -69,7 +69,7 @@ def test_too_many_partitions_in_one_request() -> None:
 
 def test_deletion_by_id_and_twice() -> None:
     cluster = Cluster()
-    first, second = cluster.topics.create("a"), cluster.topics.create("b")
+    first, second = cluster.create_topic("a"), cluster.create_topic("b")
     states = [
         DeleteTopicState(None, first.topic_id),
         DeleteTopicState("b"),
@@ -92,7 +92,7 @@ def test_deletion_by_id_and_twice() -> None:
 @pytest.mark.parametrize(("version", "code"), [(1, 42), (2, 42), (3, 73), (5, 73)])
 def test_deletion_can_be_forbidden(version: int, code: int) -> None:
     cluster = Cluster(config={"delete.topic.enable": "false"})
-    cluster.topics.create("a")
+    cluster.create_topic("a")
     response = ask(cluster, DeleteTopicsRequest([], ["a"]), version)
     assert [(each.name, each.error_code) for each in response.responses] == [("a", code)]
     assert cluster.topics.get("a") is not None
@@ -101,7 +101,7 @@ def test_deletion_can_be_forbidden(version: int, code: int) -> None:
 @pytest.mark.parametrize("validate_only", [True, False])
 def test_growth(validate_only: bool) -> None:
     cluster = Cluster()
-    known = cluster.topics.create("a")
+    known = cluster.create_topic("a")
     request = CreatePartitionsRequest([CreatePartitionsTopic("a", 3, None)], validate_only=validate_only)
     [result] = ask(cluster, request).results
     assert (result.error_code, result.error_message) == (0, None)

@@ -35,7 +35,6 @@ def test_node_id_numbers_the_first_node(tmp_path: Path) -> None:
     assert list(cluster.nodes) == [0, 1, 2]
     assert cluster.controller_id == 0
     assert own_configs(cluster.nodes[2], cluster.data_dir)["node.id"] == "2"
-    assert cluster.durability is not None
-    cluster.durability.open()
-    cluster.topics.close()
+    cluster.open_directory()
+    cluster.close_logs()
     assert "node.id=0" in (tmp_path / "meta.properties").read_text().splitlines()

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.broker.controller.node import Node
 from odradek.broker.controller.placement import check_replicas, spread
+from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
-def nodes(*racks: str | None) -> list[Node]:
-    return [Node(number, rack=rack) for number, rack in enumerate(racks, 1)]
+def nodes(*racks: str | None) -> list[BrokerRegistration]:
+    return [BrokerRegistration(number, 0, b"", (), {}, rack, False, False, ()) for number, rack in enumerate(racks, 1)]
 
 
 def test_leaders_go_round_and_followers_move_on() -> None:
@@ -34,7 +34,7 @@ def test_replicas_are_spread_over_racks() -> None:
 
 def test_nodes_that_are_down_lead_nothing() -> None:
     cluster = nodes(None, None, None)
-    cluster[1].up = False
+    cluster[1] = cluster[1]._replace(fenced=True)
     placed = spread(cluster, 4, 3, 0)
     assert [replicas[0] for replicas in placed] == [1, 3, 1, 3]
     assert all(replicas[-1] == 2 for replicas in placed)
@@ -52,7 +52,7 @@ def test_too_few_nodes() -> None:
 
 def test_no_node_is_up() -> None:
     cluster = nodes(None)
-    cluster[0].up = False
+    cluster[0] = cluster[0]._replace(fenced=True)
     with pytest.raises(KafkaError) as refused:
         spread(cluster, 1, 1, 0)
     assert refused.value.code is ErrorCode.INVALID_REPLICATION_FACTOR

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from odradek.broker.controller.producer_ids import MAX_PRODUCER_ID, ProducerIdAllocator
+from odradek.broker.cluster import Cluster
+from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.producer_ids import MAX_PRODUCER_ID, ProducerIdBlocks
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
 
 
-def test_ids_of_one_node_count_up_from_zero() -> None:
-    ids = ProducerIdAllocator()
+@pytest.fixture
+def ids() -> ProducerIdBlocks:
+    return Cluster(nodes=3).controller.producer_ids
+
+
+def test_ids_of_one_node_count_up_from_zero(ids: ProducerIdBlocks) -> None:
     assert [ids.allocate(1) for _ in range(3)] == [0, 1, 2]
 
 
-def test_each_node_works_through_blocks_of_its_own() -> None:
-    ids = ProducerIdAllocator()
+def test_each_node_works_through_blocks_of_its_own(ids: ProducerIdBlocks) -> None:
     assert ids.allocate(1) == 0
     assert ids.allocate(2) == 1000
     assert ids.allocate(1) == 1
@@ -25,24 +29,19 @@ def test_each_node_works_through_blocks_of_its_own() -> None:
     assert ids.allocate(1) == 2000
 
 
-@given(st.lists(st.one_of(st.integers(1, 3), st.integers(10, 5000).map(lambda n: -n)), max_size=60))
-def test_no_id_comes_twice_and_none_that_was_skipped(steps: list[int]) -> None:
-    ids = ProducerIdAllocator()
-    seen: set[int] = set()
-    skipped = -1
-    for step in steps:
-        if step < 0:
-            ids.skip_past(-step)
-            skipped = max(skipped, -step)
-        else:
-            allocated = ids.allocate(step)
-            assert allocated not in seen
-            assert allocated > skipped
-            seen.add(allocated)
+def test_a_block_is_a_record_before_an_id_of_it_is_given() -> None:
+    cluster = Cluster()
+    assert cluster.image.next_producer_id == 0
+    cluster.controller.producer_ids.allocate(1)
+    before = cluster.image.offset
+    assert cluster.image.next_producer_id == 1000
+    cluster.controller.producer_ids.allocate(1)
+    assert cluster.image.offset == before
 
 
 def test_running_out_is_an_error() -> None:
-    ids = ProducerIdAllocator(next_block=MAX_PRODUCER_ID - 10)
+    cluster = Cluster()
+    cluster.controller.ask(Adopt([ProducerIdsRecord(1, -1, MAX_PRODUCER_ID - 10)]))
     with pytest.raises(KafkaError) as caught:
-        ids.allocate(1)
+        cluster.controller.producer_ids.allocate(1)
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR

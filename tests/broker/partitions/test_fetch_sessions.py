@@ -71,7 +71,7 @@ def test_a_partition_that_gave_records_goes_to_the_end() -> None:
 
 def test_an_idle_partition_is_one_with_nothing_to_read_or_tell() -> None:
     plane = DataPlane(nodes=2)
-    partition = plane.cluster.topics.create("t", assignments={0: [1, 2]}).partitions[0]
+    partition = plane.cluster.create_topic("t", assignments={0: [1, 2]}).partitions[0]
     plane.produce("t", 3)
     item = FetchItem("t", FetchPartition(0, fetch_offset=3))
     assert not item.is_idle(1), "not resolved"

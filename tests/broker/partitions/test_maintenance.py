@@ -8,7 +8,9 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.partition import Partition
+from tests.fakes.configs import set_configs
 from tests.fakes.data_plane import DataPlane, offsets_of, partitions_of
 
 HOUR_MS = 3_600_000
@@ -43,11 +45,11 @@ async def test_old_records_go_when_the_clock_moves(plane: DataPlane, autojump_cl
 
 @pytest.mark.trio
 async def test_a_changed_retention_is_obeyed_at_the_next_check(plane: DataPlane, autojump_clock: MockClock) -> None:
-    topic = plane.topic("t")
+    plane.topic("t")
     plane.produce("t", 3)
     await settle(plane, hours=2)
     assert first(plane, "t").log.log_start_offset == 0
-    plane.cluster.topics.set_overrides(topic, {"retention.ms": str(HOUR_MS)})
+    set_configs(plane.cluster, ResourceType.TOPIC, "t", {"retention.ms": str(HOUR_MS)})
     await settle(plane, minutes=6)
     assert first(plane, "t").log.log_start_offset == 3
 
@@ -85,7 +87,7 @@ async def test_only_partitions_with_data_are_watched(plane: DataPlane, autojump_
     plane.produce("t", 1)
     plane.produce("gone", 1)
     assert plane.cluster.maintenance.watched == [first(plane, "t"), first(plane, "gone")]
-    plane.cluster.topics.delete("gone")
+    plane.cluster.delete_topic("gone")
     await settle(plane, hours=2)
     assert plane.cluster.maintenance.watched == [], "empty again"
     plane.produce("t", 1)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from odradek.broker.metadata.registrations import PartitionRegistration
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -21,7 +23,7 @@ def plane() -> DataPlane:
 
 @pytest.fixture
 def partition(plane: DataPlane) -> Partition:
-    topic = plane.cluster.topics.create("a", assignments={0: [1, 2, 3]}, configs={"min.insync.replicas": "2"})
+    topic = plane.cluster.create_topic("a", assignments={0: [1, 2, 3]}, configs={"min.insync.replicas": "2"})
     return topic.partitions[0]
 
 
@@ -52,7 +54,7 @@ def test_a_duplicate_wakes_nobody(plane: DataPlane, partition: Partition) -> Non
 
 def test_the_first_append_is_reported_once(plane: DataPlane, partition: Partition) -> None:
     seen: list[Partition] = []
-    partition.on_activity = seen.append
+    plane.cluster.topics.on_activity = seen.append
     for _ in range(3):
         partition.append(plane.batch(), now_ms=START_MS)
     assert seen == [partition]
@@ -67,6 +69,12 @@ def test_coordinator_appends_are_counted(plane: DataPlane, partition: Partition)
     assert partition.coordinator_appends == 1
 
 
+def follow(partition: Partition, **fields: Any) -> None:
+    """Let the partition's registration be as it was, but for these fields."""
+    registered = PartitionRegistration((1, 2, 3), (1, 2, 3), 1, partition.leader_epoch, 0, (b"", b"", b""))
+    partition.follow(registered._replace(**fields))
+
+
 def test_leaders_and_epochs(partition: Partition) -> None:
     partition.check_leader(1)
     partition.check_leader(1, 0)
@@ -75,38 +83,30 @@ def test_leaders_and_epochs(partition: Partition) -> None:
     assert refusal(lambda: partition.check_leader(1, 1)) is ErrorCode.UNKNOWN_LEADER_EPOCH
     waiter = Waiter(1)
     partition.waiters.add(waiter)
-    partition.set_leader(2, isr=[2, 3])
+    follow(partition, leader=2, leader_epoch=1, isr=(2, 3), partition_epoch=1)
     assert waiter.woken
-    assert (partition.leader_id, partition.leader_epoch, partition.isr) == (2, 1, [2, 3])
+    assert (partition.leader_id, partition.leader_epoch, partition.isr) == (2, 1, (2, 3))
     assert refusal(lambda: partition.check_leader(2, 0)) is ErrorCode.FENCED_LEADER_EPOCH
     partition.check_leader(2, 1)
 
 
 def test_batches_carry_the_leader_epoch_they_were_appended_in(plane: DataPlane, partition: Partition) -> None:
-    partition.set_leader(1, leader_epoch=6)
+    follow(partition, leader_epoch=6)
     partition.append(plane.batch(), now_ms=START_MS)
     assert partition.log.end_offset_for_epoch(6) == (6, 1)
 
 
 def test_epochs_begin_with_their_leader(plane: DataPlane, partition: Partition) -> None:
     partition.append(plane.batch(3), now_ms=START_MS)
-    partition.set_leader(2)
-    partition.set_leader(-1)
-    partition.set_leader(1)
+    follow(partition, leader=2, leader_epoch=1)
+    follow(partition, leader=-1, leader_epoch=2)
+    follow(partition, leader=1, leader_epoch=3)
     assert partition.log.leader_epochs.entries() == [(0, 0), (3, 3)]
-
-
-def test_a_log_may_know_a_later_epoch_than_its_partition(plane: DataPlane, partition: Partition) -> None:
-    partition.log.begin_epoch(9)
-    again = Partition(partition.topic, 0, partition.log, replicas=[1])
-    assert again.leader_epoch == 9
-    lazy = Partition(partition.topic, 0, lambda: partition.log, replicas=[1])
-    assert lazy.log.leader_epochs.latest == lazy.leader_epoch == 9
 
 
 @pytest.mark.parametrize(("isr", "under"), [([1, 2, 3], False), ([1, 2], False), ([1], True), ([], True)])
 def test_under_min_isr(partition: Partition, isr: list[int], under: bool) -> None:
-    partition.isr = isr
+    follow(partition, isr=tuple(isr))
     assert partition.under_min_isr is under
 
 

@@ -10,7 +10,6 @@ import trio
 import trio.lowlevel
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.leadership import set_node_up
 from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, SyncGroup
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
@@ -18,6 +17,7 @@ from odradek.broker.coordinator.group.service import GroupService, read_settings
 from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
+from tests.fakes.nodes import set_node_up
 
 
 def in_trio(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
@@ -132,13 +132,13 @@ async def test_the_log_rebuilds_what_compaction_leaves_of_it() -> None:
 @in_trio
 async def test_a_deleted_topic_takes_its_offsets_along() -> None:
     async with Cluster().run() as cluster:
-        cluster.topics.create("t", partitions=1)
-        cluster.topics.create("u", partitions=1)
+        cluster.create_topic("t", partitions=1)
+        cluster.create_topic("u", partitions=1)
         cluster.groups.topic.ensure()
         for group in ("g", "h", "i"):
             commit(cluster, group, 1)
             commit(cluster, group, 2, topic="u")
-        cluster.topics.delete("t")
+        cluster.delete_topic("t")
         for group in ("g", "h", "i"):
             assert (committed(cluster, group), committed(cluster, group, "u")) == (-1, 2)
 

@@ -1,8 +1,6 @@
-"""Changes of configuration by clients: topics, brokers, loggers, groups and client-metrics subscriptions.
+"""Changes of configuration that the metadata log keeps: topics, brokers, groups and client-metrics subscriptions.
 
-One :class:`Change` is what AlterConfigs (replace everything) or IncrementalAlterConfigs (single operations, KIP-339)
-asks of one resource. A change is checked as a whole; a refused one changes nothing. Codes and texts are those that
-Kafka 4.3.1 answers.
+A change is checked as a whole; a refused one changes nothing. Codes and texts are those that Kafka 4.3.1 answers.
 """
 
 from __future__ import annotations
@@ -10,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config import loggers
 from odradek.broker.config.broker_config import (
+    BrokerConfig,
     ConfigError,
     TopicConfig,
     broker_keys,
@@ -22,13 +18,17 @@ from odradek.broker.config.broker_config import (
     is_list_key,
     topic_keys,
 )
+from odradek.broker.config.changes import Change, Operation, check_change, checked_node, result_of
 from odradek.broker.config.definition import ConfigKey, Update, keys_of, response_order
-from odradek.broker.controller.topics import check_topic_name
+from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
+from odradek.broker.metadata.topic_names import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_records.clear_elr_record import ClearElrRecord
+from odradek.protocol.metadata_records.config_record import ConfigRecord
 
-if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
-
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
 _SECURITY = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
 _THREADS = frozenset(
     {
@@ -58,107 +58,69 @@ _CLIENT_SELECTORS = frozenset(
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 3_600_000
 
 
-class ResourceType(IntEnum):
-    """Kinds of configured things, as the protocol numbers them."""
-
-    UNKNOWN = 0
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
+MAX_VALUE_BYTES = 32_767
 
 
-class Operation(IntEnum):
-    """What IncrementalAlterConfigs does to one key."""
+class ConfigControl:
+    """Decides about changes of configs. Reads image and configuration; changes neither."""
 
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
+    def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
+        self._image = image
+        self._config = config
+        self._kinds: dict[int, Callable[[Change, int], dict[str, str]]] = {
+            ResourceType.TOPIC: self._changed_topic,
+            ResourceType.BROKER: self._changed_broker,
+            ResourceType.CLIENT_METRICS: self._changed_client_metrics,
+            ResourceType.GROUP: self._changed_group,
+        }
 
+    def alter(self, command: AlterConfigs) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
+        """Records and results of (Incremental)AlterConfigs."""
+        records: list[MetadataRecord] = []
+        results: list[KafkaError | None] = []
+        for change in command.changes:
+            try:
+                records += self._records_of(change, command.node_id)
+            except KafkaError as error:
+                results.append(error)
+            else:
+                results.append(None)
+        # What clears eligible leader replicas stands behind all configs of a request.
+        records.sort(key=lambda record: record.RECORD_TYPE == ClearElrRecord.RECORD_TYPE)
+        return [] if command.validate_only else records, results
 
-class Assignment(NamedTuple):
-    """One key of a change. The operation is a plain number: a client may send any."""
-
-    name: str
-    value: str | None
-    operation: int = Operation.SET
-
-
-class Change(NamedTuple):
-    """What is asked of one resource. ``replaces``: keys that are not named go back to their defaults (AlterConfigs)."""
-
-    type: int
-    name: str
-    assignments: Sequence[Assignment]
-    replaces: bool = False
-
-
-class DynamicConfigs:
-    """Applies changes, and holds what groups and client-metrics subscriptions have set.
-
-    Owner: the cluster, in the broker's task. Topic settings live in the topics, broker settings in ``cluster.config``.
-    """
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self.groups: dict[str, dict[str, str]] = {}
-        self.client_metrics: dict[str, dict[str, str]] = {}
-
-    def apply(self, change: Change, node_id: int, *, validate_only: bool) -> None:
-        """Carry out a change that ``node_id`` was asked for, or only check it; KafkaError if Kafka would refuse it."""
-        handler = {
-            ResourceType.TOPIC: self._change_topic,
-            ResourceType.BROKER: self._change_broker,
-            ResourceType.BROKER_LOGGER: self._change_loggers,
-            ResourceType.CLIENT_METRICS: self._change_client_metrics,
-            ResourceType.GROUP: self._change_group,
-        }.get(change.type)  # type: ignore[call-overload]
-        if handler is None or (change.replaces and change.type == ResourceType.BROKER_LOGGER):
+    def _records_of(self, change: Change, node_id: int) -> list[MetadataRecord]:
+        changed = self._kinds.get(change.type)
+        if changed is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
-        names = [assignment.name for assignment in change.assignments]
-        if len(set(names)) != len(names):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-        nulls = [a.name for a in change.assignments if a.value is None and a.operation != Operation.DELETE]
-        if nulls:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
-        handler(change, node_id, validate_only)
+        check_change(change)
+        after = changed(change, node_id)
+        return config_records(
+            self._image, change.type, change.name, self._image.configs_of(change.type, change.name), after
+        )
 
     # -- the kinds of resources
 
-    def _change_topic(self, change: Change, node_id: int, validate_only: bool) -> None:
+    def _changed_topic(self, change: Change, node_id: int) -> dict[str, str]:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-        topic = self._cluster.topics.get(change.name)
-        broker = self._cluster.config
-
-        def default(name: str) -> str:
-            value = broker.topic_default(name)
-            return ",".join(value) if isinstance(value, tuple) else ""
-
-        result = _result(change, {} if topic is None else topic.config.overrides, topic_keys(), default)
+        current = self._image.configs_of(ResourceType.TOPIC, change.name)
+        result = result_of(change, current, topic_keys(), lambda name: _list_text(self._config.topic_default(name)))
         check_topic_name(change.name)
         with _refused_as(ErrorCode.INVALID_CONFIG):
             checked = TopicConfig.check(result)
-        if topic is None:
+        if change.name not in self._image.topics:
             text = f"The topic '{change.name}' does not exist."
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-        if not validate_only:
-            self._cluster.topics.set_overrides(topic, checked)
+        return checked
 
-    def _change_broker(self, change: Change, node_id: int, validate_only: bool) -> None:
-        target = _checked_node(change.name, node_id, "Unexpected broker id, expected {}, but received {}")
-        broker = self._cluster.config
-        current = broker.dynamic_default if target is None else broker.dynamic_nodes.get(target, {})
+    def _changed_broker(self, change: Change, node_id: int) -> dict[str, str]:
+        target = checked_node(change.name, node_id, "Unexpected broker id, expected {}, but received {}")
+        broker = self._config
+        current = self._image.configs_of(ResourceType.BROKER, change.name)
         keys = broker_keys()
         _check_broker_operations(change, keys)
-
-        def default(name: str) -> str:
-            value = broker.get(name, target)
-            return ",".join(value) if isinstance(value, tuple) else ""
-
-        result = _result(change, current, keys, default)
+        result = result_of(change, current, keys, lambda name: _list_text(broker.get(name, target)))
         _check_dynamic([a.name for a in change.assignments if a.name in result], keys)
         checked: dict[str, str] = {}
         with _refused_as(ErrorCode.INVALID_REQUEST):
@@ -177,12 +139,11 @@ class DynamicConfigs:
             text = "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         self._check_min_insync(change, target, result)
-        if not validate_only:
-            broker.set_dynamic(target, checked)
+        return checked
 
     def _check_min_insync(self, change: Change, target: int | None, result: Mapping[str, str]) -> None:
         """KIP-966: with eligible leader replicas on, min.insync.replicas is always cluster-wide."""
-        if self._cluster.features.level("eligible.leader.replicas.version") < 1:
+        if self._image.feature(ELR_VERSION) < 1:
             return
         if target is None:
             if "min.insync.replicas" not in result:
@@ -192,45 +153,26 @@ class DynamicConfigs:
             text = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
             raise KafkaError(ErrorCode.INVALID_CONFIG, text)
 
-    def _change_loggers(self, change: Change, node_id: int, validate_only: bool) -> None:
-        if _checked_node(change.name, node_id, "Unexpected node id. Expected {}, but received {}") is None:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Node id must be an integer, but it is: ")
-        for name, value, operation in change.assignments:
-            if operation == Operation.SET:
-                loggers.check(name, value or "")
-            elif operation == Operation.DELETE:
-                if name == loggers.ROOT:
-                    text = "Removing the log level of the root logger is not allowed"
-                    raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-                loggers.check(name)
-            else:
-                kind = _operation_name(operation)
-                text = f"{kind} operation is not allowed for the BROKER_LOGGER resource"
-                raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        if not validate_only:
-            for name, value, operation in change.assignments:
-                loggers.set_level(name, value if operation == Operation.SET else None)
-
-    def _change_client_metrics(self, change: Change, node_id: int, validate_only: bool) -> None:
+    def _changed_client_metrics(self, change: Change, node_id: int) -> dict[str, str]:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
         keys = keys_of("client_metrics")
+        current = self._image.configs_of(ResourceType.CLIENT_METRICS, change.name)
         # Kafka's controller does not know the types of these keys, so its APPEND finds no list.
-        result = _result(change, self.client_metrics.get(change.name, {}), {}, lambda name: "")
+        result = result_of(change, current, {}, lambda name: "")
         for name in result:
             if name not in keys:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")
         with _refused_as(ErrorCode.INVALID_CONFIG):
             checked = {name: keys[name].normal(text) for name, text in result.items()}
         _check_client_metrics(checked)
-        if not validate_only:
-            self._store(self.client_metrics, change.name, checked)
+        return checked
 
-    def _change_group(self, change: Change, node_id: int, validate_only: bool) -> None:
+    def _changed_group(self, change: Change, node_id: int) -> dict[str, str]:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         keys = keys_of("group")
-        result = _result(change, self.groups.get(change.name, {}), keys, lambda name: "")
+        result = result_of(change, self._image.configs_of(ResourceType.GROUP, change.name), keys, lambda name: "")
         with _refused_as(ErrorCode.INVALID_CONFIG):
             for name in result:
                 if name not in keys:
@@ -238,29 +180,42 @@ class DynamicConfigs:
             checked = {name: keys[name].normal(text) for name, text in result.items()}
             for name, text in checked.items():
                 self._check_group_bounds(name, text)
-        if not validate_only:
-            self._store(self.groups, change.name, checked)
-
-    def _store(self, table: dict[str, dict[str, str]], name: str, values: dict[str, str]) -> None:
-        """A resource that sets nothing is not listed."""
-        if values:
-            table[name] = values
-        else:
-            table.pop(name, None)
-        self._cluster.metadata_changed()
+        return checked
 
     def _check_group_bounds(self, name: str, text: str) -> None:
         """A group's number must lie between the broker's ``group.<kind>.min.<rest>`` and ``.max.<rest>``."""
         kind, _, rest = name.partition(".")
         # num.standby.replicas has only an upper bound, under a name of its own.
         bounds = {"num.standby.replicas": "standby.replicas"}.get(rest, rest)
-        broker = self._cluster.config
+        broker = self._config
         for side, word in (("min", "greater"), ("max", "less")):
             bound = f"group.{kind}.{side}.{bounds}"
             if bound in broker_keys():
                 limit = broker.get_int(bound)
                 if (int(text) < limit) if side == "min" else (int(text) > limit):
                     raise ConfigError(f"{name} must be {word} than or equal to {bound}")
+
+
+def config_records(
+    image: MetadataImage, kind: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
+) -> list[MetadataRecord]:
+    """What leads a resource from the settings before to those after; ClearElrRecord where Kafka adds one (KIP-966)."""
+    changed = {key: text for key, text in after.items() if before.get(key) != text}
+    changes: dict[str, str | None] = {**changed, **dict.fromkeys(key for key in before if key not in after)}
+    records: list[MetadataRecord] = [ConfigRecord(kind, name, key, text) for key, text in changes.items()]
+    if MIN_INSYNC_REPLICAS in changes and image.feature(ELR_VERSION):
+        records.append(ClearElrRecord(name if kind == ResourceType.TOPIC else ""))
+    if any(text is not None and len(text) > MAX_VALUE_BYTES for text in changes.values()):
+        text = (
+            "The configuration value cannot be added because it exceeds the maximum value size of "
+            f"{MAX_VALUE_BYTES} bytes."
+        )
+        raise KafkaError(ErrorCode.INVALID_CONFIG, text)
+    return records
+
+
+def _list_text(value: object) -> str:
+    return ",".join(value) if isinstance(value, tuple) else ""
 
 
 @contextmanager
@@ -270,53 +225,6 @@ def _refused_as(code: ErrorCode) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise KafkaError(code, str(error)) from None
-
-
-def _operation_name(operation: int) -> str:
-    try:
-        return Operation(operation).name
-    except ValueError:
-        # Kafka's controller stumbles over such a number and answers with this code and no text.
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
-
-
-def _result(
-    change: Change, current: Mapping[str, str], keys: Mapping[str, ConfigKey], default: Callable[[str], str]
-) -> dict[str, str]:
-    """The settings of a resource after the change, not yet checked. ``default`` gives a list that is not set yet."""
-    result = {} if change.replaces else dict(current)
-    for name, value, operation in change.assignments:
-        kind = _operation_name(operation)
-        if operation == Operation.DELETE:
-            result.pop(name, None)
-            continue
-        text = value or ""
-        if operation == Operation.SET:
-            result[name] = text
-            continue
-        if not is_list_key(keys.get(name)):
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Can't {kind} to key {name} because its type is not LIST.")
-        items = [item for item in (result[name] if name in result else default(name)).split(",") if item]
-        given = [item.strip() for item in text.split(",")]
-        if operation == Operation.APPEND:
-            items += [item for item in given if item not in items]
-        else:
-            items = [item for item in items if item not in given]
-        result[name] = ",".join(items)
-    return result
-
-
-def _checked_node(name: str, node_id: int, wrong: str) -> int | None:
-    """The node that a resource name means, None for the empty one; INVALID_REQUEST unless it is the asked node."""
-    if name == "":
-        return None
-    try:
-        asked = int(name)
-    except ValueError:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}") from None
-    if asked != node_id:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, wrong.format(node_id, asked))
-    return asked
 
 
 def _check_broker_operations(change: Change, keys: Mapping[str, ConfigKey]) -> None:

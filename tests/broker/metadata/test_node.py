@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from odradek import KafkaBroker
-from odradek.broker.controller.node import Node, advertised_addresses
+from odradek.broker.metadata.node import Node, advertised_addresses
 from odradek.protocol.messages.metadata import MetadataRequest
 from tests.broker.conftest import request_frame, response_of
 from tests.broker.probes import Wire

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.config import loggers
-from odradek.broker.controller.dynamic_configs import Assignment, Change, Operation, ResourceType
+from odradek.broker.config import logger_changes, loggers
+from odradek.broker.config.changes import Assignment, Change, Operation
+from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.metadata.image import ResourceType
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 TOPIC, BROKER, LOGGER = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER
@@ -21,7 +23,7 @@ INVALID_CONFIG, INVALID_REQUEST = ErrorCode.INVALID_CONFIG, ErrorCode.INVALID_RE
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
     one = Cluster()
-    one.topics.create("a")
+    one.create_topic("a")
     yield one
     loggers.set_level("root", None)
 
@@ -36,11 +38,21 @@ def change(
 ) -> tuple[ErrorCode, str | None] | None:
     """None if the change was taken, else code and message."""
     asked = [Assignment(key, value, operation) for key, operation, value in assignments]
-    try:
-        cluster.dynamic_configs.apply(Change(kind, name, asked, replaces), 1, validate_only=validate_only)
-    except KafkaError as error:
-        return error.code, error.message
-    return None
+    made = Change(kind, name, asked, replaces)
+    if kind == LOGGER and not replaces:
+        try:
+            logger_changes.apply(made, 1, validate_only=validate_only)
+        except KafkaError as error:
+            return error.code, error.message
+        return None
+    (refused,) = cluster.controller.ask(AlterConfigs([made], 1, validate_only=validate_only))
+    return None if refused is None else (refused.code, refused.message)
+
+
+def kept(cluster: Cluster, kind: int) -> dict[str, dict[str, str]]:
+    """What the resources of a kind set."""
+    image = cluster.image
+    return {name: dict(image.configs_of(kind, name)) for name in image.names_with_configs(kind)}
 
 
 def overrides(cluster: Cluster) -> dict[str, str]:
@@ -298,14 +310,14 @@ def test_logger_changes_that_are_refused(
 )
 def test_group_changes_that_are_refused(cluster: Cluster, key: str, value: str, why: str) -> None:
     assert change(cluster, GROUP, "g", (key, SET, value)) == (INVALID_CONFIG, why)
-    assert cluster.dynamic_configs.groups == {}
+    assert kept(cluster, GROUP) == {}
 
 
 def test_a_group_that_sets_nothing_is_not_kept(cluster: Cluster) -> None:
     assert change(cluster, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000")) is None
-    assert cluster.dynamic_configs.groups == {"g": {"consumer.session.timeout.ms": "50000"}}
+    assert kept(cluster, GROUP) == {"g": {"consumer.session.timeout.ms": "50000"}}
     assert change(cluster, GROUP, "g", ("consumer.session.timeout.ms", DELETE, None)) is None
-    assert cluster.dynamic_configs.groups == {}
+    assert kept(cluster, GROUP) == {}
     refused = change(cluster, GROUP, "", ("consumer.session.timeout.ms", SET, "50000"))
     assert refused == (INVALID_REQUEST, "Default group resources are not allowed.")
 
@@ -349,7 +361,7 @@ def test_client_metrics_changes_that_are_refused(
 def test_client_metrics(cluster: Cluster) -> None:
     pattern = "client_id=abc,client_software_name=x.*"
     assert change(cluster, METRICS, "m", ("match", SET, pattern), ("interval.ms", SET, "5000")) is None
-    assert cluster.dynamic_configs.client_metrics == {"m": {"match": pattern, "interval.ms": "5000"}}
+    assert kept(cluster, METRICS) == {"m": {"match": pattern, "interval.ms": "5000"}}
     assert change(cluster, METRICS, "", ("interval.ms", SET, "5000")) == (
         INVALID_REQUEST,
         "Subscription name can't be empty",
@@ -364,19 +376,17 @@ def test_unknown_kinds_of_resources(cluster: Cluster, kind: int, replaces: bool)
 
 def test_settings_of_groups_and_metrics_outlive_the_process(tmp_path: Path) -> None:
     first = Cluster(data_dir=tmp_path)
-    assert first.durability is not None
-    first.durability.open()
+    first.open_directory()
     change(first, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000"))
     change(first, METRICS, "m", ("interval.ms", SET, "5000"))
     change(first, BROKER, "1", ("log.cleaner.threads", SET, "2"))
-    first.topics.close()
+    first.close_logs()
     second = Cluster(data_dir=tmp_path)
-    assert second.durability is not None
-    second.durability.open()
-    assert second.dynamic_configs.groups == {"g": {"consumer.session.timeout.ms": "50000"}}
-    assert second.dynamic_configs.client_metrics == {"m": {"interval.ms": "5000"}}
+    second.open_directory()
+    assert kept(second, GROUP) == {"g": {"consumer.session.timeout.ms": "50000"}}
+    assert kept(second, METRICS) == {"m": {"interval.ms": "5000"}}
     assert second.config.get_int("log.cleaner.threads") == 2
-    second.topics.close()
+    second.close_logs()
 
 
 _THREADS = (

@@ -1,4 +1,4 @@
-"""The topic registry: names, creation, growth, settings, deletion, and who hears of it."""
+"""Topics: names, creation, growth, settings, deletion, and what Kafka says to what does not fit."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Topic, TopicRegistry, check_topic_name
+from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
+from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
+from tests.fakes.configs import set_configs
+from tests.fakes.nodes import set_leader
 
 
 @pytest.fixture
-def topics() -> TopicRegistry:
-    return Cluster(nodes=3).topics
+def cluster() -> Cluster:
+    return Cluster(nodes=3)
 
 
 def refusal(function: Any, *arguments: Any, **named: Any) -> tuple[ErrorCode, str | None]:
@@ -55,24 +59,24 @@ def test_good_names(name: str) -> None:
     check_topic_name(name)
 
 
-def test_dots_and_underscores_collide(topics: TopicRegistry) -> None:
-    topics.create("a.b_c")
+def test_dots_and_underscores_collide(cluster: Cluster) -> None:
+    cluster.create_topic("a.b_c")
     for name in ("a_b_c", "a.b.c", "a_b.c"):
-        assert refusal(topics.create, name) == (
+        assert refusal(cluster.create_topic, name) == (
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"Topic '{name}' collides with existing topic: a.b_c",
         )
-    topics.delete("a.b_c")
-    topics.create("a_b_c")
+    cluster.delete_topic("a.b_c")
+    cluster.create_topic("a_b_c")
 
 
 # -- creation
 
 
 def test_defaults_come_from_the_broker() -> None:
-    registry = Cluster(nodes=2, config={"num.partitions": "4", "default.replication.factor": "2"}).topics
-    topic = registry.create("a")
-    assert [partition.replicas for partition in topic.partitions] == [[1, 2], [2, 1], [1, 2], [2, 1]]
+    cluster = Cluster(nodes=2, config={"num.partitions": "4", "default.replication.factor": "2"})
+    topic, registry = cluster.create_topic("a"), cluster.topics
+    assert [partition.replicas for partition in topic.partitions] == [(1, 2), (2, 1), (1, 2), (2, 1)]
     assert [partition.leader_id for partition in topic.partitions] == [1, 2, 1, 2]
     assert topic.replication_factor == 2
     assert registry.get("a") is topic
@@ -81,10 +85,10 @@ def test_defaults_come_from_the_broker() -> None:
     assert len(registry) == 1
 
 
-def test_replicas_by_hand(topics: TopicRegistry) -> None:
-    topic = topics.create("a", assignments={1: [3, 1], 0: [2, 1]})
-    assert [partition.replicas for partition in topic.partitions] == [[2, 1], [3, 1]]
-    assert [partition.isr for partition in topic.partitions] == [[2, 1], [3, 1]]
+def test_replicas_by_hand(cluster: Cluster) -> None:
+    topic = cluster.create_topic("a", assignments={1: [3, 1], 0: [2, 1]})
+    assert [partition.replicas for partition in topic.partitions] == [(2, 1), (3, 1)]
+    assert [partition.isr for partition in topic.partitions] == [(2, 1), (3, 1)]
 
 
 @pytest.mark.parametrize(
@@ -129,33 +133,46 @@ def test_replicas_by_hand(topics: TopicRegistry) -> None:
         ),
     ],
 )
-def test_what_cannot_be_created(topics: TopicRegistry, arguments: dict[str, Any], code: ErrorCode, why: str) -> None:
-    topics.create("old")
-    before = topics.version
-    assert refusal(topics.create, **{"name": "new", **arguments}) == (code, why)
-    assert topics.version == before
-    assert [topic.name for topic in topics.all()] == ["old"]
+def test_what_cannot_be_created(cluster: Cluster, arguments: dict[str, Any], code: ErrorCode, why: str) -> None:
+    cluster.create_topic("old")
+    before = cluster.image.offset
+    assert refusal(cluster.create_topic, **{"name": "new", **arguments}) == (code, why)
+    assert cluster.image.offset == before
+    assert [topic.name for topic in cluster.topics.all()] == ["old"]
 
 
-def test_a_plan_changes_nothing(topics: TopicRegistry) -> None:
-    plan = topics.plan("a", partitions=2, configs={"retention.ms": " 5 "})
-    assert len(plan.assignments) == 2
-    assert plan.config.overrides == {"retention.ms": "5"}
-    assert topics.all() == []
+def test_asking_what_would_become_changes_nothing(cluster: Cluster) -> None:
+    asked = NewTopic("a", 2, configs={"retention.ms": " 5 "})
+    before = cluster.image.offset
+    (planned,) = cluster.controller.ask(CreateTopics([asked], validate_only=True))
+    assert isinstance(planned, CreatedTopic)
+    assert (len(planned.assignments), planned.configs) == (2, {"retention.ms": "5"})
+    assert cluster.image.offset == before
+    assert cluster.topics.all() == []
 
 
-def test_ids_are_never_used_again(topics: TopicRegistry) -> None:
-    first = topics.create("a").topic_id
-    topics.delete("a")
-    assert topics.by_id(first) is None
-    assert topics.create("a").topic_id not in (first, bytes(16))
+def test_topics_of_one_request_do_not_know_each_other(cluster: Cluster) -> None:
+    asked = [NewTopic("a.b", 1), NewTopic("old", 0), NewTopic("a_b", 1)]
+    first, refused, second = cluster.controller.ask(CreateTopics(asked))
+    assert isinstance(first, CreatedTopic)
+    assert isinstance(second, CreatedTopic)
+    assert isinstance(refused, KafkaError)
+    assert [first.assignments, second.assignments] == [[[1]], [[2]]]
+    assert set(cluster.image.topics) == {"a.b", "a_b"}
 
 
-def test_thousands_of_partitions_open_no_log(topics: TopicRegistry) -> None:
-    topic = topics.create("a", partitions=5000)
+def test_ids_are_never_used_again(cluster: Cluster) -> None:
+    first = cluster.create_topic("a").topic_id
+    cluster.delete_topic("a")
+    assert cluster.topics.by_id(first) is None
+    assert cluster.create_topic("a").topic_id not in (first, bytes(16))
+
+
+def test_thousands_of_partitions_open_no_log(cluster: Cluster) -> None:
+    topic = cluster.create_topic("a", partitions=5000)
     assert not any(partition.opened for partition in topic.partitions)
-    topics.set_overrides(topic, {"retention.ms": "5"})
-    topics.delete("a")
+    set_configs(cluster, ResourceType.TOPIC, "a", {"retention.ms": "5"})
+    cluster.delete_topic("a")
     assert not any(partition.opened for partition in topic.partitions)
 
 
@@ -163,42 +180,39 @@ def test_thousands_of_partitions_open_no_log(topics: TopicRegistry) -> None:
 
 
 def test_internal_topics_have_kafkas_settings() -> None:
-    registry = Cluster(nodes=1, config={"offsets.topic.num.partitions": "7"}).topics
-    offsets = registry.ensure_internal(CONSUMER_OFFSETS)
-    assert offsets is registry.ensure_internal(CONSUMER_OFFSETS)
+    cluster = Cluster(nodes=1, config={"offsets.topic.num.partitions": "7"})
+    offsets = cluster.ensure_topic(CONSUMER_OFFSETS)
+    assert offsets is cluster.ensure_topic(CONSUMER_OFFSETS)
     assert (offsets.internal, len(offsets.partitions), offsets.replication_factor) == (True, 7, 1)
     assert offsets.config.overrides == {
         "cleanup.policy": "compact",
         "compression.type": "producer",
         "segment.bytes": "104857600",
     }
-    transactions = registry.ensure_internal(TRANSACTION_STATE)
+    transactions = cluster.ensure_topic(TRANSACTION_STATE)
     assert len(transactions.partitions) == 50
     assert transactions.config.overrides["cleanup.policy"] == "compact"
     with pytest.raises(ValueError, match="orders"):
-        registry.ensure_internal("orders")
+        cluster.ensure_topic("orders")
 
 
 def test_internal_topics_take_as_many_replicas_as_there_are_nodes() -> None:
-    assert Cluster(nodes=5).topics.ensure_internal(CONSUMER_OFFSETS).replication_factor == 3
-    assert Cluster(nodes=2).topics.ensure_internal(CONSUMER_OFFSETS).replication_factor == 2
+    assert Cluster(nodes=5).ensure_topic(CONSUMER_OFFSETS).replication_factor == 3
+    assert Cluster(nodes=2).ensure_topic(CONSUMER_OFFSETS).replication_factor == 2
 
 
 # -- growth
 
 
-def test_a_topic_grows(topics: TopicRegistry) -> None:
-    topic = topics.create("a", partitions=1, replication_factor=2)
+def test_a_topic_grows(cluster: Cluster) -> None:
+    topic = cluster.create_topic("a", partitions=1, replication_factor=2)
     old = topic.partitions[0]
-    heard: list[tuple[Topic, int]] = []
-    topics.on_partitions_added(lambda grown, first: heard.append((grown, first)))
-    topics.add_partitions("a", 3)
+    cluster.controller.create_partitions("a", 3)
     assert topic.partitions[0] is old
     assert [partition.index for partition in topic.partitions] == [0, 1, 2]
     assert all(len(partition.replicas) == 2 for partition in topic.partitions)
-    assert heard == [(topic, 1)]
-    topics.add_partitions("a", 4, [[3, 1]])
-    assert topic.partitions[3].replicas == [3, 1]
+    cluster.controller.create_partitions("a", 4, [[3, 1]])
+    assert topic.partitions[3].replicas == (3, 1)
 
 
 @pytest.mark.parametrize(
@@ -231,31 +245,28 @@ def test_a_topic_grows(topics: TopicRegistry) -> None:
     ],
 )
 def test_growth_that_is_refused(
-    topics: TopicRegistry, name: str, total: int, assignments: Any, code: ErrorCode, why: str | None
+    cluster: Cluster, name: str, total: int, assignments: Any, code: ErrorCode, why: str | None
 ) -> None:
-    topics.create("a", partitions=2)
-    assert refusal(topics.add_partitions, name, total, assignments) == (code, why)
+    cluster.create_topic("a", partitions=2)
+    assert refusal(cluster.controller.create_partitions, name, total, assignments) == (code, why)
 
 
 # -- settings
 
 
-def test_settings_reach_open_logs_at_once(topics: TopicRegistry) -> None:
-    topic = topics.create("a", partitions=2)
+def test_settings_reach_open_logs_at_once(cluster: Cluster) -> None:
+    topic = cluster.create_topic("a", partitions=2)
     log = topic.partitions[0].log
-    heard: list[Topic] = []
-    topics.on_config_changed(heard.append)
-    topics.set_overrides(topic, {"retention.ms": "5"})
+    set_configs(cluster, ResourceType.TOPIC, "a", {"retention.ms": "5"})
     assert log.config.retention_ms == 5
     assert topic.partitions[1].log.config.retention_ms == 5
-    assert heard == [topic]
 
 
 def test_changed_broker_defaults_reach_topics_that_do_not_override_them() -> None:
     cluster = Cluster()
-    plain = cluster.topics.create("plain").partitions[0].log
-    own = cluster.topics.create("own", configs={"retention.ms": "7"}).partitions[0].log
-    cluster.config.set_dynamic(None, {"log.retention.ms": "5"})
+    plain = cluster.create_topic("plain").partitions[0].log
+    own = cluster.create_topic("own", configs={"retention.ms": "7"}).partitions[0].log
+    set_configs(cluster, ResourceType.BROKER, "", {"log.retention.ms": "5", "min.insync.replicas": "1"})
     assert plain.config.retention_ms == 5
     assert own.config.retention_ms == 7
 
@@ -263,43 +274,31 @@ def test_changed_broker_defaults_reach_topics_that_do_not_override_them() -> Non
 # -- deletion
 
 
-def test_a_deleted_topic_is_gone_with_its_data(topics: TopicRegistry) -> None:
-    topic = topics.create("a")
+def test_a_deleted_topic_is_gone_with_its_data(cluster: Cluster) -> None:
+    topic = cluster.create_topic("a")
     topic.partitions[0].append(batch(), now_ms=0)
-    heard: list[Topic] = []
-    topics.on_deleted(heard.append)
-    assert topics.delete("a") is topic
-    assert heard == [topic]
+    cluster.delete_topic("a")
     assert topic.deleted
     assert topic.partitions[0].deleted
-    assert topics.get("a") is None
-    assert topics.create("a").partitions[0].log.log_end_offset == 0
-    assert refusal(topics.delete, "b") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+    assert cluster.topics.get("a") is None
+    assert cluster.create_topic("a").partitions[0].log.log_end_offset == 0
+    assert refusal(cluster.delete_topic, "b") == (ErrorCode.UNKNOWN_TOPIC_ID, None)
 
 
-def test_everything_that_metadata_shows_moves_the_version(topics: TopicRegistry) -> None:
-    created: list[Topic] = []
-    topics.on_created(created.append)
-    versions = [topics.version]
-    topic = topics.create("a", replication_factor=2)
-    versions.append(topics.version)
-    topics.add_partitions("a", 2)
-    versions.append(topics.version)
-    topics.cached["x"] = topic.cached["x"] = 1
-    topic.partitions[0].set_leader(topic.partitions[0].replicas[1])
-    versions.append(topics.version)
-    assert not topics.cached
-    assert not topic.cached
-    topics.delete("a")
-    versions.append(topics.version)
-    assert versions == sorted(set(versions))
-    assert created == [topic]
+def test_everything_that_metadata_shows_moves_the_version(cluster: Cluster) -> None:
+    versions = [cluster.image.topics_version]
 
+    def moved() -> bool:
+        versions.append(cluster.image.topics_version)
+        return versions[-1] > versions[-2]
 
-def test_who_leads_is_told() -> None:
-    registry = Cluster(nodes=2).topics
-    partition = registry.create("a", replication_factor=2).partitions[0]
-    heard: list[tuple[int, int]] = []
-    registry.on_leader_changed(lambda led: heard.append((led.index, led.leader_id)))
-    partition.set_leader(2)
-    assert heard == [(0, 2)]
+    cluster.create_topic("a", replication_factor=2)
+    assert moved()
+    cluster.controller.create_partitions("a", 2)
+    assert moved()
+    set_leader(cluster, "a", 0, cluster.image.topics["a"].partitions[0].replicas[1])
+    assert moved()
+    set_configs(cluster, ResourceType.TOPIC, "a", {"retention.ms": "5"})
+    assert not moved()
+    cluster.delete_topic("a")
+    assert moved()

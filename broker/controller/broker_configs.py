@@ -1,0 +1,40 @@
+"""The dynamic configs of brokers: from the metadata image into the configuration in force."""
+
+from __future__ import annotations
+
+import logging
+
+from odradek.broker.config.broker_config import BrokerConfig, ConfigError, broker_keys
+from odradek.broker.metadata.delta import MetadataDelta
+from odradek.broker.metadata.image import MetadataImage, ResourceType
+
+_log = logging.getLogger(__name__)
+
+
+class BrokerConfigPublisher:
+    """Keeps the dynamic layers of a `BrokerConfig` as the image has them. Owner: the cluster.
+
+    A log that Kafka wrote may hold names that odradek does not know, for plugins say: they are passed over.
+    """
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """See `odradek.broker.controller.controller.Publisher`."""
+        for kind, name in delta.configs:
+            if kind == ResourceType.BROKER:
+                values = self._known(image, name)
+                self._config.set_dynamic(int(name) if name else None, values)
+
+    def _known(self, image: MetadataImage, resource: str) -> dict[str, str]:
+        known: dict[str, str] = {}
+        for name, text in image.configs_of(ResourceType.BROKER, resource).items():
+            key = broker_keys().get(name)
+            if key is None:
+                continue
+            try:
+                known[name] = key.normal(text)
+            except ConfigError as error:
+                _log.warning("broker config %s in the metadata log is passed over: %s", name, error)
+        return known

@@ -1,0 +1,100 @@
+"""Brokers and controllers: registration, fencing, controlled shutdown (KIP-631)."""
+
+from __future__ import annotations
+
+from odradek.broker.controller.commands import (
+    FenceBroker,
+    RegisterBroker,
+    RegisterController,
+    ShutDownBrokers,
+    UnfenceBrokers,
+)
+from odradek.broker.controller.feature_control import SUPPORTED
+from odradek.broker.controller.partition_control import PartitionControl
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.registrations import BrokerRegistration
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
+from odradek.protocol.metadata_records.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
+from odradek.protocol.metadata_records.register_controller_record import (
+    ControllerEndpoint,
+    ControllerFeature,
+    RegisterControllerRecord,
+)
+
+_FENCED, _UNFENCED = 1, -1
+_SHUTTING_DOWN = 1
+
+
+class BrokerControl:
+    """Decides about nodes. Reads the image; changes nothing."""
+
+    def __init__(self, image: MetadataImage, partitions: PartitionControl) -> None:
+        self._image = image
+        self._partitions = partitions
+
+    def register(self, command: RegisterBroker) -> tuple[list[MetadataRecord], int]:
+        """Records of `RegisterBroker` and the broker's epoch."""
+        known = self._image.brokers.get(command.node_id)
+        amended = known is not None and known.incarnation == command.incarnation
+        epoch = known.epoch if known is not None and amended else command.epoch
+        records: list[MetadataRecord] = []
+        if known is not None and not amended and known.is_active:
+            records += self._partitions.after_loss(frozenset({command.node_id}))
+        records.append(
+            RegisterBrokerRecord(
+                broker_id=command.node_id,
+                incarnation_id=command.incarnation,
+                broker_epoch=epoch,
+                end_points=[BrokerEndpoint(*endpoint) for endpoint in command.endpoints],
+                features=[BrokerFeature(name, *levels) for name, levels in SUPPORTED.items()],
+                rack=command.rack,
+                fenced=known.fenced if known is not None and amended else True,
+                in_controlled_shutdown=known.in_controlled_shutdown if known is not None and amended else False,
+                log_dirs=list(command.directories),
+            )
+        )
+        return records, epoch
+
+    def register_controller(self, command: RegisterController) -> tuple[list[MetadataRecord], None]:
+        """Records of `RegisterController`."""
+        record = RegisterControllerRecord(
+            command.node_id,
+            command.incarnation,
+            end_points=[ControllerEndpoint(*endpoint) for endpoint in command.endpoints],
+            features=[ControllerFeature(name, *levels) for name, levels in SUPPORTED.items()],
+        )
+        return [record], None
+
+    def unfence(self, command: UnfenceBrokers) -> tuple[list[MetadataRecord], None]:
+        """Records of `UnfenceBrokers`; none for brokers that are not fenced."""
+        fenced = [node for node in command.node_ids if self._broker(node).fenced]
+        records: list[MetadataRecord] = [self._changed(node, fenced=_UNFENCED) for node in fenced]
+        if fenced:
+            records += self._partitions.after_return(frozenset(fenced))
+        return records, None
+
+    def fence(self, command: FenceBroker) -> tuple[list[MetadataRecord], None]:
+        """Records of `FenceBroker`; none for a broker that is fenced already."""
+        node = command.node_id
+        if self._broker(node).fenced:
+            return [], None
+        return [*self._partitions.after_loss(frozenset({node})), self._changed(node, fenced=_FENCED)], None
+
+    def shut_down(self, command: ShutDownBrokers) -> tuple[list[MetadataRecord], None]:
+        """Records of `ShutDownBrokers`: controlled shutdown of each, then all are fenced."""
+        active = [node for node in command.node_ids if self._broker(node).is_active]
+        records: list[MetadataRecord] = [self._changed(node, shutting_down=_SHUTTING_DOWN) for node in active]
+        records += self._partitions.after_loss(frozenset(active))
+        records += (self._changed(node, fenced=_FENCED) for node in active)
+        return records, None
+
+    def _broker(self, node_id: int) -> BrokerRegistration:
+        broker = self._image.brokers.get(node_id)
+        if broker is None:
+            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"Broker ID {node_id} is not currently registered")
+        return broker
+
+    def _changed(self, node_id: int, *, fenced: int = 0, shutting_down: int = 0) -> BrokerRegistrationChangeRecord:
+        return BrokerRegistrationChangeRecord(node_id, self._broker(node_id).epoch, fenced, shutting_down)

@@ -1,0 +1,150 @@
+"""The controller of a cluster: who changes metadata asks it, who reads metadata has its image."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from odradek.broker.controller import commands
+from odradek.broker.controller.commands import CreatedTopic, NewTopic
+from odradek.broker.controller.internal_topics import internal_topic
+from odradek.broker.controller.machine import ControllerMachine, ImageChanged
+from odradek.broker.controller.producer_ids import ProducerIdBlocks
+from odradek.broker.runtime.machine import Command, Effect, R
+from odradek.broker.runtime.shard import Shard
+from odradek.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.controller.metadata_log import MetadataLog
+    from odradek.broker.metadata.delta import MetadataDelta
+    from odradek.broker.metadata.image import MetadataImage
+    from odradek.protocol.message import MetadataRecord
+
+LOG_NAME = "__cluster_metadata-0"
+_log = logging.getLogger(__name__)
+
+
+class Publisher(Protocol):
+    """Whoever has to follow the image: live partitions, coordinators, configuration, maintenance."""
+
+    def __call__(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """The image has changed by ``delta``. Called in the step of the change, before its reply."""
+
+
+class Controller:
+    """Carries out commands on the cluster's metadata, each in one sync step: decide, append, replay, publish, reply.
+
+    Owner: the cluster. ``image`` is one object for the controller's whole life, empty until `open`. ``publishers`` are
+    called in their order after each change; `open` publishes everything there is. They may read what they like, and ask
+    for further changes only through ``submit``.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: BrokerClock,
+        controller_id: int,
+        report: Callable[[str, BaseException], None],
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._report = report
+        self._machine = ControllerMachine(config, controller_id)
+        self.image: MetadataImage = self._machine.image
+        self.publishers: list[Publisher] = []
+        self.controller_id = controller_id
+        self.producer_ids = ProducerIdBlocks(lambda node_id: self.ask(commands.AllocateProducerIds(node_id)))
+        self._shard: Shard[ControllerMachine] | None = None
+        self.log: MetadataLog | None = None
+
+    # -- life
+
+    def open(self, log: MetadataLog, adopted: Callable[[], Sequence[MetadataRecord]] = tuple) -> None:
+        """Replay ``log``, begin an epoch in it, and publish what it says.
+
+        A new log gets a cluster's first records, and with them what ``adopted`` returns: what is known of the cluster
+        from elsewhere. Either all of it is in the log then, or the next start finds a new log again.
+        """
+        self.log = log
+        self._shard = Shard(
+            LOG_NAME,
+            0,
+            self._fresh_machine,
+            log,
+            self._clock,
+            perform=self._perform,
+            report=self._report,
+        )
+        self._shard.start()
+        self._shard.finish_loading()
+        log.take_snapshot_if_due(self.image, self._clock.now_ms())
+        log.begin_epoch(self.controller_id, self._clock.now_ms())
+        if self._machine.in_transaction:
+            self.ask(commands.AbandonTransaction())
+        if self._machine.is_new:
+            self.ask(commands.Bootstrap(adopted()))
+
+    @property
+    def next_offset(self) -> int:
+        """The offset that the next record of the metadata log will get."""
+        return 0 if self.log is None else self.log.end_offset
+
+    def take_over(self, node_id: int) -> None:
+        """Another node is the controller from now on."""
+        if node_id != self.controller_id and self.log is not None:
+            self.controller_id = self._machine.features.controller_id = node_id
+            self.log.begin_epoch(node_id, self._clock.now_ms())
+            _log.info("node %d is the controller, epoch %d", node_id, self.log.leader_epoch)
+
+    def _fresh_machine(self) -> ControllerMachine:
+        """The machine that the log is replayed into: emptied when it was used before, so that all keep their image."""
+        self._machine.reset()
+        return self._machine
+
+    # -- asking
+
+    def ask(self, command: Command[R]) -> R:
+        """Carry out a command and return its reply; KafkaError where it is refused as a whole."""
+        if self._shard is None:
+            raise RuntimeError("the controller is not open")
+        reply = self._shard.ask_now(command)
+        assert self.log is not None
+        self.log.take_snapshot_if_due(self.image, self._clock.now_ms())
+        return reply
+
+    def create_topic(self, topic: NewTopic) -> CreatedTopic:
+        """Create one topic; KafkaError if Kafka would refuse it."""
+        (result,) = self.ask(commands.CreateTopics([topic]))
+        return _single(result)
+
+    def create_partitions(self, name: str, total: int, assignments: Sequence[Sequence[int]] | None = None) -> None:
+        """Let one topic grow to ``total`` partitions; KafkaError if Kafka would refuse it."""
+        (result,) = self.ask(commands.CreatePartitions([commands.NewPartitions(name, total, assignments)]))
+        _single(result)
+
+    def delete_topic(self, topic_id: bytes) -> None:
+        """Delete one topic; UNKNOWN_TOPIC_ID if there is none."""
+        (result,) = self.ask(commands.DeleteTopics([topic_id]))
+        _single(result)
+
+    def ensure_topic(self, name: str) -> None:
+        """Create one of Kafka's own topics, with its settings for it, unless it is there."""
+        if name not in self.image.topics:
+            self.create_topic(internal_topic(name, self._config, len(self.image.brokers)))
+
+    # -- publishing
+
+    def _perform(self, shard: Shard[ControllerMachine], effect: Effect) -> None:
+        if not isinstance(effect, ImageChanged):
+            raise TypeError(f"{effect!r} is no effect of the controller")
+        for publish in self.publishers:
+            publish(effect.delta, self.image)
+
+
+def _single(result: R | KafkaError) -> R:
+    if isinstance(result, KafkaError):
+        raise result
+    return result

@@ -1,0 +1,290 @@
+"""The metadata log on disk: `__cluster_metadata-0` in Kafka's own batches, with snapshots, as KRaft keeps it (KIP-630).
+
+The leader is the node that the folder belongs to; the quorum is this process, so what is appended is committed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odradek.broker.controller.machine import StoredRecord
+from odradek.broker.controller.metadata_log import runs
+from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
+from odradek.broker.metadata.snapshot import records_of
+from odradek.broker.metadata.topic_names import CLUSTER_METADATA
+from odradek.broker.runtime.machine import Machine, Producer
+from odradek.protocol import metadata_records
+from odradek.protocol.kraft_control import KRaftControl, build_kraft_control_batch
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_batch import MAX_BATCH_BYTES, build_metadata_batch, control_messages
+from odradek.protocol.metadata_batch import metadata_records as records_in
+from odradek.protocol.record_batch import RecordBatch, iter_batches
+from odradek.protocol.stored.k_raft_version_record import KRaftVersionRecord
+from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
+from odradek.protocol.stored.leader_change_message import Voter as NamedVoter
+from odradek.protocol.stored.voters_record import VotersRecord
+from odradek.storage.backend import StorageError
+from odradek.storage.checkpoint_files import LOG_START_OFFSETS
+from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.log_config import LogConfig
+from odradek.storage.metadata_snapshot import (
+    NO_SNAPSHOT,
+    MetadataSnapshot,
+    SnapshotId,
+    newest_snapshot,
+    parse_snapshot_name,
+    read_metadata_snapshot,
+    write_metadata_snapshot,
+)
+from odradek.storage.partition_log import AppendOrigin, PartitionLog
+from odradek.storage.quorum_state import QuorumState, read_quorum_state, write_quorum_state
+
+if TYPE_CHECKING:
+    from odradek.broker.config.broker_config import BrokerConfig
+
+FOLDER = f"{CLUSTER_METADATA}-0"
+TOPIC_ID = bytes(15) + b"\x01"
+_READ_BYTES = 1 << 20
+_Key = tuple[str, int]
+_KEY: _Key = (CLUSTER_METADATA, 0)
+
+
+class DiskMetadataLog:
+    """See `odradek.broker.controller.metadata_log.MetadataLog`.
+
+    ``voters``: the quorum of a new log (kraft.version 1). ``on_append`` is told after each append, in the same step.
+    Owner: the data directory, which opens and closes it with the other logs.
+    """
+
+    deleted = False
+
+    def __init__(
+        self,
+        backend: DiskBackend,
+        config: BrokerConfig,
+        voters: VotersRecord,
+        now_ms: Callable[[], int],
+        on_append: Callable[[DiskMetadataLog], None],
+    ) -> None:
+        self._backend = backend
+        self._fs = backend.fs
+        self._config = config
+        self._now_ms = now_ms
+        self._on_append = on_append
+        self._folder = backend.directory / FOLDER
+        self._failure: StorageError | None = None
+        self._new_voters: VotersRecord | None = voters
+        self._voters: VotersRecord | None = None
+        self._kraft_version = 0
+        self._metadata_version = metadata_records.METADATA_VERSION
+        self._image: MetadataImage | None = None
+        self._last_timestamp = 0
+        self.log = self._open_log()
+        self._snapshot = newest_snapshot(self._folder) or NO_SNAPSHOT
+        if self._snapshot.end_offset > self.log.log_end_offset:
+            self._begin_at_snapshot()
+        state = read_quorum_state(self._fs, self._folder)
+        self.leader_epoch = max(
+            self.log.leader_epochs.latest, self._snapshot.epoch, 0 if state is None else state.leader_epoch, 0
+        )
+        self._bytes_since_snapshot = 0
+        self._snapshot_ms = now_ms()
+
+    # -- opening
+
+    def _open_log(self) -> PartitionLog:
+        numbers = self._config.get_int
+        config = LogConfig(
+            segment_bytes=numbers("metadata.log.segment.bytes"),
+            segment_ms=numbers("metadata.log.segment.ms"),
+            max_message_bytes=MAX_BATCH_BYTES,
+            retention_ms=-1,
+            retention_bytes=-1,
+        )
+        return PartitionLog(*_KEY, config, self._backend, now_ms=self._now_ms(), topic_id=TOPIC_ID)
+
+    def _begin_at_snapshot(self) -> None:
+        """The log ends before the newest snapshot: everything in it is in the snapshot, so it begins there anew."""
+        self.log.close()
+        for path in self._folder.iterdir():
+            if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot"):
+                self._fs.remove(path)
+        self._fs.remove(self._folder / "leader-epoch-checkpoint")
+        self._backend.set_offset(LOG_START_OFFSETS, _KEY, self._snapshot.end_offset)
+        self.log = self._open_log()
+
+    # -- the contract of a journal
+
+    @property
+    def start_offset(self) -> int:
+        """See `MetadataLog`."""
+        return self.log.log_start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """See `Journal`."""
+        return self.log.log_end_offset
+
+    def append(
+        self, records: Sequence[MetadataRecord], now_ms: int, producer: Producer | None = None
+    ) -> list[StoredRecord]:
+        """See `Journal`."""
+        first = self.end_offset
+        self._write(
+            build_metadata_batch(
+                records,
+                timestamp=now_ms,
+                base_offset=first,
+                leader_epoch=self.leader_epoch,
+                metadata_version=self._level(),
+            ),
+            now_ms,
+        )
+        return [StoredRecord(record, offset, self.leader_epoch) for offset, record in enumerate(records, first)]
+
+    def _level(self) -> int:
+        """The level of metadata.version that records are written at."""
+        level = 0 if self._image is None else self._image.feature(METADATA_VERSION)
+        return level or metadata_records.METADATA_VERSION
+
+    def _write(self, batch: bytes, now_ms: int) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self.log.append(batch, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=AppendOrigin.COORDINATOR)
+        self._bytes_since_snapshot += len(batch)
+        self._last_timestamp = now_ms
+        self._on_append(self)
+
+    def split(self, records: Sequence[MetadataRecord]) -> Iterator[Sequence[MetadataRecord]]:
+        """See `Journal`."""
+        return runs(records)
+
+    def load(self, machine: Machine) -> Iterator[int]:
+        """See `Journal`."""
+        self._load_snapshot(machine)
+        position = max(self.start_offset, self._snapshot.end_offset)
+        while position < self.end_offset:
+            parts = self.log.read(position, max_bytes=_READ_BYTES, up_to_offset=self.end_offset).parts
+            for batch in (batch for part in parts for batch in iter_batches(part)):
+                self._replay(batch, machine)
+                position = batch.next_offset
+            yield position
+        yield self.end_offset
+
+    def _load_snapshot(self, machine: Machine) -> None:
+        end_offset, epoch = self._snapshot
+        if (self._folder / self._snapshot.file_name).exists():
+            snapshot = read_metadata_snapshot(self._fs, self._folder / self._snapshot.file_name)
+            self._kraft_version, self._voters = snapshot.kraft_version, snapshot.voters
+            # The records of a snapshot have no offsets in the log: all stand for the last one that it covers.
+            for record in snapshot.records:
+                machine.replay(StoredRecord(record, end_offset - 1, epoch))
+        elif self.start_offset > 0:
+            path = self._folder / SnapshotId(self.start_offset, 0).file_name
+            raise StorageError(f"{path}: the log begins at {self.start_offset}, no snapshot covers what was before")
+
+    def _replay(self, batch: RecordBatch, machine: Machine) -> None:
+        self._bytes_since_snapshot += batch.size_bytes
+        self._last_timestamp = batch.max_timestamp
+        if batch.is_control:
+            for message in control_messages(batch):
+                self._take_control(message)
+            return
+        for offset, record in enumerate(records_in(batch), batch.base_offset):
+            machine.replay(StoredRecord(record, offset, batch.partition_leader_epoch))
+
+    def _take_control(self, message: KRaftControl) -> None:
+        if isinstance(message, KRaftVersionRecord):
+            self._kraft_version = message.k_raft_version
+        elif isinstance(message, VotersRecord):
+            self._voters = message
+
+    # -- epochs
+
+    def begin_epoch(self, leader_id: int, now_ms: int) -> None:
+        """See `MetadataLog`. The first epoch of a new log says who the voters are."""
+        self.leader_epoch += 1
+        first = self.end_offset == 0 and self._kraft_version == 0
+        if first:
+            self._found_quorum(now_ms)
+        self._save_quorum_state(leader_id)
+        voters = [NamedVoter(voter) for voter in self._voter_ids(leader_id)]
+        messages: list[KRaftControl] = [LeaderChangeMessage(0, leader_id, voters, voters)]
+        if first and self._voters is not None:
+            messages += [KRaftVersionRecord(k_raft_version=1), self._voters]
+        batch = build_kraft_control_batch(
+            messages, timestamp=now_ms, base_offset=self.end_offset, leader_epoch=self.leader_epoch
+        )
+        self._write(batch, now_ms)
+
+    def _found_quorum(self, now_ms: int) -> None:
+        """What formatting a directory for a dynamic quorum leaves (KIP-853): a snapshot with nothing but the voters."""
+        self._kraft_version, self._voters = 1, self._new_voters
+        founding = MetadataSnapshot(kraft_version=1, voters=self._voters)
+        write_metadata_snapshot(self._fs, self._folder, NO_SNAPSHOT, founding, now_ms=now_ms)
+
+    def _voter_ids(self, leader_id: int) -> list[int]:
+        return [leader_id] if self._voters is None else [voter.voter_id for voter in self._voters.voters]
+
+    def _save_quorum_state(self, leader_id: int) -> None:
+        version = 1 if self._kraft_version else 0
+        voters = () if version else tuple(self._voter_ids(leader_id))
+        state = QuorumState(self.leader_epoch, leader_id, voters=voters, version=version)
+        write_quorum_state(self._fs, self._folder, state)
+
+    # -- snapshots
+
+    def take_snapshot_if_due(self, image: MetadataImage, now_ms: int) -> None:
+        """See `MetadataLog`."""
+        self._image = image
+        numbers = self._config.get_int
+        interval_ms = numbers("metadata.log.max.snapshot.interval.ms")
+        grown = self._bytes_since_snapshot >= numbers("metadata.log.max.record.bytes.between.snapshots")
+        aged = 0 < interval_ms <= now_ms - self._snapshot_ms
+        if self._bytes_since_snapshot and (grown or aged):
+            self._take_snapshot(image, now_ms)
+            self._drop_old(now_ms)
+
+    def _take_snapshot(self, image: MetadataImage, now_ms: int) -> None:
+        snapshot_id = SnapshotId(self.end_offset, self.leader_epoch)
+        snapshot = MetadataSnapshot(list(records_of(image)), self._last_timestamp, self._kraft_version, self._voters)
+        self.log.flush()
+        write_metadata_snapshot(
+            self._fs, self._folder, snapshot_id, snapshot, now_ms=now_ms, metadata_version=self._level()
+        )
+        self._snapshot = snapshot_id
+        self._bytes_since_snapshot = 0
+        self._snapshot_ms = now_ms
+
+    def _drop_old(self, now_ms: int) -> None:
+        """Drop the oldest snapshots, and the log before the next one, while there is too much or they are too old."""
+        named = ((parse_snapshot_name(path.name), path) for path in self._folder.iterdir())
+        found = sorted((snapshot_id, path) for snapshot_id, path in named if snapshot_id is not None)
+        size = self.log.size_bytes + sum(self._fs.size(path) for _, path in found)
+        max_bytes, max_ms = (self._config.get_int(f"metadata.max.retention.{kind}") for kind in ("bytes", "ms"))
+        for (_, path), (following, _) in itertools.pairwise(found):
+            too_large = 0 <= max_bytes < size
+            if not too_large and not 0 <= max_ms < now_ms - _modified_ms(path):
+                return
+            size -= self._fs.size(path)
+            self._fs.remove(path)
+            before = self.log.size_bytes
+            self.log.delete_records(following.end_offset, now_ms=now_ms)
+            size -= before - self.log.size_bytes
+
+    # -- the medium
+
+    def fail(self, error: StorageError) -> None:
+        """The medium lost appended bytes: refuse every append from now on."""
+        self._failure = error
+
+    def close(self, *, clean: bool = True) -> None:
+        """Release the log."""
+        self.log.close(clean=clean)
+
+
+def _modified_ms(path: Path) -> int:
+    return int(path.stat().st_mtime * 1000)

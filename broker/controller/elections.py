@@ -1,0 +1,161 @@
+"""Who leads a partition: what a change of its state makes of leader, ISR and eligible leader replicas (KIP-966)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from typing import NamedTuple
+
+from odradek.broker.metadata.registrations import NO_LEADER, Ids, PartitionRegistration
+from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
+
+NO_LEADER_CHANGE = -2
+_RECOVERING = 1
+
+
+class Election(Enum):
+    """Which replica is looked for. All keep a leader that is good enough, except that PREFERRED tries the first."""
+
+    ONLINE = auto()
+    PREFERRED = auto()
+    UNCLEAN = auto()
+
+
+class Rules(NamedTuple):
+    """What an election in one cluster goes by. ``directories``: the log directory of each broker."""
+
+    may_lead: Callable[[int], bool]
+    elr_enabled: bool
+    directories: Mapping[int, bytes] = {}
+
+
+class PartitionChange:
+    """The wanted state of one partition; `record` says what has to be written to come there, as a controller decides.
+
+    Set the ``target`` attributes, then ask for the record. ``rejoin``: live replicas are in sync at once, as they are
+    where all replicas share one log.
+    """
+
+    __slots__ = (
+        "before",
+        "election",
+        "elr",
+        "isr",
+        "min_isr",
+        "rejoin",
+        "replicas",
+        "rules",
+    )
+
+    def __init__(self, before: PartitionRegistration, rules: Rules, min_isr: int) -> None:
+        self.before = before
+        self.rules = rules
+        self.min_isr = min_isr
+        self.isr: Ids = before.isr
+        self.replicas: Ids = before.replicas
+        self.elr: Ids = before.elr
+        self.election = Election.ONLINE
+        self.rejoin = False
+
+    def record(self, topic_id: bytes, index: int) -> PartitionChangeRecord | None:
+        """The PartitionChangeRecord; None if nothing is to be changed."""
+        before = self.before
+        record = PartitionChangeRecord(index, topic_id)
+        self._update_elr()
+        leader, unclean = self._elect()
+        if leader in self.elr:
+            self.isr = (leader,)
+        if unclean:
+            self.isr = (leader,)
+            if not before.recovering:
+                record.leader_recovery_state = _RECOVERING
+        if self.rejoin and leader >= 0:
+            self.isr = self._live()
+        self._settle_elr(unclean)
+        lost_replica = not set(before.replicas) <= set(self.replicas)
+        if leader != before.leader or lost_replica:
+            record.leader = leader
+        self._fill(record, leader)
+        return None if _is_empty(record) else record
+
+    # -- inside
+
+    def _live(self) -> Ids:
+        return tuple(node for node in self.replicas if self.rules.may_lead(node))
+
+    def _settle_elr(self, unclean: bool) -> None:
+        if unclean:
+            self.elr = ()
+        elif self.rejoin:
+            self._update_elr()
+        else:
+            self.elr = tuple(node for node in self.elr if node not in self.isr)
+
+    def _update_elr(self) -> None:
+        """Replicas that leave the ISR while it is below min.insync.replicas stay eligible."""
+        if not self.rules.elr_enabled or len(self.isr) >= self.min_isr:
+            self.elr = ()
+            return
+        candidates = dict.fromkeys((*self.elr, *self.before.isr))
+        self.elr = tuple(node for node in candidates if node not in self.isr and node in self.replicas)
+
+    def _is_eligible(self, node: int) -> bool:
+        in_sync = node in self.isr or (not self.isr and node in self.elr)
+        return in_sync and self.rules.may_lead(node)
+
+    def _elect(self) -> tuple[int, bool]:
+        """The leader, and whether it may lack records."""
+        before = self.before
+        first = (self.replicas[0],) if self.election is Election.PREFERRED else ()
+        for node in (*first, before.leader, *self.replicas):
+            if self._is_eligible(node) and node in self.replicas:
+                return node, False
+        if self.rules.elr_enabled and not self.isr and not self.elr and len(before.last_known_elr) == 1:
+            last = before.last_known_elr[0]
+            if self.rules.may_lead(last):
+                return last, True
+        if self.election is Election.UNCLEAN:
+            live = self._live()
+            if live:
+                return live[0], True
+        return NO_LEADER, False
+
+    def _fill(self, record: PartitionChangeRecord, leader: int) -> None:
+        before = self.before
+        if self.elr != before.elr:
+            record.eligible_leader_replicas = list(self.elr)
+        if self.isr != before.isr and (self.isr or self.rules.elr_enabled):
+            record.isr = list(self.isr)
+        if self.rules.elr_enabled:
+            if record.leader == NO_LEADER and not before.last_known_elr and before.leader != NO_LEADER:
+                record.last_known_elr = [before.leader]
+            elif record.leader >= 0 and before.last_known_elr:
+                record.last_known_elr = []
+        if self.replicas != before.replicas:
+            record.replicas = list(self.replicas)
+            record.directories = self._directories()
+
+    def _directories(self) -> list[bytes]:
+        known = dict(zip(self.before.replicas, self.before.directories, strict=False))
+        return [known.get(node) or self.rules.directories.get(node, ZERO_UUID) for node in self.replicas]
+
+
+def _is_empty(record: PartitionChangeRecord) -> bool:
+    return record.leader == NO_LEADER_CHANGE and not any(
+        field is not None
+        for field in (
+            record.isr,
+            record.eligible_leader_replicas,
+            record.last_known_elr,
+            record.replicas,
+            record.removing_replicas,
+            record.adding_replicas,
+            record.directories,
+        )
+    )
+
+
+def without(nodes: Sequence[int], gone: frozenset[int]) -> Ids:
+    """``nodes`` in their order, without those that are gone."""
+    return tuple(node for node in nodes if node not in gone)

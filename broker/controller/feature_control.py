@@ -1,0 +1,140 @@
+"""Feature levels of the cluster (KIP-584): what a new one has, and which updates Kafka 4.3.1 lets pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.metadata.image import (
+    ELR_VERSION,
+    METADATA_VERSION,
+    TRANSACTION_VERSION,
+    MetadataImage,
+    ResourceType,
+)
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_records.config_record import ConfigRecord
+from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.metadata_records.no_op_record import NoOpRecord
+
+GROUP_VERSION = "group.version"
+SHARE_VERSION = "share.version"
+STREAMS_VERSION = "streams.version"
+KRAFT_VERSION = "kraft.version"
+MIN_INSYNC_REPLICAS = "min.insync.replicas"
+
+# What Kafka 4.3.1 supports: lowest and highest level of each feature.
+SUPPORTED: Mapping[str, tuple[int, int]] = {
+    GROUP_VERSION: (0, 1),
+    KRAFT_VERSION: (0, 1),
+    METADATA_VERSION: (7, 30),
+    SHARE_VERSION: (0, 1),
+    STREAMS_VERSION: (0, 1),
+    TRANSACTION_VERSION: (0, 2),
+    ELR_VERSION: (0, 1),
+}
+# What a newly formatted Kafka 4.3.1 cluster has finalized, in the order in which it writes it.
+NEW_CLUSTER: Mapping[str, int] = {
+    METADATA_VERSION: 30,
+    ELR_VERSION: 1,
+    GROUP_VERSION: 1,
+    SHARE_VERSION: 1,
+    STREAMS_VERSION: 1,
+    TRANSACTION_VERSION: 2,
+}
+KRAFT_LEVEL = 1
+"""The level of ``kraft.version``; it is no record of the metadata log but one of the quorum's own (KIP-853)."""
+
+_UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
+_METADATA_LEVELS_WITH_CHANGES = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30})
+"""Levels of ``metadata.version`` that brought new records or fields: a downgrade past one could lose metadata."""
+_NEEDED_METADATA_VERSION = {ELR_VERSION: (1, 23)}
+"""Feature -> (its level, the level of ``metadata.version`` that it depends on)."""
+
+
+class FeatureControl:
+    """Decides about feature levels. Reads the image; changes nothing."""
+
+    def __init__(self, image: MetadataImage, controller_id: int) -> None:
+        self._image = image
+        self.controller_id = controller_id
+
+    def update(self, command: UpdateFeatures, default_min_isr: int) -> tuple[list[MetadataRecord], None]:
+        """Records of `UpdateFeatures`; INVALID_UPDATE_VERSION in Kafka's words."""
+        proposed = {**self._image.features, **{update.name: update.level for update in command.updates}}
+        records: list[MetadataRecord] = []
+        for update in command.updates:
+            self._check(update, proposed)
+            records += self._records_of(update)
+        if proposed.get(ELR_VERSION, 0) and not self._image.feature(ELR_VERSION):
+            records[:0] = self._elr_configs(default_min_isr)
+        return [] if command.validate_only else records, None
+
+    def _records_of(self, update: FeatureUpdate) -> list[MetadataRecord]:
+        if update.name != KRAFT_VERSION:
+            return [FeatureLevelRecord(update.name, update.level)]
+        # An upgrade is told by an offset to wait for even where nothing changes.
+        return [NoOpRecord()] if update.upgrade_type == _UPGRADE else []
+
+    def _check(self, update: FeatureUpdate, proposed: Mapping[str, int]) -> None:
+        name, level, upgrade_type = update
+        if upgrade_type not in (_UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE):
+            raise _refused(update, "The controller does not support the given upgrade type.")
+        if level < 0:
+            raise _refused(update, "A feature version cannot be less than 0.")
+        if name not in SUPPORTED:
+            raise _refused(update, f"Local controller {self.controller_id} does not support this feature.")
+        low, high = SUPPORTED[name]
+        if not low <= level <= high:
+            raise _refused(update, f"Local controller {self.controller_id} only supports versions {low}-{high}")
+        current = KRAFT_LEVEL if name == KRAFT_VERSION else self._image.feature(name)
+        if level < current and upgrade_type == _UPGRADE:
+            raise _refused(
+                update,
+                "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+                "downgrade.",
+            )
+        if level > current and upgrade_type != _UPGRADE:
+            raise _refused(update, "Can't downgrade to a newer version.")
+        if name == KRAFT_VERSION and level < current:
+            raise _refused(update, "Can't downgrade the version of this feature.")
+        if name == METADATA_VERSION:
+            _check_metadata_version(current, level, upgrade_type)
+        _check_dependency(update, proposed)
+
+    def _elr_configs(self, default_min_isr: int) -> list[MetadataRecord]:
+        """With ELR on, min.insync.replicas is set for the cluster and for no single broker (KIP-966)."""
+        broker = ResourceType.BROKER
+        records: list[MetadataRecord] = []
+        if MIN_INSYNC_REPLICAS not in self._image.configs_of(broker, ""):
+            records.append(ConfigRecord(broker, "", MIN_INSYNC_REPLICAS, str(default_min_isr)))
+        records += (
+            ConfigRecord(broker, name, MIN_INSYNC_REPLICAS, None)
+            for name in self._image.names_with_configs(broker)
+            if name and MIN_INSYNC_REPLICAS in self._image.configs_of(broker, name)
+        )
+        return records
+
+
+def _refused(update: FeatureUpdate, why: str) -> KafkaError:
+    text = f"Invalid update version {update.level} for feature {update.name}. {why}"
+    return KafkaError(ErrorCode.INVALID_UPDATE_VERSION, text)
+
+
+def _check_metadata_version(current: int, level: int, upgrade_type: int) -> None:
+    if level >= current or not any(level < each <= current for each in _METADATA_LEVELS_WITH_CHANGES):
+        return
+    if upgrade_type == _UNSAFE_DOWNGRADE:
+        why = "Unsafe metadata downgrade is not supported in this version."
+    else:
+        why = "Refusing to perform the requested downgrade because it might delete metadata information."
+    text = f"Unsupported metadata.version downgrade from {current} to {level}. {why}"
+    raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, text)
+
+
+def _check_dependency(update: FeatureUpdate, proposed: Mapping[str, int]) -> None:
+    level, needed = _NEEDED_METADATA_VERSION.get(update.name, (0, 0))
+    if level and update.level >= level and proposed.get(METADATA_VERSION, 0) < needed:
+        why = f"{update.name} could not be set to {update.level} because it depends on metadata.version level {needed}"
+        raise _refused(update, why)

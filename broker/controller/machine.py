@@ -1,0 +1,152 @@
+"""The controller: decides what becomes of commands, and makes the image of what is in the metadata log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller import commands
+from odradek.broker.controller.broker_control import BrokerControl
+from odradek.broker.controller.config_control import ConfigControl
+from odradek.broker.controller.feature_control import MIN_INSYNC_REPLICAS, NEW_CLUSTER, FeatureControl
+from odradek.broker.controller.partition_control import PartitionControl
+from odradek.broker.controller.producer_ids import next_block
+from odradek.broker.controller.topic_control import TopicControl
+from odradek.broker.metadata.delta import MetadataDelta
+from odradek.broker.metadata.image import MetadataImage, ResourceType
+from odradek.broker.metadata.writer import ImageWriter
+from odradek.broker.runtime.machine import Command, Effect, Outcome
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_records.partition_record import PartitionRecord
+
+MAX_BATCH_RECORDS = 10_000
+"""Records of one operation that go into one batch at most."""
+_Decision = tuple[Sequence[MetadataRecord], Any]
+
+
+class StoredRecord(NamedTuple):
+    """A record of the metadata log with its place and the epoch of the controller that wrote it."""
+
+    record: MetadataRecord
+    offset: int
+    epoch: int
+
+
+class ImageChanged(Effect):
+    """The image is another now: `delta` is for who must know."""
+
+    __slots__ = ("delta",)
+
+    def __init__(self, delta: MetadataDelta) -> None:
+        self.delta = delta
+
+
+class ControllerMachine:
+    """The rules of the cluster's metadata; see `odradek.broker.runtime.machine.Machine`.
+
+    Each kind of command belongs to one control, which reads the image and returns records and reply. All records of a
+    decision are one batch, so that a log holds an operation wholly or not at all; only what many partitions have to
+    follow (brokers that come or go, what is taken over) may be split, with what completes it last.
+    """
+
+    def __init__(self, config: BrokerConfig, controller_id: int) -> None:
+        self._config = config
+        self._writer = ImageWriter()
+        self.image: MetadataImage = self._writer.image
+        self.topics = TopicControl(self.image, config)
+        self.partitions = PartitionControl(self.image, config)
+        self.brokers = BrokerControl(self.image, self.partitions)
+        self.configs = ConfigControl(self.image, config)
+        self.features = FeatureControl(self.image, controller_id)
+        self._rules: Mapping[type[Command[Any]], Callable[[Any], _Decision]] = {
+            commands.CreateTopics: self.topics.create,
+            commands.CreatePartitions: self.topics.grow,
+            commands.DeleteTopics: self.topics.delete,
+            commands.AlterConfigs: self.configs.alter,
+            commands.UpdateFeatures: lambda command: self.features.update(command, self._default_min_isr()),
+            commands.AllocateProducerIds: lambda command: next_block(self.image, command.node_id),
+            commands.ElectLeaders: self.partitions.elect,
+            commands.MoveLeader: self.partitions.move_leader,
+            commands.ReassignPartitions: self.partitions.reassign,
+            commands.RegisterBroker: self.brokers.register,
+            commands.RegisterController: self.brokers.register_controller,
+            commands.UnfenceBrokers: self.brokers.unfence,
+            commands.FenceBroker: self.brokers.fence,
+            commands.ShutDownBrokers: self.brokers.shut_down,
+            commands.Adopt: lambda command: (command.records, None),
+            commands.AbandonTransaction: self._abandon_transaction,
+            commands.Bootstrap: self._bootstrap,
+        }
+
+    # -- the contract of a machine
+
+    def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
+        """See `Machine`."""
+        records, reply = self._rules[command.__class__](command)
+        return Outcome(records, reply=reply, then=self._changed, atomic=len(records) <= MAX_BATCH_RECORDS)
+
+    def replay(self, stored: StoredRecord) -> None:
+        """See `Machine`."""
+        self._writer.replay(*stored)
+        if stored.record.RECORD_TYPE == PartitionRecord.RECORD_TYPE:
+            self.topics.placed += 1
+
+    def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
+        """Never called: no producer writes to the metadata log."""
+        raise RuntimeError("a transaction marker in the metadata log")
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """See `Machine`: whoever asked gets the error."""
+        return None
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        """See `Machine`: everybody gets to know everything."""
+        self._writer.take_delta()
+        return (ImageChanged(MetadataDelta.of_everything(self.image)),)
+
+    # -- the life of the log
+
+    def reset(self) -> None:
+        """Forget everything, in place: the image that others hold is empty then."""
+        self._writer.clear()
+        self.topics.placed = 0
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the log says nothing of a cluster yet."""
+        return not self.image.features
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a controller that died has left a metadata transaction open."""
+        return self._writer.in_transaction
+
+    def _changed(self) -> Sequence[Effect]:
+        delta = self._writer.take_delta()
+        return () if delta.is_empty else (ImageChanged(delta),)
+
+    def _bootstrap(self, command: commands.Bootstrap) -> _Decision:
+        from odradek.protocol.metadata_records.begin_transaction_record import BeginTransactionRecord
+        from odradek.protocol.metadata_records.config_record import ConfigRecord
+        from odradek.protocol.metadata_records.end_transaction_record import EndTransactionRecord
+        from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+
+        records: list[MetadataRecord] = [BeginTransactionRecord("Bootstrap records")]
+        records += (FeatureLevelRecord(name, level) for name, level in NEW_CLUSTER.items())
+        # With eligible leader replicas on (KIP-966) this config is always cluster-wide.
+        records.append(ConfigRecord(ResourceType.BROKER, "", MIN_INSYNC_REPLICAS, str(self._default_min_isr())))
+        records += command.adopted
+        records.append(EndTransactionRecord())
+        return records, None
+
+    def _abandon_transaction(self, _: commands.AbandonTransaction) -> _Decision:
+        from odradek.protocol.metadata_records.abort_transaction_record import AbortTransactionRecord
+
+        return [AbortTransactionRecord("Controller failover")], None
+
+    def _default_min_isr(self) -> int:
+        return int(self._config.static.get(MIN_INSYNC_REPLICAS, "1"))

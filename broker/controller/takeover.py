@@ -1,0 +1,129 @@
+"""Directories without a metadata log: of an older odradek (``odradek.metadata.json``), or nothing but partitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.internal_topics import internal_configs
+from odradek.broker.controller.producer_ids import BLOCK_SIZE
+from odradek.broker.controller.topic_records import records_of_topic
+from odradek.broker.metadata.image import ResourceType
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_records.config_record import ConfigRecord
+from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
+from odradek.protocol.uuids import uuid_from_text
+from odradek.storage.backend import StorageError
+from odradek.storage.checkpoint_files import LEADER_EPOCHS, CheckpointFormatError, parse_leader_epochs
+from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.log_config import LogConfig
+from odradek.storage.partition_log import PartitionLog
+
+OLD_FILE = "odradek.metadata.json"
+RETIRED_FILE = "odradek.metadata.json.taken-over"
+_FORMAT = 1
+
+
+def records_of_old_format(backend: DiskBackend, directory_id: bytes) -> list[MetadataRecord]:
+    """What ``odradek.metadata.json`` says, as records of the metadata log; nothing without that file."""
+    path = backend.directory / OLD_FILE
+    if not path.exists():
+        return []
+    try:
+        metadata = json.loads(backend.fs.read(path))
+    except ValueError as error:
+        raise StorageError(f"{path}: {error}", str(path)) from None
+    if not isinstance(metadata, dict) or metadata.get("format") != _FORMAT:
+        raise StorageError(f"{path}: not a metadata file of format {_FORMAT}", str(path))
+    records: list[MetadataRecord] = [FeatureLevelRecord(*each) for each in metadata["features"].items()]
+    records += _configs(ResourceType.BROKER, {"": metadata["broker_defaults"], **metadata["broker_nodes"]})
+    records += _configs(ResourceType.GROUP, metadata.get("groups", {}))
+    records += _configs(ResourceType.CLIENT_METRICS, metadata.get("client_metrics", {}))
+    for topic in metadata["topics"]:
+        topic_id = uuid_from_text(topic["id"])
+        records += _topic(backend, topic["name"], topic_id, topic["partitions"], topic["config"], directory_id)
+    if metadata["next_producer_id"]:
+        records.append(ProducerIdsRecord(-1, -1, metadata["next_producer_id"]))
+    return records
+
+
+def retire_old_format(backend: DiskBackend) -> None:
+    """The metadata log has all that the old file says: rename the file, so that nobody takes it for true."""
+    path = backend.directory / OLD_FILE
+    if path.exists():
+        backend.fs.rename(path, backend.directory / RETIRED_FILE)
+        backend.fs.sync_directory(backend.directory)
+
+
+def records_of_folders(
+    backend: DiskBackend, config: BrokerConfig, nodes: Sequence[int], directory_id: bytes, known: Collection[str]
+) -> list[MetadataRecord]:
+    """Topics that only their folders tell of, with default settings; ``known``: names that are no news."""
+    found: dict[str, dict[int, bytes | None]] = {}
+    for (name, index), topic_id in backend.partitions().items():
+        if name not in known:
+            found.setdefault(name, {})[index] = topic_id
+    records: list[MetadataRecord] = []
+    next_producer_id = 0
+    for name, partitions in found.items():
+        topic_id = next((each for each in partitions.values() if each is not None), None)
+        if topic_id is None:
+            continue
+        placed = [[nodes[index % len(nodes)]] for index in range(max(partitions) + 1)]
+        configs = {key: text for key, text in internal_configs(name, config, len(nodes)).items() if text is not None}
+        records += _topic(backend, name, topic_id, placed, configs, directory_id)
+        next_producer_id = max(next_producer_id, *(_after_producers(backend, name, index) for index in partitions))
+    if next_producer_id:
+        records.append(ProducerIdsRecord(-1, -1, next_producer_id))
+    return records
+
+
+def _topic(
+    backend: DiskBackend,
+    name: str,
+    topic_id: bytes,
+    placed: Sequence[Sequence[int]],
+    configs: Mapping[str, str],
+    directory_id: bytes,
+) -> list[MetadataRecord]:
+    """A topic that has its folders already; leader epochs go on where those of its logs ended."""
+    return records_of_topic(
+        name,
+        topic_id,
+        placed,
+        configs,
+        directory_of=lambda node: directory_id,
+        leader_epoch_of=lambda index: _latest_epoch(backend, name, index) + 1,
+    )
+
+
+def _configs(kind: int, resources: Mapping[str, Mapping[str, str]]) -> list[MetadataRecord]:
+    return [
+        ConfigRecord(kind, name, key, value) for name, configs in resources.items() for key, value in configs.items()
+    ]
+
+
+def _latest_epoch(backend: DiskBackend, name: str, index: int) -> int:
+    """The newest leader epoch of a folder, -1 without one. A damaged file is told when the log is opened."""
+    path = backend.directory / f"{name}-{index}" / LEADER_EPOCHS
+    if not path.exists():
+        return -1
+    try:
+        entries: Any = parse_leader_epochs(backend.fs.read(path))
+    except CheckpointFormatError:
+        return -1
+    return entries[-1][0] if entries else -1
+
+
+def _after_producers(backend: DiskBackend, name: str, index: int) -> int:
+    """The first block of producer ids behind all that a partition's log knows."""
+    try:
+        log = PartitionLog(name, index, LogConfig(), backend, now_ms=backend.now_ms())
+    except StorageError:
+        return 0
+    latest = max((producer.producer_id for producer in log.producers), default=-1)
+    log.close()
+    return (latest // BLOCK_SIZE + 1) * BLOCK_SIZE

@@ -1,0 +1,232 @@
+"""Topics: what is created, grown and deleted, and what Kafka says to a description that does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
+from odradek.broker.controller.commands import (
+    CreatedTopic,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    NewPartitions,
+    NewTopic,
+)
+from odradek.broker.controller.config_control import config_records
+from odradek.broker.controller.placement import check_replicas, spread
+from odradek.broker.metadata.image import MetadataImage, ResourceType
+from odradek.broker.metadata.topic_names import check_topic_name, collision_key
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import ZERO_UUID, MetadataRecord
+from odradek.protocol.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.metadata_records.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.metadata_records.topic_record import TopicRecord
+from odradek.protocol.uuids import new_uuid
+
+MAX_NEW_PARTITIONS = 10_000
+# Ids that KIP-516 keeps for Kafka itself: the zero id and the metadata topic's.
+_RESERVED_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
+
+
+class TopicControl:
+    """Decides about topics. Reads image and configuration; changes neither.
+
+    ``placed`` counts the partitions that were placed so far: leaders of new ones go round the brokers.
+    """
+
+    def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
+        self._image = image
+        self._config = config
+        self.placed = 0
+
+    # -- creating
+
+    def create(self, command: CreateTopics) -> tuple[list[MetadataRecord], list[CreatedTopic | KafkaError]]:
+        """Records and results of CreateTopics."""
+        records: list[MetadataRecord] = []
+        results: list[CreatedTopic | KafkaError] = []
+        placed = self.placed
+        for topic in command.topics:
+            try:
+                created = self._create(topic, placed)
+            except KafkaError as error:
+                results.append(error)
+                continue
+            placed += len(created.assignments)
+            results.append(created)
+            records += self._records_of(created)
+        return [] if command.validate_only else records, results
+
+    def _create(self, topic: NewTopic, placed: int) -> CreatedTopic:
+        self._check_name(topic.name)
+        configs = _checked_configs(topic)
+        if topic.assignments:
+            assignments = self._manual_placement(topic)
+        else:
+            assignments = self._free_placement(topic, placed)
+        return CreatedTopic(topic.name, self._new_id(), assignments, configs)
+
+    def _check_name(self, name: str) -> None:
+        check_topic_name(name)
+        if name in self._image.topics:
+            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        key = collision_key(name)
+        others = self._image.colliding_names.get(key) if key is not None else None
+        if others:
+            text = f"Topic '{name}' collides with existing topic: {min(others)}"
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+
+    def _new_id(self) -> bytes:
+        topic_id = new_uuid()
+        while topic_id in _RESERVED_IDS or topic_id in self._image.topics_by_id:
+            topic_id = new_uuid()
+        return topic_id
+
+    def _records_of(self, topic: CreatedTopic) -> list[MetadataRecord]:
+        records: list[MetadataRecord] = [TopicRecord(topic.name, topic.topic_id)]
+        records += config_records(self._image, ResourceType.TOPIC, topic.name, {}, topic.configs)
+        records += (
+            self._new_partition(topic.topic_id, index, replicas) for index, replicas in enumerate(topic.assignments)
+        )
+        return records
+
+    def _new_partition(self, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
+        brokers = self._image.brokers
+        isr = [node for node in replicas if brokers[node].is_active]
+        return PartitionRecord(
+            index,
+            topic_id,
+            list(replicas),
+            isr,
+            leader=isr[0] if isr else -1,
+            leader_epoch=0,
+            partition_epoch=0,
+            directories=[directory_of(self._image, node) for node in replicas],
+        )
+
+    # -- growing
+
+    def grow(self, command: CreatePartitions) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
+        """Records and results of CreatePartitions."""
+        records: list[MetadataRecord] = []
+        results: list[KafkaError | None] = []
+        placed = self.placed
+        for topic in command.topics:
+            try:
+                assignments = self._added(topic, placed)
+            except KafkaError as error:
+                results.append(error)
+                continue
+            placed += len(assignments)
+            results.append(None)
+            image = self._image.topics[topic.name]
+            first = len(image.partitions)
+            records += (
+                self._new_partition(image.topic_id, index, replicas)
+                for index, replicas in enumerate(assignments, first)
+            )
+        return [] if command.validate_only else records, results
+
+    def _added(self, asked: NewPartitions, placed: int) -> list[list[int]]:
+        """Replicas of the partitions that bring a topic to its total."""
+        topic = self._image.topics.get(asked.name)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        current, total = len(topic.partitions), asked.total
+        if total == current:
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {current} partition(s).")
+        if total < current:
+            text = f"The topic {asked.name} currently has {current} partition(s); {total} would not be an increase."
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
+        if asked.assignments is None:
+            if total - current > MAX_NEW_PARTITIONS:
+                # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return spread(self._image.brokers.values(), total - current, topic.replication_factor, placed)
+        if len(asked.assignments) != total - current:
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Attempted to add {total - current} additional partition(s), but only {len(asked.assignments)} "
+                "assignment(s) were specified.",
+            )
+        for replicas in asked.assignments:
+            check_replicas(self._image.brokers, replicas, topic.replication_factor)
+            self._check_leader_exists(replicas)
+        return [list(replicas) for replicas in asked.assignments]
+
+    # -- deleting
+
+    def delete(self, command: DeleteTopics) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
+        """Records and results of DeleteTopics."""
+        records: list[MetadataRecord] = []
+        results: list[KafkaError | None] = []
+        for topic_id in command.topic_ids:
+            if topic_id in self._image.topics_by_id:
+                records.append(RemoveTopicRecord(topic_id))
+                results.append(None)
+            else:
+                results.append(KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))
+        return records, results
+
+    # -- placement
+
+    def _free_placement(self, topic: NewTopic, placed: int) -> list[list[int]]:
+        partitions, factor = topic.partitions, topic.replication_factor
+        if factor == 0 or factor < -1:
+            text = "Replication factor must be larger than 0, or -1 to use the default value."
+            raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+        if partitions == 0 or partitions < -1:
+            text = "Number of partitions was set to an invalid non-positive value."
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
+        count = self._config.get_int("num.partitions") if partitions == -1 else partitions
+        copies = self._config.get_int("default.replication.factor") if factor == -1 else factor
+        return spread(self._image.brokers.values(), count, copies, placed)
+
+    def _manual_placement(self, topic: NewTopic) -> list[list[int]]:
+        told = "A manual partition assignment was specified, but"
+        if topic.replication_factor != -1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{told} replication factor was not set to -1.")
+        if topic.partitions != -1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{told} numPartitions was not set to -1.")
+        placed: dict[int, list[int]] = {}
+        factor: int | None = None
+        for index, replicas in topic.assignments:
+            if index in placed:
+                text = f"Found multiple manual partition assignments for partition {index}"
+                raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+            check_replicas(self._image.brokers, replicas, factor)
+            factor = len(replicas)
+            self._check_leader_exists(replicas, index)
+            placed[index] = list(replicas)
+        for index in range(len(placed)):
+            if index not in placed:
+                text = "partitions should be a consecutive 0-based integer sequence"
+                raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        return [placed[index] for index in range(len(placed))]
+
+    def _check_leader_exists(self, replicas: Sequence[int], index: int | None = None) -> None:
+        if not any(self._image.brokers[node].is_active for node in replicas):
+            which = "" if index is None else f" for partition {index}"
+            text = (
+                f"All brokers specified in the manual partition assignment{which} are fenced or in controlled shutdown."
+            )
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+
+
+def directory_of(image: MetadataImage, node: int) -> bytes:
+    """The log directory of a broker as partition records name it: the zero id where it has several, or none."""
+    broker = image.brokers.get(node)
+    return broker.directories[0] if broker is not None and len(broker.directories) == 1 else ZERO_UUID
+
+
+def _checked_configs(topic: NewTopic) -> dict[str, str]:
+    """Topic settings in normal form; INVALID_CONFIG in Kafka's words otherwise."""
+    nulls = [name for name, text in topic.configs.items() if text is None]
+    if nulls:
+        text = f"Null value not supported for topic configs: {','.join(nulls)}"
+        raise KafkaError(ErrorCode.INVALID_CONFIG, text)
+    try:
+        return TopicConfig.check({name: text for name, text in topic.configs.items() if text is not None})
+    except ConfigError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None

@@ -1,0 +1,148 @@
+"""The image: all that the metadata log says, as of one offset. Read-only for everybody but the `ImageWriter`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from odradek.broker.metadata.registrations import BrokerRegistration, ControllerRegistration, PartitionRegistration
+from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+
+if TYPE_CHECKING:
+    from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+    from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
+    from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
+
+METADATA_VERSION = "metadata.version"
+ELR_VERSION = "eligible.leader.replicas.version"
+TRANSACTION_VERSION = "transaction.version"
+
+_NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
+
+
+class ResourceType(IntEnum):
+    """Kinds of configured things, as the protocol and the metadata log number them."""
+
+    UNKNOWN = 0
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+ConfigResource = tuple[int, str]
+"""`ResourceType` and name; an empty name is the cluster-wide default of brokers."""
+QuotaEntity = tuple[tuple[str, str | None], ...]
+"""(entity type, entity name or None for the default), sorted by type."""
+
+
+class TopicImage:
+    """A topic: name, id and the registrations of its partitions, by index.
+
+    ``version`` is the offset of the last record that concerned it, so that whoever keeps something made of a topic sees
+    whether it is still true.
+    """
+
+    __slots__ = ("internal", "name", "partitions", "topic_id", "version")
+
+    def __init__(
+        self, name: str, topic_id: bytes, partitions: Sequence[PartitionRegistration] = (), version: int = 0
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.internal = name in INTERNAL_TOPICS
+        self.partitions: Sequence[PartitionRegistration] = partitions
+        self.version = version
+
+    def __repr__(self) -> str:
+        return f"TopicImage({self.name}, {len(self.partitions)} partitions)"
+
+    @property
+    def replication_factor(self) -> int:
+        """Replicas of the first partition, which is what Kafka calls the topic's factor."""
+        return len(self.partitions[0].replicas)
+
+
+class MetadataImage:
+    """The cluster as the metadata log has it up to ``offset`` (that of the last record; -1 before the first).
+
+    ``epoch``: the controller's, of that record. ``topics_version`` is the offset of the last record that changed
+    anything that Metadata answers: topics, partitions, nodes. Lookups are by dictionary; a change replaces the values
+    it concerns and costs the same however many others there are. Values are never changed after they were put here.
+    """
+
+    __slots__ = (
+        "acls",
+        "brokers",
+        "colliding_names",
+        "configs",
+        "controllers",
+        "delegation_tokens",
+        "epoch",
+        "features",
+        "next_producer_id",
+        "offset",
+        "quotas",
+        "scram",
+        "topics",
+        "topics_by_id",
+        "topics_version",
+    )
+
+    def __init__(
+        self,
+        *,
+        topics: Mapping[str, TopicImage],
+        topics_by_id: Mapping[bytes, TopicImage],
+        colliding_names: Mapping[str, set[str]],
+        configs: Mapping[ConfigResource, Mapping[str, str]],
+        brokers: Mapping[int, BrokerRegistration],
+        controllers: Mapping[int, ControllerRegistration],
+        features: Mapping[str, int],
+        acls: Mapping[bytes, AccessControlEntryRecord],
+        scram: Mapping[tuple[str, int], UserScramCredentialRecord],
+        delegation_tokens: Mapping[str, DelegationTokenRecord],
+        quotas: Mapping[QuotaEntity, Mapping[str, float]],
+    ) -> None:
+        self.topics = topics
+        self.topics_by_id = topics_by_id
+        self.colliding_names = colliding_names
+        self.configs = configs
+        self.brokers = brokers
+        self.controllers = controllers
+        self.features = features
+        self.acls = acls
+        self.scram = scram
+        self.delegation_tokens = delegation_tokens
+        self.quotas = quotas
+        self.next_producer_id = 0
+        self.offset = -1
+        self.epoch = 0
+        self.topics_version = -1
+
+    def __repr__(self) -> str:
+        return f"MetadataImage({len(self.topics)} topics, {len(self.brokers)} brokers, offset {self.offset})"
+
+    def partition(self, name: str, index: int) -> PartitionRegistration | None:
+        """The registration of a partition; None if there is none."""
+        topic = self.topics.get(name)
+        return topic.partitions[index] if topic is not None and 0 <= index < len(topic.partitions) else None
+
+    def configs_of(self, resource_type: int, name: str) -> Mapping[str, str]:
+        """What a resource sets itself; empty for one that sets nothing."""
+        return self.configs.get((resource_type, name), _NO_CONFIGS)
+
+    def names_with_configs(self, resource_type: int) -> list[str]:
+        """The resources of a kind that set anything, in the order in which they first did."""
+        return [name for kind, name in self.configs if kind == resource_type]
+
+    def feature(self, name: str) -> int:
+        """The finalized level of a feature; 0 if it has none."""
+        return self.features.get(name, 0)
+
+    def active_brokers(self) -> Iterator[BrokerRegistration]:
+        """The brokers that may lead partitions."""
+        return (broker for broker in self.brokers.values() if broker.is_active)

@@ -1,0 +1,37 @@
+"""What a topic may be called, and which names are Kafka's own."""
+
+from __future__ import annotations
+
+import re
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+CONSUMER_OFFSETS = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+SHARE_GROUP_STATE = "__share_group_state"
+CLUSTER_METADATA = "__cluster_metadata"
+"""The topic of the controllers, which no client can create."""
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
+
+MAX_NAME_LENGTH = 249
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
+
+
+def check_topic_name(name: str) -> None:
+    """INVALID_TOPIC_EXCEPTION if ``name`` cannot name a topic."""
+    if name == "":
+        problem = "the empty string is not allowed"
+    elif name in (".", ".."):
+        problem = f"'{name}' is not allowed"
+    elif len(name) > MAX_NAME_LENGTH:
+        problem = f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    elif not _LEGAL_NAME.match(name):
+        problem = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    else:
+        return
+    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+
+
+def collision_key(name: str) -> str | None:
+    """What names share that metrics cannot tell apart (``a.b`` and ``a_b``); None for a name without either."""
+    return name.replace(".", "_") if "." in name or "_" in name else None

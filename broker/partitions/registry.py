@@ -1,0 +1,162 @@
+"""The live partitions of a process: made, grown, moved and deleted as the metadata image says."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.broker_config import BrokerConfig, TopicConfig
+from odradek.broker.metadata.delta import MetadataDelta
+from odradek.broker.metadata.image import MetadataImage, ResourceType, TopicImage
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.topic import Topic
+from odradek.storage.backend import StorageError
+from odradek.storage.memory_backend import MemoryBackend
+from odradek.storage.partition_log import PartitionLog
+
+_log = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.metadata.registrations import PartitionRegistration
+    from odradek.broker.partitions.durability import Durability
+    from odradek.storage.backend import LogBackend
+
+
+class PartitionRegistry:
+    """All partitions that the nodes of this process host, by topic name and id: the look-up of Produce and Fetch.
+
+    Owner: the cluster. `publish` follows the image and is the only way in which partitions come, change and go; it
+    never fails on a medium: a log is opened when it is first used, and its errors are those of whoever used it.
+    ``on_activity`` is told of partitions that get data or another config.
+    """
+
+    def __init__(self, config: BrokerConfig, clock: BrokerClock, backend: LogBackend | None = None) -> None:
+        self._config = config
+        self._clock = clock
+        self._topics: dict[str, Topic] = {}
+        self._by_id: dict[bytes, Topic] = {}
+        self.backend: LogBackend = MemoryBackend() if backend is None else backend
+        self.durability: Durability | None = None
+        self.on_activity: Callable[[Partition], None] | None = None
+
+    # -- looking
+
+    def get(self, name: str) -> Topic | None:
+        """The topic of that name."""
+        return self._topics.get(name)
+
+    def by_name(self, name: str) -> Topic:
+        """The topic of that name, which must be there."""
+        return self._topics[name]
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        """The topic of that id."""
+        return self._by_id.get(topic_id)
+
+    def all(self) -> list[Topic]:
+        """Every topic, oldest first."""
+        return list(self._topics.values())
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._topics
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self._topics.values())
+
+    # -- following the image
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Do what ``delta`` did to the image; see `odradek.broker.controller.controller.Publisher`."""
+        for topic_id in delta.deleted:
+            self._remove(topic_id)
+        for created in delta.created.values():
+            self._add(created, image)
+        for topic_id in delta.grown:
+            self._grow(self._by_id[topic_id], image.topics_by_id[topic_id].partitions)
+        for topic_id, index in delta.moved:
+            moved = image.topics_by_id.get(topic_id)
+            if moved is not None:
+                self._by_id[topic_id].partitions[index].follow(moved.partitions[index])
+        self._configure(delta, image)
+
+    def _add(self, created: TopicImage, image: MetadataImage) -> None:
+        config = TopicConfig(self._config, image.configs_of(ResourceType.TOPIC, created.name))
+        topic = self._by_id.get(created.topic_id)
+        if topic is None:
+            topic = Topic(created.name, created.topic_id, config)
+            self._topics[topic.name] = self._by_id[topic.topic_id] = topic
+        topic.config = config
+        for partition, registration in zip(topic.partitions, created.partitions, strict=False):
+            partition.follow(registration)
+        self._grow(topic, created.partitions)
+
+    def _grow(self, topic: Topic, registrations: Sequence[PartitionRegistration]) -> None:
+        for index in range(len(topic.partitions), len(registrations)):
+            partition = Partition(topic, index, self._open_log, registrations[index], self._note_activity)
+            partition.durability = self.durability
+            topic.partitions.append(partition)
+
+    def _remove(self, topic_id: bytes) -> None:
+        topic = self._by_id.pop(topic_id)
+        if self._topics.get(topic.name) is topic:
+            del self._topics[topic.name]
+        topic.deleted = True
+        delay_ms = topic.config.log_config().file_delete_delay_ms
+        for partition in topic.partitions:
+            try:
+                partition.delete()
+                if not partition.opened:
+                    self.backend.delete_log(topic.name, partition.index, delay_ms)
+            except StorageError as error:
+                # The topic is gone whatever the medium says; the next start finds what is left of it.
+                _log.error("%s-%d is deleted, its files are not: %s", topic.name, partition.index, error.message)
+
+    def _configure(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        if any(kind == ResourceType.BROKER for kind, _ in delta.configs):
+            for topic in self._topics.values():
+                self._apply_config(topic)
+        for kind, name in delta.configs:
+            known = self._topics.get(name) if kind == ResourceType.TOPIC else None
+            if known is not None:
+                known.config = TopicConfig(self._config, image.configs_of(kind, name))
+                self._apply_config(known)
+
+    def _apply_config(self, topic: Topic) -> None:
+        config = topic.config.log_config()
+        for partition in topic.partitions:
+            if partition.opened and partition.log.config is not config:
+                partition.log.config = config
+                partition.config_changed()
+
+    # -- logs
+
+    def _open_log(self, partition: Partition) -> PartitionLog:
+        topic = partition.topic
+        return PartitionLog(
+            topic.name,
+            partition.index,
+            topic.config.log_config(),
+            self.backend,
+            now_ms=self._clock.now_ms(),
+            topic_id=topic.topic_id,
+        )
+
+    def _note_activity(self, partition: Partition) -> None:
+        if self.on_activity is not None:
+            self.on_activity(partition)
+
+    def close(self) -> bool:
+        """Close every log; the data stay. Returns whether all went well."""
+        clean = True
+        for topic in self._topics.values():
+            for partition in topic.partitions:
+                try:
+                    partition.close()
+                except StorageError:
+                    clean = False
+        return clean

@@ -1,0 +1,29 @@
+"""Answers that are kept encoded for as long as what they tell is true."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+_MAX_KEPT = 64
+
+
+class KeptAnswers:
+    """What handlers made of the metadata image, by API and question; a newer version of what they read empties it.
+
+    Owner: the cluster's `Services`. Clients of large clusters ask for the same again and again.
+    """
+
+    __slots__ = ("_tables",)
+
+    def __init__(self) -> None:
+        self._tables: dict[str, tuple[int, dict[Hashable, Any]]] = {}
+
+    def of(self, api: str, version: int) -> dict[Hashable, Any]:
+        """The answers of one API that were made of this version of its facts: a table to look in and to add to."""
+        known = self._tables.get(api)
+        if known is not None and known[0] == version and len(known[1]) < _MAX_KEPT:
+            return known[1]
+        table: dict[Hashable, Any] = {}
+        self._tables[api] = (version, table)
+        return table
