@@ -130,14 +130,14 @@ class Cluster:
     def _make_groups(self) -> GroupService:
         from odradek.broker.coordinator.group.service import GroupService, read_settings
         from odradek.broker.coordinator.group.settings import LiveConfigs
-        from odradek.broker.coordinator.group.topic_source import RegistryTopics
+        from odradek.broker.coordinator.group.topic_source import ImageTopics
 
         return GroupService(
             InternalTopic(self.topics, CONSUMER_OFFSETS, self.controller.ensure_topic),
             self._surroundings(),
             read_settings(self.config),
             LiveConfigs(self.config, lambda group_id: self.image.configs_of(ResourceType.GROUP, group_id)),
-            RegistryTopics(self.topics, self.nodes),
+            ImageTopics(self.image),
         )
 
     def _make_transactions(self) -> TransactionService:

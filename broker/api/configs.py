@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from odradek.broker.api.node_configs import own_configs
 from odradek.broker.config import logger_changes, loggers
 from odradek.broker.config.broker_config import ConfigSource
 from odradek.broker.config.changes import Assignment, Change
@@ -27,7 +28,6 @@ from odradek.broker.config.entries import (
     selected,
     topic_entries,
 )
-from odradek.broker.config.node_configs import own_configs
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_names import check_topic_name

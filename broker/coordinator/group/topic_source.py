@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from odradek.broker.metadata.node import Node
-    from odradek.broker.partitions.registry import PartitionRegistry
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.metadata.image import MetadataImage, TopicImage
 
 
 class TopicFacts(NamedTuple):
@@ -40,29 +38,28 @@ class TopicSource(Protocol):
         """The names of all topics, internal ones too (for subscriptions by regular expression)."""
 
 
-class RegistryTopics:
+class ImageTopics:
     """The topics of a running cluster as a `TopicSource`."""
 
-    def __init__(self, topics: PartitionRegistry, nodes: Mapping[int, Node]) -> None:
-        self._topics = topics
-        self._nodes = nodes
+    def __init__(self, image: MetadataImage) -> None:
+        self._image = image
 
     def named(self, name: str) -> TopicFacts | None:
         """See `TopicSource`."""
-        return self._facts(self._topics.get(name))
+        return self._facts(self._image.topics.get(name))
 
     def by_id(self, topic_id: bytes) -> TopicFacts | None:
         """See `TopicSource`."""
-        return self._facts(self._topics.by_id(topic_id))
+        return self._facts(self._image.topics_by_id.get(topic_id))
 
     def names(self) -> Iterable[str]:
         """See `TopicSource`."""
-        return [topic.name for topic in self._topics]
+        return list(self._image.topics)
 
-    def _facts(self, topic: Topic | None) -> TopicFacts | None:
+    def _facts(self, topic: TopicImage | None) -> TopicFacts | None:
         if topic is None:
             return None
-        racks = {node.id: node.rack for node in self._nodes.values() if node.rack is not None}
+        racks = {broker.id: broker.rack for broker in self._image.brokers.values() if broker.rack is not None}
         places = tuple(
             frozenset(racks[replica] for replica in partition.replicas if replica in racks)
             for partition in topic.partitions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from odradek.broker.api.node_configs import own_configs
 from odradek.broker.cluster import Cluster
-from odradek.broker.config.node_configs import own_configs
 
 
 def test_a_plain_node() -> None:
