@@ -13,11 +13,11 @@ Difference from Kafka: null records are answered INVALID_RECORD (Kafka never ans
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.leader_hints import leader_endpoints
-from odradek.broker.partitions.verification import AppendVerifier
+from odradek.broker.api.produce_transaction import Refusals, may_retry, verify, verify_patiently
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.registry import handles
@@ -33,7 +33,7 @@ from odradek.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from odradek.protocol.record_batch import HEADER_SIZE, CorruptBatchError, RecordBatch, batch_size_at
+from odradek.protocol.record_batch import HEADER_SIZE, CorruptBatchError, batch_size_at
 from odradek.storage.validation import RecordsRefused
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ ADMIN_CLIENT_ID = "__admin_client"
 
 _FIRST_VERSION_WITH_ZSTD = 7
 _FIRST_VERSION_WITH_LEADER = 10
-_FIRST_VERSION_WITH_REGISTRATION = 12
 _FIRST_VERSION_WITH_TOPIC_ID = 13
 
 _MAGIC_AT = 16
@@ -68,14 +67,9 @@ _WITHOUT_LOG_START = frozenset(
     }
 )
 
-_MAX_GUARD_ROUNDS = 5
-
 # Shared by all answers for partitions that took their batch: made once, never changed.
 _NO_ERRORS: list[BatchIndexAndErrorMessage] = []
 _NO_LEADER = LeaderIdAndEpoch()
-
-Key = tuple[str, int]
-Refusals = Mapping[Key, KafkaError]
 
 
 @handles(
@@ -83,7 +77,7 @@ Refusals = Mapping[Key, KafkaError]
     differs="null records are answered INVALID_RECORD (Kafka never answers); all replicas share one log",
 )
 def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Coroutine[Any, Any, Any] | None:
-    """Append a batch to each partition named. Sync unless a transaction has to be asked for leave."""
+    """Append a batch to each partition named. This waits only for a producer's last transaction to end."""
     asked = request.topic_data
     if len(asked) == 1 and len(asked[0].partition_data) == 1:
         transactional = _is_transactional(asked[0].partition_data[0].records)
@@ -105,6 +99,23 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
     if not transactional:
         return _append_all(ctx, request, None)
     return _produce_in_transaction(ctx, request)
+
+
+def _produce_in_transaction(
+    ctx: RequestContext, request: ProduceRequest
+) -> ProduceResponse | Coroutine[Any, Any, Any] | None:
+    try:
+        refusals = verify(ctx, request)
+    except KafkaError as error:
+        return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
+    if may_retry(refusals):
+        return _produce_later(ctx, request)
+    return _append_all(ctx, request, refusals or None)
+
+
+async def _produce_later(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
+    """Append when the producer's last transaction has ended."""
+    return _append_all(ctx, request, await verify_patiently(ctx, request))
 
 
 def _is_transactional(records: Any) -> bool:
@@ -262,85 +273,3 @@ def _drop_repeated(request: ProduceRequest) -> None:
     for (name, topic_id, _), data in seen.items():
         kept.setdefault((name, topic_id), TopicProduceData(name, topic_id)).partition_data.append(data)
     request.topic_data = list(kept.values())
-
-
-# -- transactions
-
-
-async def _produce_in_transaction(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
-    """Ask the coordinator for leave where the log does not already know the transaction, then append.
-
-    The coordinator may end the transaction while we wait for its word; a partition that got a marker meanwhile is asked
-    for again, so that nothing is appended to a transaction that is over.
-    """
-    refusals: dict[Key, KafkaError] = {}
-    try:
-        batches = _transactional_batches(ctx, request)
-    except KafkaError as error:
-        return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
-    waiting = batches
-    for _ in range(_MAX_GUARD_ROUNDS):
-        waiting = [each for each in waiting if _needs_leave(each)]
-        if not waiting:
-            break
-        seen = [partition.coordinator_appends for partition, _ in waiting]
-        refusals.update(await _ask_leave(ctx, request, waiting))
-        waiting = [
-            (partition, batch)
-            for (partition, batch), count in zip(waiting, seen, strict=True)
-            if partition.coordinator_appends != count and (partition.topic.name, partition.index) not in refusals
-        ]
-        if not waiting:
-            break
-    for partition, _ in waiting:
-        refusals[(partition.topic.name, partition.index)] = KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
-    return _append_all(ctx, request, refusals)
-
-
-def _needs_leave(each: tuple[Partition, RecordBatch]) -> bool:
-    partition, batch = each
-    return not partition.log.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
-
-
-def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list[tuple[Partition, RecordBatch]]:
-    """The readable transactional batches with their partitions; INVALID_PRODUCER_ID_MAPPING if producers differ."""
-    topics = ctx.services.topics
-    found: list[tuple[Partition, RecordBatch]] = []
-    for asked in request.topic_data:
-        by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
-        topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
-        if topic is None or topic.internal:
-            continue
-        for data in asked.partition_data:
-            records: Any = data.records
-            if not 0 <= data.index < len(topic.partitions) or records is None or len(records) < HEADER_SIZE:
-                continue
-            batch = RecordBatch(records)
-            partition = topic.partitions[data.index]
-            if batch.magic == 2 and batch.is_transactional and partition.leader_id == ctx.node.id:
-                found.append((partition, batch))
-    if len({(batch.producer_id, batch.producer_epoch) for _, batch in found}) > 1:
-        raise KafkaError(
-            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "Transactional records contained more than one producer ID"
-        )
-    return found
-
-
-async def _ask_leave(
-    ctx: RequestContext, request: ProduceRequest, waiting: list[tuple[Partition, RecordBatch]]
-) -> Refusals:
-    verifier: AppendVerifier = ctx.services.transactions()
-    keys = [(partition.topic.name, partition.index) for partition, _ in waiting]
-    registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
-    for partition, batch in waiting:
-        partition.log.producers.begin_verification(
-            batch.producer_id, batch.producer_epoch, batch.base_sequence, supports_epoch_bump=registers
-        )
-    batch = waiting[0][1]
-    return await verifier.verify_append(
-        transactional_id=request.transactional_id or "",
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        partitions=keys,
-        api_version=ctx.api_version,
-    )

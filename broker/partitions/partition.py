@@ -31,8 +31,6 @@ class Partition:
     There is one log for all replicas of the cluster: ``replicas`` and ``isr`` are what Metadata shows and what
     ``min.insync.replicas`` is held against. ``leader_id`` is -1 while no replica's node is up. ``on_activity`` is
     called once, with the first append (and again after a changed config): maintenance looks after such logs only.
-    ``coordinator_appends`` counts appends by coordinators, so that whoever awaited something can tell whether a
-    transaction marker came in between.
     """
 
     __slots__ = (
@@ -40,7 +38,6 @@ class Partition:
         "_on_activity",
         "_open_log",
         "active",
-        "coordinator_appends",
         "deleted",
         "durability",
         "failure",
@@ -73,7 +70,6 @@ class Partition:
         self.waiters = WaiterSet()
         self.deleted = False
         self.active = False
-        self.coordinator_appends = 0
         self.durability: Durability | None = None
         self.failure: StorageError | None = None
         self.reported = ""
@@ -131,8 +127,6 @@ class Partition:
         except StorageError as error:
             self._report(error)
             raise
-        if origin is not _CLIENT:
-            self.coordinator_appends += 1
         if not self.active:
             self._activate()
         if self.durability is not None:

@@ -113,7 +113,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         return identity
 
-    async def verify_append(
+    def verify_append(
         self,
         *,
         transactional_id: str,
@@ -124,8 +124,12 @@ class TransactionService(CoordinatorService[TransactionMachine]):
     ) -> Mapping[TopicPartition, KafkaError]:
         """See `odradek.broker.partitions.verification.AppendVerifier`."""
         support = Support.of_produce(api_version)
-        errors = await self.verifier.verify(transactional_id, producer_id, producer_epoch, partitions, support)
+        errors = self.verifier.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
         return {partition: produce_error(code, support) for partition, code in errors.items()}
+
+    async def wait_to_retry(self, began_ms: int) -> bool:
+        """See `odradek.broker.partitions.verification.AppendVerifier`."""
+        return await self.verifier.wait_to_retry(began_ms)
 
     # -- the end of transactions
 

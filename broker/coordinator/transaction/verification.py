@@ -80,9 +80,36 @@ class TransactionVerifier:
     ) -> Errors:
         """The partitions that must not be written, with why; codes as the partition's leader sees them.
 
-        A transaction whose predecessor still writes its markers is waited for, as long as
-        ``add.partitions.to.txn.retry.backoff.max.ms``, if the client would otherwise not (version 2).
+        A transaction whose predecessor still writes its markers is waited for, if the client would otherwise not
+        (version 2).
         """
+        began_ms = self._clock.now_ms()
+        may_go_on = True
+        while True:
+            errors = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
+            waits = support is Support.REGISTER and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
+            if not waits or not may_go_on:
+                return errors
+            may_go_on = await self.wait_to_retry(began_ms)
+
+    async def wait_to_retry(self, began_ms: int) -> bool:
+        """Wait ``add.partitions.to.txn.retry.backoff.ms``.
+
+        False when the next attempt is the last: ``began_ms`` lies ``add.partitions.to.txn.retry.backoff.max.ms`` back.
+        """
+        await self._clock.sleep(self._config.get_int("add.partitions.to.txn.retry.backoff.ms") / 1000)
+        longest_ms = self._config.get_int("add.partitions.to.txn.retry.backoff.max.ms")
+        return self._clock.now_ms() < began_ms + longest_ms
+
+    def verify_now(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Collection[TopicPartition],
+        support: Support,
+    ) -> Errors:
+        """One attempt of :meth:`verify`."""
         errors: Errors = {}
         asked: list[TopicPartition] = []
         for partition in partitions:
@@ -93,7 +120,7 @@ class TransactionVerifier:
         if support is Support.REGISTER:
             if not transactional_id:
                 return errors | dict.fromkeys(asked, ErrorCode.INVALID_REQUEST)
-            return errors | await self._register_patiently(transactional_id, producer_id, producer_epoch, asked)
+            return errors | self._register(transactional_id, producer_id, producer_epoch, asked)
         if not self._config.get_bool("transaction.partition.verification.enable"):
             return {}
         if not transactional_id:
@@ -108,22 +135,6 @@ class TransactionVerifier:
             return False
         state = topic.partitions[index].log.producers.get(producer_id)
         return state is not None and producer_epoch < state.producer_epoch
-
-    async def _register_patiently(
-        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
-    ) -> Errors:
-        config = self._config
-        give_up_ms: int | None = None
-        while True:
-            errors = self._register(transactional_id, producer_id, producer_epoch, partitions)
-            if ErrorCode.CONCURRENT_TRANSACTIONS not in errors.values():
-                return errors
-            now_ms = self._clock.now_ms()
-            if give_up_ms is None:
-                give_up_ms = now_ms + config.get_int("add.partitions.to.txn.retry.backoff.max.ms")
-            if now_ms >= give_up_ms:
-                return errors
-            await self._clock.sleep(config.get_int("add.partitions.to.txn.retry.backoff.ms") / 1000)
 
     def _register(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from odradek.broker.requests.context import CloseConnection
 from odradek.protocol.compression import Codec
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -233,104 +232,7 @@ def test_more_replicas_wanted_than_there_are_is_no_obstacle(plane: DataPlane) ->
     assert shape(plane.produce("one", 1)) == (0, 0, -1, 0)
 
 
-# -- transactions: what Produce asks of the coordinator
-
-
-class Guard:
-    """A transaction coordinator that refuses what it is told to; `meanwhile` runs while the producer waits."""
-
-    def __init__(self, refusals: Mapping[tuple[str, int], KafkaError] | None = None, meanwhile: Any = None) -> None:
-        self.refusals = refusals or {}
-        self.meanwhile = meanwhile
-        self.asked: list[tuple[str, int, int, Sequence[tuple[str, int]], int]] = []
-
-    async def verify_append(
-        self,
-        *,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Sequence[tuple[str, int]],
-        api_version: int,
-    ) -> Mapping[tuple[str, int], KafkaError]:
-        self.asked.append((transactional_id, producer_id, producer_epoch, partitions, api_version))
-        if self.meanwhile is not None:
-            self.meanwhile(len(self.asked))
-        return {key: error for key, error in self.refusals.items() if key in partitions}
-
-
-def finish(waiting: Any) -> Any:
-    """Run a handler's coroutine that waits for nothing real."""
-    try:
-        waiting.send(None)
-    except StopIteration as stop:
-        return stop.value
-    raise AssertionError("it waits")
-
-
-def transactional(plane: DataPlane, sequence: int = 0, partition: int = 0) -> ProduceRequest:
-    batch = plane.batch(1, producer_id=7, producer_epoch=2, base_sequence=sequence, transactional=True)
-    return ProduceRequest(
-        "tx", -1, 1000, [TopicProduceData("a", partition_data=[PartitionProduceData(partition, batch)])]
-    )
-
-
-def guarded(plane: DataPlane, guard: Guard) -> Guard:
-    plane.cluster.services.transactions = cast("Any", lambda: guard)
-    return guard
-
-
-def answer_of(response: Any) -> PartitionProduceResponse:
-    answer: PartitionProduceResponse = response.responses[0].partition_responses[0]
-    return answer
-
-
-def test_the_coordinator_is_asked_once_for_each_transaction(plane: DataPlane) -> None:
-    guard = guarded(plane, Guard())
-    assert shape(answer_of(finish(plane.call(transactional(plane), 11)))) == (0, 0, -1, 0)
-    assert guard.asked == [("tx", 7, 2, [("a", 0)], 11)]
-    assert shape(answer_of(finish(plane.call(transactional(plane, 1), 12)))) == (0, 1, -1, 0)
-    assert len(guard.asked) == 1, "the log knows the transaction by now"
-    finish(plane.call(transactional(plane, 0, partition=1), 12))
-    assert guard.asked[1:] == [("tx", 7, 2, [("a", 1)], 12)]
-
-
-def test_a_refused_partition_takes_nothing(plane: DataPlane) -> None:
-    error = KafkaError(ErrorCode.INVALID_TXN_STATE, "Partition was not added to the transaction")
-    guarded(plane, Guard({("a", 0): error}))
-    answer = answer_of(finish(plane.call(transactional(plane), 9)))
-    assert shape(answer) == (ErrorCode.INVALID_TXN_STATE, -1, -1, -1)
-    assert answer.error_message == "Partition was not added to the transaction"
-    assert plane.cluster.topics.get("a").partitions[0].log.log_end_offset == 0  # type: ignore[union-attr]
-
-
-def test_a_marker_that_came_in_between_makes_it_ask_again(plane: DataPlane) -> None:
-    partition = plane.cluster.topics.get("a").partitions[0]  # type: ignore[union-attr]
-
-    def marker_comes(time: int) -> None:
-        if time == 1:
-            partition.coordinator_appends += 1
-
-    guard = guarded(plane, Guard(meanwhile=marker_comes))
-    assert shape(answer_of(finish(plane.call(transactional(plane), 12)))) == (0, 0, -1, 0)
-    assert len(guard.asked) == 2
-
-
-def test_transactional_records_without_a_transactional_id(plane: DataPlane) -> None:
-    request = transactional(plane)
-    request.transactional_id = None
-    answer = answer_of(plane.call(request, 9))
-    assert shape(answer) == (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1, -1)
-
-
-def test_records_of_two_producers_in_one_transaction(plane: DataPlane) -> None:
-    guarded(plane, Guard())
-    request = transactional(plane)
-    other = plane.batch(1, producer_id=8, producer_epoch=2, base_sequence=0, transactional=True)
-    request.topic_data[0].partition_data.append(PartitionProduceData(1, other))
-    response = finish(plane.call(request, 9))
-    codes = [each.error_code for each in response.responses[0].partition_responses]
-    assert codes == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
+# -- odd requests
 
 
 def test_every_answer_can_be_encoded_in_every_version(plane: DataPlane) -> None:

@@ -12,7 +12,6 @@ from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.backend import StorageError
-from odradek.storage.partition_log import AppendOrigin
 from tests.fakes.data_plane import START_MS, DataPlane
 
 
@@ -60,13 +59,6 @@ def test_the_first_append_is_reported_once(plane: DataPlane, partition: Partitio
     assert seen == [partition]
     partition.config_changed()
     assert len(seen) == 2
-
-
-def test_coordinator_appends_are_counted(plane: DataPlane, partition: Partition) -> None:
-    partition.append(plane.batch(), now_ms=START_MS)
-    assert partition.coordinator_appends == 0
-    partition.append(plane.batch(), now_ms=START_MS, origin=AppendOrigin.COORDINATOR)
-    assert partition.coordinator_appends == 1
 
 
 def follow(partition: Partition, **fields: Any) -> None:
