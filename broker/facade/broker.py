@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
+from odradek.broker.facade.stored_record import Isolation, StoredRecord
 from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
 from odradek.broker.requests.bugs import Bug
 from odradek.broker.requests.faults import Fault
@@ -23,32 +24,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """A broker that listens everywhere is reached from here at these addresses."""
-Isolation = Literal["read_uncommitted", "read_committed"]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRecord:
-    """A record as it lies in the log, with what its batch says.
-
-    ``timestamp``: milliseconds since 1970. ``producer_id``, ``producer_epoch``, ``sequence``: -1 without idempotence.
-    ``control``: ``"commit"`` or ``"abort"`` for a transaction marker, else ``None``.
-    """
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-    producer_id: int = -1
-    producer_epoch: int = -1
-    sequence: int = -1
-    transactional: bool = False
-    control: str | None = None
-    leader_epoch: int = 0
-    codec: str = "none"
-    log_append_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.broker.facade.broker import Isolation, StoredRecord
+from odradek.broker.facade.stored_record import Isolation, StoredRecord
 from odradek.protocol.control import ControlRecordType, parse_control_record
 from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
 

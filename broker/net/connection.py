@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
@@ -19,7 +19,6 @@ from odradek.protocol.errors import ProtocolError
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
-    from odradek.broker.net.poller import Poller
     from odradek.broker.requests.dispatch import Dispatcher, Parts
 
 _log = logging.getLogger("odradek.connection")
@@ -29,6 +28,22 @@ _BYTES_AT_ONCE = 4 * 1024 * 1024  # and so many bytes read
 _JOIN_BELOW_BYTES = 16 * 1024
 _HAS_SENDMSG = hasattr(socket.socket, "sendmsg")
 _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
+
+
+class Watcher(Protocol):
+    """What a connection leaves to the poller. ``parks``: whether it answers parked requests."""
+
+    parks: bool
+
+    def add(self, connection: Connection) -> None:
+        """Watch the connection's socket until it is closed."""
+
+    def park(self, connection: Connection, parked: Parked) -> None:
+        """Answer the connection's request when it is woken or its deadline comes."""
+
+    async def idle(self, connection: Connection) -> None:
+        """Serve the connection; return when it needs its own task."""
+
 
 _WATCHED = ConnectionState.WATCHED
 _SERVING = ConnectionState.SERVING
@@ -54,8 +69,8 @@ class Connection:
         "_clock",
         "_dispatcher",
         "_left",
-        "_poller",
         "_socket",
+        "_watcher",
         "closing",
         "info",
         "last_used_ms",
@@ -68,7 +83,7 @@ class Connection:
         node: Node,
         sock: socket.socket,
         info: ConnectionInfo,
-        poller: Poller,
+        watcher: Watcher,
         dispatcher: Dispatcher,
         clock: BrokerClock,
         max_request_bytes: int,
@@ -79,7 +94,7 @@ class Connection:
         self.closing = False
         self.last_used_ms = clock.now_ms()
         self._socket = sock
-        self._poller = poller
+        self._watcher = watcher
         self._dispatcher = dispatcher
         self._clock = clock
         self._buffer = ReceiveBuffer(max_request_bytes)
@@ -109,7 +124,7 @@ class Connection:
         """Answer requests until the connection ends. Raises only bugs, and when it is cancelled."""
         _log.debug("%s opened", self.info.id)
         try:
-            self._poller.add(self)
+            self._watcher.add(self)
             while self.state is not _CLOSED:
                 await self._step()
             if isinstance(self._left, Exception):
@@ -141,7 +156,7 @@ class Connection:
             if self._send(left):
                 self._go_on(_SERVING)
         else:
-            await self._poller.idle(self)
+            await self._watcher.idle(self)
 
     def _close(self) -> None:
         if isinstance(self._left, Pending) and isinstance(self._left.response, Parked):
@@ -240,9 +255,9 @@ class Connection:
         return False
 
     def _wait_for(self, pending: Pending) -> None:
-        if isinstance(pending.response, Parked) and self._poller.parks:
+        if isinstance(pending.response, Parked) and self._watcher.parks:
             self._enter(_PARKED, pending)
-            self._poller.park(self, pending.response)
+            self._watcher.park(self, pending.response)
         else:
             self._enter(_WAITING, pending)
 

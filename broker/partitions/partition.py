@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -12,13 +12,22 @@ from odradek.storage.backend import StorageError
 from odradek.storage.partition_log import AppendInfo, AppendOrigin, PartitionLog
 
 if TYPE_CHECKING:
+    from odradek.broker.config.broker_config import TopicConfig
     from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.durability import Durability
-    from odradek.broker.partitions.topic import Topic
     from odradek.protocol.message import Buffer
 
 _CLIENT = AppendOrigin.CLIENT
 _log = logging.getLogger(__name__)
+
+
+class OwnTopic(Protocol):
+    """What a partition knows of the topic that it belongs to. ``internal``: it is one of the coordinators' topics."""
+
+    name: str
+    topic_id: bytes
+    internal: bool
+    config: TopicConfig
 
 
 class Partition:
@@ -54,7 +63,7 @@ class Partition:
 
     def __init__(
         self,
-        topic: Topic,
+        topic: OwnTopic,
         index: int,
         open_log: Callable[[Partition], PartitionLog],
         registration: PartitionRegistration,

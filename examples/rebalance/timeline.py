@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from odradek.broker.facade.broker import StoredRecord
+from odradek import StoredRecord
 from odradek.protocol.consumer_protocol import decode_assignment
 from odradek.protocol.stored import decode_group_record
 from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue

@@ -14,7 +14,8 @@ from odradek._version import __version__
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.coordinator.group.inspect import Group, GroupInfo, MemberInfo, OffsetInfo
-    from odradek.broker.facade.broker import Broker, PartitionInfo, StoredRecord, TopicInfo
+    from odradek.broker.facade.broker import Broker, PartitionInfo, TopicInfo
+    from odradek.broker.facade.stored_record import StoredRecord
     from odradek.broker.facade.threaded import BrokerClosedError, KafkaBroker, open_broker
     from odradek.broker.facade.topic_spec import TopicSpec
     from odradek.broker.requests.faults import Fault
@@ -53,7 +54,7 @@ _HOMES = {
     "MemberInfo": "odradek.broker.coordinator.group.inspect",
     "OffsetInfo": "odradek.broker.coordinator.group.inspect",
     "PartitionInfo": "odradek.broker.facade.broker",
-    "StoredRecord": "odradek.broker.facade.broker",
+    "StoredRecord": "odradek.broker.facade.stored_record",
     "TopicInfo": "odradek.broker.facade.broker",
     "TopicSpec": "odradek.broker.facade.topic_spec",
     "open_broker": "odradek.broker.facade.threaded",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import grimp
 import pytest
 
-STILL_IN_CIRCLES = 40
+STILL_IN_CIRCLES = 4
 """How many modules are in circles today. The number may only fall; at 0 it goes."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
+from odradek.broker.coordinator.group.group import Group
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.kinds import Group
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 G = TypeVar("G", bound=Group)
