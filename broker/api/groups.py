@@ -17,12 +17,13 @@ from collections.abc import Coroutine
 from typing import Any
 
 from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply, join_refused
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from odradek.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -51,27 +52,36 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         _check_group_id(request.group_id)
         reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
     except KafkaError as error:
-        return _join_answer(ctx, _join_refused(request, error))
-    return _later_join_answer(ctx, request, reply) if isinstance(reply, ReplySlot) else _join_answer(ctx, reply)
+        return _join_response(ctx, join_refused(request.member_id, error.code))
+    return _later_join_response(ctx, request, reply) if isinstance(reply, ReplySlot) else _join_response(ctx, reply)
 
 
-async def _later_join_answer(
-    ctx: RequestContext, request: JoinGroupRequest, slot: ReplySlot[JoinGroupResponse]
+async def _later_join_response(
+    ctx: RequestContext, request: JoinGroupRequest, slot: ReplySlot[JoinReply]
 ) -> JoinGroupResponse:
     try:
-        return _join_answer(ctx, await slot.wait())
+        return _join_response(ctx, await slot.wait())
     except KafkaError as error:
-        return _join_answer(ctx, _join_refused(request, error))
+        return _join_response(ctx, join_refused(request.member_id, error.code))
 
 
-def _join_refused(request: JoinGroupRequest, error: KafkaError) -> JoinGroupResponse:
-    return JoinGroupResponse(error_code=error.code, generation_id=-1, member_id=request.member_id, protocol_name=None)
-
-
-def _join_answer(ctx: RequestContext, response: JoinGroupResponse) -> JoinGroupResponse:
-    if ctx.api_version < _JOIN_NULL_PROTOCOL_FROM and response.protocol_name is None:
-        response.protocol_name = ""
-    return response
+def _join_response(ctx: RequestContext, reply: JoinReply) -> JoinGroupResponse:
+    protocol_name = reply.protocol_name
+    if protocol_name is None and ctx.api_version < _JOIN_NULL_PROTOCOL_FROM:
+        protocol_name = ""
+    return JoinGroupResponse(
+        error_code=reply.error_code,
+        generation_id=reply.generation_id,
+        protocol_type=reply.protocol_type,
+        protocol_name=protocol_name,
+        leader=reply.leader,
+        skip_assignment=reply.skip_assignment,
+        member_id=reply.member_id,
+        members=[
+            JoinGroupResponseMember(member_id=member_id, group_instance_id=instance_id, metadata=metadata)
+            for member_id, instance_id, metadata in reply.members
+        ],
+    )
 
 
 @handles(SyncGroupRequest, differs="a second SyncGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS")
@@ -91,10 +101,20 @@ def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
         assignments={a.member_id: bytes(a.assignment) for a in request.assignments},
     )
     reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
-    if isinstance(reply, ReplySlot):
-        return reply.wait()
-    response: SyncGroupResponse = reply
-    return response
+    return _later_sync_response(reply) if isinstance(reply, ReplySlot) else _sync_response(reply)
+
+
+async def _later_sync_response(slot: ReplySlot[SyncReply]) -> SyncGroupResponse:
+    return _sync_response(await slot.wait())
+
+
+def _sync_response(reply: SyncReply) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        error_code=reply.error_code,
+        protocol_type=reply.protocol_type,
+        protocol_name=reply.protocol_name,
+        assignment=reply.assignment,
+    )
 
 
 @handles(HeartbeatRequest)

@@ -8,6 +8,7 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
@@ -15,8 +16,6 @@ from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.join_group import JoinGroupResponse
-from odradek.protocol.messages.sync_group import SyncGroupResponse
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.journal import FakeJournal
 
@@ -109,7 +108,7 @@ class GroupDriver:
 
     # -- members
 
-    def join(self, member_id: str = "", group_id: str = "g", **options: Any) -> ReplySlot[JoinGroupResponse]:
+    def join(self, member_id: str = "", group_id: str = "g", **options: Any) -> ReplySlot[JoinReply]:
         """A consumer joins; ``version`` 3 = without being told its member id first."""
         names: Sequence[str] = options.pop("protocols", ("range",))
         options.setdefault("protocols_", tuple((name, SUBSCRIPTION) for name in names))
@@ -127,7 +126,7 @@ class GroupDriver:
 
     def sync(
         self, member_id: str, generation: int, assignments: dict[str, bytes] | None = None, **options: Any
-    ) -> ReplySlot[SyncGroupResponse]:
+    ) -> ReplySlot[SyncReply]:
         """A consumer wants its assignment."""
         return self.submit(
             SyncGroup(options.pop("group_id", "g"), member_id, generation, assignments=assignments, **options)

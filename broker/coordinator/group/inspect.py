@@ -15,7 +15,7 @@ from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.coordinator.group.classic.classic_group import Member
+    from odradek.broker.coordinator.group.classic.member import Member
     from odradek.broker.coordinator.group.machine import GroupMachine
     from odradek.broker.coordinator.group.service import GroupService
 

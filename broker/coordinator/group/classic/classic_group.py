@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-from odradek.broker.coordinator.group.classic.commands import ExpireMember, Protocols
+from odradek.broker.coordinator.group.classic.commands import Protocols
 from odradek.broker.coordinator.group.classic.consumer_data import subscribed_topics
-from odradek.broker.coordinator.group.classic.records import StoredGroup, StoredMember, encode_group_key
+from odradek.broker.coordinator.group.classic.join_phase import JoinPhase
+from odradek.broker.coordinator.group.classic.member import Member, session_key
+from odradek.broker.coordinator.group.classic.records import StoredGroup, encode_group_key
+from odradek.broker.coordinator.group.classic.replies import JoinedMember, JoinReply
 from odradek.broker.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
+    DEAD,
     EMPTY,
     PREPARING_REBALANCE,
+    RULES,
     STABLE,
-    TRANSITIONS,
+    CommitAction,
+    DeletionAction,
     GroupState,
 )
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
@@ -22,86 +28,17 @@ from odradek.broker.coordinator.group.offset_records import CommittedOffset
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
-from odradek.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 
 CONSUMER = "consumer"
 """The protocol type of consumers: the coordinator may look into their subscriptions."""
 
 
-class Member:
-    """A member of a group.
-
-    ``join_ticket`` / ``sync_ticket``: under which its JoinGroup / SyncGroup is parked. ``is_new``: it has not been
-    told of a generation yet, so it cannot send heartbeats.
-    """
-
-    __slots__ = (
-        "assignment",
-        "client_host",
-        "client_id",
-        "expiry",
-        "instance_id",
-        "is_new",
-        "join_ticket",
-        "member_id",
-        "protocols",
-        "rebalance_timeout_ms",
-        "session_key",
-        "session_timeout_ms",
-        "sync_ticket",
-    )
-
-    def __init__(
-        self,
-        group_id: str,
-        member_id: str,
-        instance_id: str | None,
-        client_id: str,
-        client_host: str,
-        rebalance_timeout_ms: int,
-        session_timeout_ms: int,
-        protocols: Protocols,
-        assignment: bytes = b"",
-    ) -> None:
-        self.member_id = member_id
-        self.instance_id = instance_id
-        self.client_id = client_id
-        self.client_host = client_host
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.session_timeout_ms = session_timeout_ms
-        self.protocols = protocols
-        self.assignment = assignment
-        self.is_new = False
-        self.join_ticket: int | None = None
-        self.sync_ticket: int | None = None
-        self.session_key = session_key(group_id, member_id)
-        self.expiry = ExpireMember(group_id, member_id)
-
-    def metadata(self, protocol: str) -> bytes:
-        """The metadata for one of its protocols."""
-        for name, metadata in self.protocols:
-            if name == protocol:
-                return metadata
-        raise KeyError(protocol)
-
-    def vote(self, candidates: Iterable[str]) -> str:
-        """Its most preferred protocol among those that all members support."""
-        allowed = set(candidates)
-        return next(name for name, _ in self.protocols if name in allowed)
-
-    @property
-    def keeps_session(self) -> bool:
-        """Whether it need not send heartbeats now: it waits for the others."""
-        return not self.is_new and (self.join_ticket is not None or self.sync_ticket is not None)
-
-
 class ClassicGroup:
-    """See `Group`. The soft state of a group.
+    """See `Group`. Owner: the classic kind, which changes it; this class keeps its parts consistent.
 
-    Owner: the classic kind, which changes it; this class keeps its parts consistent.
-
-    A generation that has been stored can be rebuilt from `StoredGroup`; what is under way (a rebalance, waiting
-    members, ids given out) dies with the coordinator, and clients begin again, as they do with Kafka.
+    The present generation (its number, protocol, leader and assignments) is what the log says as soon as the group is
+    stable or empty: `take_stored` takes it from the record, live and after a load. What is under way (a rebalance,
+    waiting members, ids given out) dies with the coordinator, and clients begin again, as they do with Kafka.
     """
 
     group_type = GroupType.CLASSIC
@@ -109,17 +46,16 @@ class ClassicGroup:
 
     __slots__ = (
         "awaiting_join",
-        "delay_over",
         "generation",
         "group_id",
+        "join_phase",
         "leader",
         "members",
-        "new_member_added",
         "pending_join",
         "pending_sync",
-        "previous_state",
         "protocol",
         "protocol_type",
+        "rules",
         "state",
         "state_timestamp",
         "static_members",
@@ -127,10 +63,10 @@ class ClassicGroup:
         "supported",
     )
 
-    def __init__(self, group_id: str, now_ms: int, state: GroupState = EMPTY) -> None:
+    def __init__(self, group_id: str, now_ms: int) -> None:
         self.group_id = group_id
-        self.state = state
-        self.previous_state: GroupState | None = None
+        self.state = EMPTY
+        self.rules = RULES[EMPTY]
         self.state_timestamp = now_ms
         self.generation = 0
         self.protocol_type: str | None = None
@@ -138,38 +74,20 @@ class ClassicGroup:
         self.leader: str | None = None
         self.members: dict[str, Member] = {}
         self.static_members: dict[str, str] = {}
+        self.join_phase: JoinPhase | None = None
         self.pending_join: dict[str, None] = {}
         self.pending_sync: set[str] = set()
         self.awaiting_join = 0
-        self.delay_over = False
-        self.new_member_added = False
         self.supported: dict[str, int] = {}
         self.subscribed_topics: frozenset[str] | None = None
 
     @classmethod
     def from_stored(cls, group_id: str, stored: StoredGroup) -> ClassicGroup:
         """The group as it is right after its coordinator has loaded."""
-        group = cls(group_id, stored.state_timestamp, STABLE if stored.members else EMPTY)
-        group.generation = stored.generation
-        group.protocol_type = stored.protocol_type or None
-        group.protocol = stored.protocol
-        for m in stored.members:
-            protocols = ((stored.protocol or "", m.subscription),)
-            group.add(
-                Member(
-                    group_id,
-                    m.member_id,
-                    m.instance_id,
-                    m.client_id,
-                    m.client_host,
-                    m.rebalance_timeout_ms,
-                    m.session_timeout_ms,
-                    protocols,
-                    m.assignment,
-                )
-            )
-        group.leader = stored.leader
-        group.subscribed_topics = group.compute_subscribed_topics()
+        group = cls(group_id, stored.state_timestamp)
+        for member in stored.members:
+            group.add(Member.from_stored(group_id, stored.protocol, member))
+        group.take_stored(stored)
         return group
 
     def __repr__(self) -> str:
@@ -194,43 +112,45 @@ class ClassicGroup:
         return self.state.value.lower() in names
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
-        """See `Group`. A commit also counts as a heartbeat while the group is stable or gathers its members."""
-        state = self.state
-        if command.generation_id < 0 and state is EMPTY:
+        """See `Group`."""
+        names_nobody = not command.member_id and command.instance_id is None
+        if command.generation_id < 0 and (names_nobody or self.state is EMPTY):
+            if self.state is not EMPTY:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
             return ()
-        if command.generation_id >= 0 or command.member_id or command.instance_id is not None:
-            self.validate_member(command.member_id, command.instance_id)
-            if command.generation_id != self.generation:
-                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-        elif state is not EMPTY:
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        if state is COMPLETING_REBALANCE:
+        member = self.validate_member(command.member_id, command.instance_id)
+        self._check_generation(command.generation_id)
+        action = self.rules.commit
+        if action is CommitAction.REJOIN:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-        if state is STABLE or state is PREPARING_REBALANCE:
-            member = self.members[command.member_id]
-            return (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
-        return ()
+        if action is CommitAction.STORE:
+            return ()
+        return (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
 
     def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
         """See `Group`. Older producers name no member; those that do are held to it (KIP-447)."""
-        if command.generation_id < 0 and self.state is EMPTY:
+        names_nobody = not command.member_id and command.instance_id is None
+        if command.generation_id < 0 and (names_nobody or self.state is EMPTY):
             return
-        if command.generation_id >= 0 or command.member_id or command.instance_id is not None:
-            self.validate_member(command.member_id, command.instance_id)
-            if command.generation_id != self.generation:
-                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        self.validate_member(command.member_id, command.instance_id)
+        self._check_generation(command.generation_id)
+
+    def _check_generation(self, generation_id: int) -> None:
+        if generation_id != self.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
         """See `Group`: anybody may read."""
 
     def check_delete_offsets(self) -> None:
         """See `Group`."""
-        if self.state is not EMPTY and not self.is_consumer_group:
+        action = self.rules.delete_offsets
+        if action is not DeletionAction.DELETE and not self.is_consumer_group:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
 
     def check_delete(self) -> None:
         """See `Group`."""
-        if self.state is not EMPTY:
+        if self.rules.delete is not DeletionAction.DELETE:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
 
     def expiry_basis(self) -> ExpiryBasis | None:
@@ -257,11 +177,33 @@ class ClassicGroup:
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
         """Move on; a move that the table does not have is a bug."""
-        if state not in TRANSITIONS[self.state]:
+        if state not in self.rules.next:
             raise RuntimeError(f"group {self.group_id!r}: {self.state.value} cannot become {state.value}")
-        self.previous_state = self.state
-        self.state = state
+        self._enter(state)
         self.state_timestamp = now_ms
+
+    def take_stored(self, stored: StoredGroup) -> None:
+        """The record of a generation is in the log: it is the present one, and its members have their assignments."""
+        self.generation = stored.generation
+        self.protocol_type = stored.protocol_type or None
+        self.protocol = stored.protocol
+        self.leader = stored.leader
+        for member in stored.members:
+            live = self.members.get(member.member_id)
+            if live is not None:
+                live.assignment = member.assignment
+        self._enter(STABLE if stored.members else EMPTY)
+        self.subscribed_topics = self.compute_subscribed_topics()
+
+    def end(self) -> None:
+        """The group is deleted, or another kind has taken it over."""
+        self._enter(DEAD)
+
+    def _enter(self, state: GroupState) -> None:
+        self.state = state
+        self.rules = RULES.get(state, self.rules)
+        if state is not PREPARING_REBALANCE:
+            self.join_phase = None
 
     @property
     def is_consumer_group(self) -> bool:
@@ -271,10 +213,7 @@ class ClassicGroup:
     def to_stored(self) -> StoredGroup:
         """This generation as a record has it."""
         protocol = self.protocol
-        members = tuple(
-            stored_member(m, b"" if protocol is None else m.metadata(protocol), m.assignment)
-            for m in self.members.values()
-        )
+        members = tuple(member.to_stored(protocol) for member in self.members.values())
         return StoredGroup(
             self.protocol_type or "", self.generation, protocol, self.leader, self.state_timestamp, members
         )
@@ -320,17 +259,7 @@ class ClassicGroup:
     def replace_static(self, old: Member, member_id: str) -> Member:
         """A static member comes back under a new member id and takes its old place (KIP-345)."""
         assert old.instance_id is not None
-        new = Member(
-            self.group_id,
-            member_id,
-            old.instance_id,
-            old.client_id,
-            old.client_host,
-            old.rebalance_timeout_ms,
-            old.session_timeout_ms,
-            old.protocols,
-            old.assignment,
-        )
+        new = old.renamed(self.group_id, member_id)
         leads = self.leader == old.member_id
         self.members = {
             (member_id if key == old.member_id else key): (new if value is old else value)
@@ -422,13 +351,13 @@ class ClassicGroup:
             votes[choice] = votes.get(choice, 0) + 1
         return max(java_order(votes, hash_of_text), key=votes.__getitem__)
 
-    def next_generation(self, now_ms: int, state: GroupState) -> None:
+    def next_generation(self, now_ms: int) -> None:
         """The join phase has ended with the members that are left."""
         self.generation += 1
         self.protocol = self.select_protocol() if self.members else None
-        self.transition_to(state, now_ms)
+        self.transition_to(COMPLETING_REBALANCE if self.members else EMPTY, now_ms)
         self.subscribed_topics = self.compute_subscribed_topics()
-        self.pending_sync.clear()
+        self.pending_sync = set(self.members)
 
     def compute_subscribed_topics(self) -> frozenset[str] | None:
         """All topics that the members of a consumer group subscribe to; None where that cannot be known."""
@@ -449,29 +378,22 @@ class ClassicGroup:
             return self.is_consumer_group
         return topic in self.subscribed_topics
 
-    def join_response(self, member_id: str) -> JoinGroupResponse:
+    def join_reply(self, member_id: str) -> JoinReply:
         """What a member of the present generation is told; the leader also gets all members."""
-        members: list[JoinGroupResponseMember] = []
-        if member_id == self.leader:
-            members = self.response_members()
-        return JoinGroupResponse(
-            generation_id=self.generation,
-            protocol_type=self.protocol_type,
-            protocol_name=self.protocol,
-            leader=self.leader or "",
-            member_id=member_id,
-            members=members,
+        return JoinReply(
+            ErrorCode.NONE,
+            member_id,
+            self.generation,
+            self.protocol_type,
+            self.protocol,
+            self.leader or "",
+            self.joined_members() if member_id == self.leader else (),
         )
 
-    def response_members(self) -> list[JoinGroupResponseMember]:
+    def joined_members(self) -> tuple[JoinedMember, ...]:
         """All members, as the leader is told of them."""
         protocol = self.protocol or ""
-        return [
-            JoinGroupResponseMember(
-                member_id=m.member_id, group_instance_id=m.instance_id, metadata=m.metadata(protocol)
-            )
-            for m in self.members.values()
-        ]
+        return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in self.members.values())
 
     def _count(self, member: Member, step: int) -> None:
         for name in {name for name, _ in member.protocols}:
@@ -484,22 +406,3 @@ class ClassicGroup:
 
 def _commit_time(offset: CommittedOffset) -> int:
     return offset.commit_timestamp
-
-
-def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
-    """The key of a member's session timer."""
-    return ("session", group_id, member_id)
-
-
-def stored_member(member: Member, subscription: bytes, assignment: bytes) -> StoredMember:
-    """A member as a record has it."""
-    return StoredMember(
-        member.member_id,
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        member.rebalance_timeout_ms,
-        member.session_timeout_ms,
-        subscription,
-        assignment,
-    )

@@ -1,20 +1,19 @@
-"""What a classic group can be told to do. Replies are the answers' contents; errors come as `KafkaError`."""
+"""What a classic group can be told to do. Refused commands raise `KafkaError`; JoinReply and SyncReply hold errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply
 from odradek.broker.coordinator.group.commands import GroupCommand
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.join_group import JoinGroupResponse
-from odradek.protocol.messages.sync_group import SyncGroupResponse
 
 Protocols = tuple[tuple[str, bytes], ...]
 """The protocols (assignors) of a member in order of preference: name, and metadata (a consumer's subscription)."""
 
 
-class JoinGroup(GroupCommand[JoinGroupResponse]):
+class JoinGroup(GroupCommand[JoinReply]):
     """Join, or join again. Parked until the join phase ends. ``host`` is the client's address."""
 
     home = GroupType.CLASSIC
@@ -57,7 +56,7 @@ class JoinGroup(GroupCommand[JoinGroupResponse]):
         self.api_version = api_version
 
 
-class SyncGroup(GroupCommand[SyncGroupResponse]):
+class SyncGroup(GroupCommand[SyncReply]):
     """Bring (leader) and fetch the assignment. Parked until the leader has brought it."""
 
     home = GroupType.CLASSIC
@@ -129,8 +128,8 @@ class ExpireMember(GroupCommand[None]):
         self.member_id = member_id
 
 
-class CompleteJoin(GroupCommand[None]):
-    """The time to join is over."""
+class EndJoinPhase(GroupCommand[None]):
+    """The time to join is over: see `join_phase`."""
 
     home = GroupType.CLASSIC
     __slots__ = ("group_id",)
@@ -139,7 +138,7 @@ class CompleteJoin(GroupCommand[None]):
         self.group_id = group_id
 
 
-class CompleteJoinIfAll(GroupCommand[None]):
+class EndJoinPhaseIfAll(GroupCommand[None]):
     """Everybody had joined a moment ago: end the join phase if that is still so."""
 
     home = GroupType.CLASSIC
@@ -147,18 +146,6 @@ class CompleteJoinIfAll(GroupCommand[None]):
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-
-
-class ExtendJoin(GroupCommand[None]):
-    """The initial delay of an empty group's rebalance is over: go on if somebody has joined meanwhile (KIP-134)."""
-
-    home = GroupType.CLASSIC
-    __slots__ = ("delay_ms", "group_id", "remaining_ms")
-
-    def __init__(self, group_id: str, delay_ms: int, remaining_ms: int) -> None:
-        self.group_id = group_id
-        self.delay_ms = delay_ms
-        self.remaining_ms = remaining_ms
 
 
 class ExpireSync(GroupCommand[None]):

@@ -7,10 +7,11 @@ from typing import Any
 
 from odradek.broker.coordinator.group.classic import commands as c
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.membership import Membership
-from odradek.broker.coordinator.group.classic.rebalance import Rebalance, join_error
+from odradek.broker.coordinator.group.classic.joining import Joining
+from odradek.broker.coordinator.group.classic.members import Members
+from odradek.broker.coordinator.group.classic.rebalance import Rebalance
 from odradek.broker.coordinator.group.classic.records import StoredGroup, decode_group_key, decode_group_value
-from odradek.broker.coordinator.group.classic.states import DEAD
+from odradek.broker.coordinator.group.classic.replies import join_refused
 from odradek.broker.coordinator.group.commands import MetadataChanged
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
@@ -23,8 +24,8 @@ from odradek.protocol.errors import KafkaError
 class ClassicKind:
     """See `GroupKind` and `registry.Dormant`.
 
-    ``stored`` is the hard state, which the log can rebuild. A group is taken up from there, or from the offsets that
-    name it, when something is first asked of it.
+    ``stored`` has the last generation of each group as the log has it. A group is taken up from there, or from the
+    offsets that name it, when something is first asked of it; from then on it takes each further record itself.
     """
 
     group_type = GroupType.CLASSIC
@@ -33,16 +34,17 @@ class ClassicKind:
         self.stored: dict[str, StoredGroup] = {}
         self._offsets = offsets
         self._groups = context.groups
-        members = self._members = Membership(Rebalance(context.settings), context.groups, context.new_id)
+        rebalance = Rebalance(context.settings)
+        joining = Joining(rebalance, context.groups, context.new_id)
+        members = self._members = Members(rebalance, joining, context.groups)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
-            c.JoinGroup: members.join,
+            c.JoinGroup: joining.join,
             c.SyncGroup: members.sync,
             c.Heartbeat: members.heartbeat,
             c.LeaveGroup: members.leave,
             c.ExpireMember: members.expire_member,
-            c.CompleteJoin: members.complete_join,
-            c.CompleteJoinIfAll: members.complete_join_if_all,
-            c.ExtendJoin: members.extend_join,
+            c.EndJoinPhase: members.end_join_phase,
+            c.EndJoinPhaseIfAll: members.end_join_phase_if_all,
             c.ExpireSync: members.expire_sync,
         }
 
@@ -51,14 +53,16 @@ class ClassicKind:
     def replay(self, record_type: int, record: LogRecord) -> None:
         """See `GroupKind`."""
         group_id = decode_group_key(record.key)
-        if record.value is not None:
-            self.stored[group_id] = decode_group_value(record.value)
+        live = self._groups.find_live(group_id, ClassicGroup)
+        if record.value is None:
+            self.stored.pop(group_id, None)
+            if live is not None:
+                live.end()
+                self._groups.remove(group_id, ClassicGroup)
             return
-        self.stored.pop(group_id, None)
-        group = self._groups.find_live(group_id, ClassicGroup)
-        if group is not None:
-            group.state = DEAD
-            self._groups.remove(group_id, ClassicGroup)
+        stored = self.stored[group_id] = decode_group_value(record.value)
+        if live is not None:
+            live.take_stored(stored)
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
@@ -67,7 +71,7 @@ class ClassicKind:
         if isinstance(command, c.SyncGroup):
             return self._members.assignment_refused(command, group_error(error.code), now_ms)
         if isinstance(command, c.JoinGroup):
-            return Outcome(reply=join_error("", group_error(error.code)))
+            return Outcome(reply=join_refused("", group_error(error.code)))
         return Outcome(reply=outcome.reply, effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:

@@ -1,13 +1,16 @@
 """The states of a classic group: what each request gets in each of them, and where each can lead.
 
-Source: Kafka's group protocol as amended by KIP-134 (initial delay), KIP-345 (static members), KIP-394 (member ids) and
-KIP-447 (transactional commits), and the observed behaviour of Kafka 4.3.1.
+This table is the only place that says so: the decisions look their answers up here, and ARCHITECTURE.md's diagram and
+table are printed from it. Sources: Kafka's group protocol as amended by KIP-134 (initial delay), KIP-345 (static
+members), KIP-394 (member ids), KIP-447 (transactional commits) and KIP-814 (a static leader that comes back), and the
+answers of Apache Kafka 4.3.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import NamedTuple
 
 
 class GroupState(Enum):
@@ -26,87 +29,162 @@ COMPLETING_REBALANCE = GroupState.COMPLETING_REBALANCE
 STABLE = GroupState.STABLE
 DEAD = GroupState.DEAD
 
-TRANSITIONS: Mapping[GroupState, Mapping[GroupState, str]] = {
-    EMPTY: {
-        PREPARING_REBALANCE: "a member joins",
-        DEAD: "the group is deleted, or expires with its last offset",
-    },
-    PREPARING_REBALANCE: {
-        COMPLETING_REBALANCE: "all members have joined, or the time to join is over and some have",
-        EMPTY: "all members are gone",
-    },
-    COMPLETING_REBALANCE: {
-        STABLE: "the leader's assignment is stored",
-        PREPARING_REBALANCE: "a member joins, leaves, fails, or does not sync in time; the assignment is refused",
-    },
-    STABLE: {
-        PREPARING_REBALANCE: "a member joins, leaves or fails; the leader joins again; a subscription changes",
-    },
-    DEAD: {},
-}
-"""From each state: the states that may follow it, and why. Anything else is a bug.
 
-When the coordinator moves, a group leaves no state: the next coordinator finds it Empty or Stable in the log.
-"""
+class JoinAction(Enum):
+    """What JoinGroup gets."""
 
-ACTIONS: Mapping[GroupState, Mapping[str, str]] = {
-    EMPTY: {
-        "JoinGroup": "unknown member: added (or told its member id first), a rebalance begins; known member id: "
-        "UNKNOWN_MEMBER_ID unless it was given out before",
-        "SyncGroup": "UNKNOWN_MEMBER_ID",
-        "Heartbeat": "UNKNOWN_MEMBER_ID",
-        "LeaveGroup": "UNKNOWN_MEMBER_ID",
-        "OffsetCommit": "stored if it names no generation, else UNKNOWN_MEMBER_ID",
-        "TxnOffsetCommit": "stored as pending if it names no generation, else UNKNOWN_MEMBER_ID",
-        "OffsetDelete": "deleted",
-        "DeleteGroups": "deleted, with its offsets",
-    },
-    PREPARING_REBALANCE: {
-        "JoinGroup": "answered when the join phase ends",
-        "SyncGroup": "REBALANCE_IN_PROGRESS",
-        "Heartbeat": "REBALANCE_IN_PROGRESS, and the session goes on",
-        "LeaveGroup": "removed; may end the join phase",
-        "OffsetCommit": "stored for the generation that ends",
-        "TxnOffsetCommit": "stored as pending",
-        "OffsetDelete": "NON_EMPTY_GROUP, or GROUP_SUBSCRIBED_TO_TOPIC for topics of a consumer group",
-        "DeleteGroups": "NON_EMPTY_GROUP",
-    },
-    COMPLETING_REBALANCE: {
-        "JoinGroup": "known and unchanged: told the generation again; else a rebalance begins",
-        "SyncGroup": "answered when the leader's assignment is stored",
-        "Heartbeat": "NONE",
-        "LeaveGroup": "removed, a rebalance begins",
-        "OffsetCommit": "REBALANCE_IN_PROGRESS",
-        "TxnOffsetCommit": "stored as pending",
-        "OffsetDelete": "as in PreparingRebalance",
-        "DeleteGroups": "NON_EMPTY_GROUP",
-    },
-    STABLE: {
-        "JoinGroup": "unchanged follower: told the generation again; known static member with a new id: takes its "
-        "place; else a rebalance begins",
-        "SyncGroup": "the member's assignment",
-        "Heartbeat": "NONE",
-        "LeaveGroup": "removed, a rebalance begins",
-        "OffsetCommit": "stored, and the session goes on",
-        "TxnOffsetCommit": "stored as pending",
-        "OffsetDelete": "as in PreparingRebalance",
-        "DeleteGroups": "NON_EMPTY_GROUP",
-    },
-    DEAD: dict.fromkeys(
-        (
-            "JoinGroup",
-            "SyncGroup",
-            "Heartbeat",
-            "LeaveGroup",
-            "OffsetCommit",
-            "TxnOffsetCommit",
-            "OffsetDelete",
-            "DeleteGroups",
+    JOIN = "joins; a rebalance begins"
+    JOIN_PHASE = "joins"
+    TELL_AGAIN = "told its generation again"
+    TAKE_PLACE = "takes its place; with another protocol a rebalance begins"
+    UNKNOWN = "UNKNOWN_MEMBER_ID"
+
+
+class SyncAction(Enum):
+    """What SyncGroup gets, once member and generation have been checked."""
+
+    STORE = "the assignment is stored and handed out"
+    WAIT = "waits for the leader"
+    GIVE = "its assignment"
+    REJOIN = "REBALANCE_IN_PROGRESS"
+    UNKNOWN = "UNKNOWN_MEMBER_ID"
+
+
+class BeatAction(Enum):
+    """What Heartbeat gets, once member and generation have been checked; the session goes on."""
+
+    NONE = "NONE"
+    REJOIN = "REBALANCE_IN_PROGRESS"
+    UNKNOWN = "UNKNOWN_MEMBER_ID"
+
+
+class DepartureAction(Enum):
+    """What follows when members leave or fail."""
+
+    NOTHING = "nothing"
+    LOOK = "the join phase may end"
+    REBALANCE = "a rebalance begins"
+
+
+class CommitAction(Enum):
+    """What OffsetCommit gets, once member and generation have been checked."""
+
+    STORE = "stored, of anybody"
+    STORE_AND_BEAT = "stored, and the session goes on"
+    REJOIN = "REBALANCE_IN_PROGRESS"
+
+
+class DeletionAction(Enum):
+    """What DeleteGroups and OffsetDelete get."""
+
+    DELETE = "deleted"
+    REFUSE = "NON_EMPTY_GROUP"
+    REFUSE_SUBSCRIBED = "GROUP_SUBSCRIBED_TO_TOPIC; NON_EMPTY_GROUP where members are no consumers"
+
+
+class JoinActions(NamedTuple):
+    """What JoinGroup gets by who asks.
+
+    ``new``: a member without an id, or with one that it was just told. ``returning``: a static member that has lost its
+    id. ``follower`` and ``leader``: members whose protocols stay the same. ``changed``: one with other protocols.
+    """
+
+    new: JoinAction
+    returning: JoinAction
+    follower: JoinAction
+    leader: JoinAction
+    changed: JoinAction
+
+    def of_member(self, *, leads: bool, unchanged: bool) -> JoinAction:
+        """The action for a member that shows its id."""
+        if not unchanged:
+            return self.changed
+        return self.leader if leads else self.follower
+
+
+class StateRules(NamedTuple):
+    """Everything about one state.
+
+    An empty group has no members, so what names one is refused before it gets here, and ``commit`` is for those that
+    name none. TxnOffsetCommit is stored in every state. ``next``: the states that may follow, and why;
+    anything else is a bug. When the coordinator moves, a group leaves no state: the next coordinator finds it Empty or
+    Stable in the log.
+    """
+
+    join: JoinActions
+    sync_leader: SyncAction
+    sync_follower: SyncAction
+    heartbeat: BeatAction
+    departure: DepartureAction
+    commit: CommitAction
+    delete: DeletionAction
+    delete_offsets: DeletionAction
+    next: Mapping[GroupState, str]
+
+
+_J = JoinAction
+
+RULES: Mapping[GroupState, StateRules] = {
+    EMPTY: StateRules(
+        join=JoinActions(new=_J.JOIN, returning=_J.JOIN, follower=_J.UNKNOWN, leader=_J.UNKNOWN, changed=_J.UNKNOWN),
+        sync_leader=SyncAction.UNKNOWN,
+        sync_follower=SyncAction.UNKNOWN,
+        heartbeat=BeatAction.UNKNOWN,
+        departure=DepartureAction.NOTHING,
+        commit=CommitAction.STORE,
+        delete=DeletionAction.DELETE,
+        delete_offsets=DeletionAction.DELETE,
+        next={
+            PREPARING_REBALANCE: "a member joins",
+            DEAD: "the group is deleted, or expires with its last offset",
+        },
+    ),
+    PREPARING_REBALANCE: StateRules(
+        join=JoinActions(
+            new=_J.JOIN_PHASE,
+            returning=_J.JOIN_PHASE,
+            follower=_J.JOIN_PHASE,
+            leader=_J.JOIN_PHASE,
+            changed=_J.JOIN_PHASE,
         ),
-        "cannot be met: a dead group is not found any more",
+        sync_leader=SyncAction.REJOIN,
+        sync_follower=SyncAction.REJOIN,
+        heartbeat=BeatAction.REJOIN,
+        departure=DepartureAction.LOOK,
+        commit=CommitAction.STORE_AND_BEAT,
+        delete=DeletionAction.REFUSE,
+        delete_offsets=DeletionAction.REFUSE_SUBSCRIBED,
+        next={
+            COMPLETING_REBALANCE: "all members have joined, or the time to join is over and some have",
+            EMPTY: "all members are gone",
+        },
+    ),
+    COMPLETING_REBALANCE: StateRules(
+        join=JoinActions(new=_J.JOIN, returning=_J.JOIN, follower=_J.TELL_AGAIN, leader=_J.TELL_AGAIN, changed=_J.JOIN),
+        sync_leader=SyncAction.STORE,
+        sync_follower=SyncAction.WAIT,
+        heartbeat=BeatAction.NONE,
+        departure=DepartureAction.REBALANCE,
+        commit=CommitAction.REJOIN,
+        delete=DeletionAction.REFUSE,
+        delete_offsets=DeletionAction.REFUSE_SUBSCRIBED,
+        next={
+            STABLE: "the leader's assignment is stored",
+            PREPARING_REBALANCE: "a member joins, leaves, fails, or does not sync in time; the assignment is refused",
+        },
+    ),
+    STABLE: StateRules(
+        join=JoinActions(new=_J.JOIN, returning=_J.TAKE_PLACE, follower=_J.TELL_AGAIN, leader=_J.JOIN, changed=_J.JOIN),
+        sync_leader=SyncAction.GIVE,
+        sync_follower=SyncAction.GIVE,
+        heartbeat=BeatAction.NONE,
+        departure=DepartureAction.REBALANCE,
+        commit=CommitAction.STORE_AND_BEAT,
+        delete=DeletionAction.REFUSE,
+        delete_offsets=DeletionAction.REFUSE_SUBSCRIBED,
+        next={
+            PREPARING_REBALANCE: "a member joins, leaves or fails; the leader joins again; a subscription changes",
+        },
     ),
 }
-"""What each request gets in each state, given valid ids and generation."""
-
-CAN_REBALANCE = frozenset({EMPTY, COMPLETING_REBALANCE, STABLE})
-"""The states that a rebalance can begin in."""
+"""Requests never meet a group in DEAD: it is not found any more."""

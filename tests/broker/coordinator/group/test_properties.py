@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from odradek.broker.coordinator.group.classic import rebalance
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.commands import LeaveGroup
+from odradek.broker.coordinator.group.classic.states import EMPTY, PREPARING_REBALANCE, STABLE
 from odradek.broker.coordinator.group.commands import (
     DeleteGroup,
     DeleteOffsets,
@@ -60,6 +62,33 @@ class Client:
         if answer.error_code == ErrorCode.NONE:
             self.generation = answer.generation_id
             self.members = [m.member_id for m in answer.members]
+
+
+def picture(group: ClassicGroup) -> tuple[Any, ...]:
+    """All that members and administrators can see of a group at rest."""
+    members = {
+        m.member_id: (
+            m.instance_id,
+            m.client_id,
+            m.client_host,
+            m.session_timeout_ms,
+            m.rebalance_timeout_ms,
+            m.metadata(group.protocol or ""),
+            m.assignment,
+        )
+        for m in group.members.values()
+    }
+    return (
+        group.state,
+        group.generation,
+        group.protocol_type,
+        group.protocol,
+        group.leader,
+        list(members),
+        members,
+        group.static_members,
+        group.subscribed_topics,
+    )
 
 
 class Groups(RuleBasedStateMachine):
@@ -198,14 +227,30 @@ class Groups(RuleBasedStateMachine):
 
     @invariant()
     def groups_are_what_their_records_say(self) -> None:
+        """A group at rest is what a coordinator that loads the log would make of it."""
+        loaded = rebuilt(self.driver.journal.copy())
         for group_id, stored in self.driver.machine.classic.stored.items():
+            live = self.driver.machine.classic_group(group_id)
+            again = loaded.classic_group(group_id)
+            assert live is not None
+            assert again is not None
+            if live.state not in (STABLE, EMPTY):
+                assert again.generation <= live.generation
+            elif live.generation == stored.generation:
+                assert picture(live) == picture(again)
+            else:
+                assert (live.state, live.generation) == (EMPTY, stored.generation + 1), "its record was refused"
+
+    @invariant()
+    def groups_fit_together(self) -> None:
+        for group_id in self.driver.machine.groups.ids():
             group = self.driver.machine.classic_group(group_id)
             assert group is not None
-            if group.state.value in ("Stable", "Empty") and stored.generation == group.generation:
-                assert {m.member_id for m in stored.members} == set(group.members)
             assert group.awaiting_join == sum(m.join_ticket is not None for m in group.members.values())
             assert set(group.static_members.values()) <= set(group.members)
             assert group.leader is None or group.leader in group.members
+            assert (group.join_phase is not None) == (group.state is PREPARING_REBALANCE)
+            assert (group.state is EMPTY) <= (not group.members)
 
     def teardown(self) -> None:
         if not hasattr(self, "driver"):

@@ -87,7 +87,7 @@ def test_all_members_join_again_when_one_more_comes(driver: GroupDriver) -> None
     answer = again.result()
     assert (answer.generation_id, answer.leader, len(answer.members)) == (2, leader, 2)
     assert other.result().leader == leader
-    assert other.result().members == []
+    assert other.result().members == ()
 
 
 def test_the_protocol_most_members_prefer_wins(driver: GroupDriver) -> None:
@@ -203,7 +203,7 @@ def test_the_initial_wait_ends_with_the_rebalance_timeout() -> None:
 def test_an_unchanged_member_is_told_its_generation_again(driver: GroupDriver) -> None:
     leader, follower = driver.stable(2)
     answer = driver.join(follower).result()
-    assert (answer.generation_id, answer.leader, answer.members) == (2, leader, [])
+    assert (answer.generation_id, answer.leader, answer.members) == (2, leader, ())
     assert driver.state() == "Stable"
     assert not driver.join(follower, protocols=("range", "new")).done
     assert driver.state() == "PreparingRebalance"
@@ -447,7 +447,7 @@ def test_a_static_member_comes_back_without_a_rebalance(driver: GroupDriver) -> 
     answer = driver.join(instance_id="i", version=5).result()
     assert (answer.error_code, answer.generation_id, answer.member_id) == (E.NONE, 1, "i-2")
     assert answer.leader == old, "so that it takes itself for a follower and does not assign"
-    assert answer.members == []
+    assert answer.members == ()
     assert driver.state() == "Stable"
     assert driver.sync("i-2", 1).result().assignment == b"all"
     stored = driver.machine.classic.stored["g"]
@@ -495,9 +495,9 @@ def test_a_static_member_keeps_its_place_through_a_rebalance_until_its_session_e
 
 
 def _complete(driver: GroupDriver):  # type: ignore[no-untyped-def]
-    from odradek.broker.coordinator.group.classic.commands import CompleteJoin
+    from odradek.broker.coordinator.group.classic.commands import EndJoinPhase
 
-    return CompleteJoin("g")
+    return EndJoinPhase("g")
 
 
 def test_members_can_be_removed_by_instance_id(driver: GroupDriver) -> None:

@@ -1,0 +1,27 @@
+"""What one command causes, gathered while it is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R
+
+
+class Changes:
+    """Records to write and effects, in order; ``then`` as in `Outcome`."""
+
+    __slots__ = ("effects", "now_ms", "records", "then")
+
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+        self.records: list[NewRecord] = []
+        self.effects: list[Effect] = []
+        self.then: Callable[[], Sequence[Effect]] | None = None
+
+    def answered(self, reply: R) -> Outcome[R]:
+        """The outcome of a command that is answered now."""
+        return Outcome(self.records, reply=reply, effects=self.effects, then=self.then)
+
+    def parked(self, ticket: Hashable) -> Outcome[R]:
+        """The outcome of a command that is answered later, under this ticket."""
+        return Outcome(self.records, park=ticket, effects=self.effects, then=self.then)

@@ -1,0 +1,213 @@
+"""SyncGroup, Heartbeat, LeaveGroup, and the timers of members. JoinGroup is in `joining`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from odradek.broker.coordinator.group.classic.changes import Changes
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.classic.commands import (
+    EndJoinPhase,
+    EndJoinPhaseIfAll,
+    ExpireMember,
+    ExpireSync,
+    Heartbeat,
+    LeaveGroup,
+    SyncGroup,
+)
+from odradek.broker.coordinator.group.classic.joining import Joining
+from odradek.broker.coordinator.group.classic.member import Member
+from odradek.broker.coordinator.group.classic.rebalance import Rebalance
+from odradek.broker.coordinator.group.classic.records import encode_group_key, encode_group_value
+from odradek.broker.coordinator.group.classic.replies import SyncReply, sync_refused
+from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, BeatAction, SyncAction
+from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.runtime.machine import Answer, Effect, Outcome, Schedule
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+_UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
+_SYNC_ERRORS = {
+    SyncAction.UNKNOWN: _UNKNOWN,
+    SyncAction.REJOIN: ErrorCode.REBALANCE_IN_PROGRESS,
+}
+_BEAT_CODES = {
+    BeatAction.NONE: ErrorCode.NONE,
+    BeatAction.REJOIN: ErrorCode.REBALANCE_IN_PROGRESS,
+    BeatAction.UNKNOWN: _UNKNOWN,
+}
+
+
+class Members:
+    """Decides on what members send after they have joined, and on their timers. Owner: the classic kind."""
+
+    def __init__(self, rebalance: Rebalance, joining: Joining, groups: Groups) -> None:
+        self._rebalance = rebalance
+        self._settings = rebalance.settings
+        self._next_ticket = joining.next_ticket
+        self._groups = groups
+
+    def _find(self, group_id: str) -> ClassicGroup | None:
+        group = self._groups.get(group_id)
+        return group if isinstance(group, ClassicGroup) else None
+
+    # -- SyncGroup
+
+    def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncReply]:
+        """A member wants its assignment; the leader brings everybody's, which is stored before anybody gets it."""
+        group = self._find(command.group_id)
+        if group is None:
+            return Outcome(reply=sync_refused(_UNKNOWN))
+        try:
+            member = group.validate_member(command.member_id, command.instance_id)
+        except KafkaError as error:
+            return Outcome(reply=sync_refused(error.code))
+        if command.generation_id != group.generation:
+            return Outcome(reply=sync_refused(ErrorCode.ILLEGAL_GENERATION))
+        if _differs(command.protocol_type, group.protocol_type) or _differs(command.protocol_name, group.protocol):
+            return Outcome(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        leads = group.leader == member.member_id
+        action = group.rules.sync_leader if leads else group.rules.sync_follower
+        refusal = _SYNC_ERRORS.get(action)
+        if refusal is not None:
+            return Outcome(reply=sync_refused(refusal))
+        changes = Changes(now_ms)
+        self._rebalance.has_synced(group, member.member_id, changes)
+        if action is SyncAction.GIVE:
+            return changes.answered(self._rebalance.assignment_of(group, member))
+        if action is SyncAction.STORE:
+            return self._store_assignment(group, member, command, changes)
+        return self._wait_for_leader(member, changes)
+
+    def _wait_for_leader(self, member: Member, changes: Changes) -> Outcome[SyncReply]:
+        before, member.sync_ticket = member.sync_ticket, self._next_ticket()
+        if before is not None:
+            changes.effects.append(Answer(before, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS)))
+        return changes.parked(member.sync_ticket)
+
+    def _store_assignment(
+        self, group: ClassicGroup, leader: Member, command: SyncGroup, changes: Changes
+    ) -> Outcome[SyncReply]:
+        assignments = command.assignments
+        stored = group.to_stored()
+        members = tuple(m._replace(assignment=assignments.get(m.member_id, b"")) for m in stored.members)
+        changes.records.append((encode_group_key(group.group_id), encode_group_value(stored._replace(members=members))))
+
+        def hand_out() -> Sequence[Effect]:
+            after = Changes(changes.now_ms)
+            self._rebalance.hand_out(group, after)
+            self._rebalance.expect_heartbeat(leader, after)
+            return after.effects
+
+        changes.then = hand_out
+        own = assignments.get(leader.member_id, b"")
+        return changes.answered(SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, own))
+
+    def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncReply]:
+        """The log did not take the assignment: all who wait for it get the error, and another rebalance begins."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is not None and group.state is COMPLETING_REBALANCE:
+            self._rebalance.fail_assignment(group, error, changes)
+            self._rebalance.begin(group, changes)
+        return changes.answered(sync_refused(error))
+
+    # -- Heartbeat, LeaveGroup
+
+    def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[ErrorCode]:
+        """The member's session goes on."""
+        group = self._find(command.group_id)
+        if group is None:
+            raise KafkaError(_UNKNOWN)
+        member = group.validate_member(command.member_id, command.instance_id)
+        if command.generation_id != group.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        return Outcome(
+            reply=_BEAT_CODES[group.rules.heartbeat],
+            effects=(Schedule(member.session_key, member.session_timeout_ms, member.expiry),),
+        )
+
+    def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[list[ErrorCode]]:
+        """Members leave by member id, or are removed by instance id (KIP-345)."""
+        group = self._find(command.group_id)
+        if group is None:
+            return Outcome(reply=[_UNKNOWN] * len(command.members))
+        changes = Changes(now_ms)
+        codes = [self._leave_one(group, member_id, instance, changes) for member_id, instance in command.members]
+        if ErrorCode.NONE in codes:
+            self._rebalance.after_departure(group, changes)
+        return changes.answered(codes)
+
+    def _leave_one(self, group: ClassicGroup, member_id: str, instance_id: str | None, changes: Changes) -> ErrorCode:
+        if not member_id:
+            member_id = group.static_members.get(instance_id or "", "")
+            if not member_id:
+                return _UNKNOWN
+        elif member_id in group.pending_join:
+            self._rebalance.drop_pending(group, member_id, changes)
+            return ErrorCode.NONE
+        try:
+            member = group.validate_member(member_id, instance_id)
+        except KafkaError as error:
+            return error.code
+        self._rebalance.drop_member(group, member, changes)
+        return ErrorCode.NONE
+
+    # -- timers
+
+    def expire_member(self, command: ExpireMember, now_ms: int) -> Outcome[None]:
+        """A session is over: unless it waits for the others, the member is out."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is None:
+            return Outcome()
+        member = group.members.get(command.member_id)
+        if member is None:
+            if command.member_id in group.pending_join:
+                self._rebalance.drop_pending(group, command.member_id, changes)
+                self._rebalance.look(group, changes)
+        elif not member.keeps_session:
+            self._rebalance.drop_member(group, member, changes)
+            self._rebalance.after_departure(group, changes)
+        return changes.answered(None)
+
+    def end_join_phase(self, command: EndJoinPhase, now_ms: int) -> Outcome[None]:
+        """The time to join is over."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is not None:
+            self._rebalance.time_over(group, changes)
+        return changes.answered(None)
+
+    def end_join_phase_if_all(self, command: EndJoinPhaseIfAll, now_ms: int) -> Outcome[None]:
+        """The pause after the last member that has come is over."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is not None:
+            self._rebalance.pause_over(group, changes)
+        return changes.answered(None)
+
+    def expire_sync(self, command: ExpireSync, now_ms: int) -> Outcome[None]:
+        """The time to sync is over: members that have not are out."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is None or group.generation != command.generation_id or not group.pending_sync:
+            return Outcome()
+        for member_id in sorted(group.pending_sync):
+            member = group.members.get(member_id)
+            if member is not None:
+                self._rebalance.drop_member(group, member, changes)
+        self._rebalance.after_departure(group, changes)
+        return changes.answered(None)
+
+    def resume(self, group: ClassicGroup, now_ms: int) -> list[Effect]:
+        """The coordinator has loaded: every member's session starts anew; a group grown too large rebalances."""
+        changes = Changes(now_ms)
+        for member in group.members.values():
+            self._rebalance.expect_heartbeat(member, changes)
+        if len(group.members) > self._settings.max_size:
+            self._rebalance.begin(group, changes)
+        return changes.effects
+
+
+def _differs(asked: str | None, actual: str | None) -> bool:
+    return asked is not None and actual is not None and asked != actual
