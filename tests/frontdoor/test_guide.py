@@ -1,4 +1,4 @@
-"""The guide's blocks are tests: they are run as one file by a pytest of its own."""
+"""The blocks of README and of the guide are programs: each page is run as one file by a pytest of its own."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-GUIDE = Path(__file__).parents[2] / "docs" / "testing.md"
+ROOT = Path(__file__).parents[2]
 
 
-def test_the_guide_runs(pytester: pytest.Pytester) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+@pytest.mark.parametrize("page", ["README.md", "docs/testing.md"])
+def test_the_page_runs(page: str, pytester: pytest.Pytester) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    tests = sum(block.count("def test_") for block in blocks)
+    assert tests
     pytester.makepyfile("\n\n".join(blocks))
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
-    result = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", "--strict-markers")
-    result.assert_outcomes(passed=sum(block.count("def test_") for block in blocks))
+    result = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--strict-markers")
+    result.assert_outcomes(passed=tests)

@@ -29,6 +29,7 @@ def check_journey(text: str, pattern: str, began: float) -> None:
     assert 160 <= minutes <= 161 + (time.monotonic() - began) / 60
 
 
+@pytest.mark.slow
 def test_poll_pipeline() -> None:
     pytest.importorskip("kafka")
     lines = output_of("poll_pipeline", "run.py").splitlines()
@@ -45,6 +46,7 @@ def test_poll_pipeline() -> None:
     assert {each[2] for each in asked} <= {"0", "10"}
 
 
+@pytest.mark.slow
 def test_retry_in_a_plain_consumer() -> None:
     began = time.monotonic()
     text = output_of("retry_topics", "plain_consumer.py")
