@@ -113,18 +113,13 @@ class ClassicGroup:
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
         """See `Group`."""
-        names_nobody = not command.member_id and command.instance_id is None
-        if command.generation_id < 0 and (names_nobody or self.state is EMPTY):
-            if self.state is not EMPTY:
-                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        if command.generation_id < 0 and self.state is EMPTY:
             return ()
         member = self.validate_member(command.member_id, command.instance_id)
-        self._check_generation(command.generation_id)
-        action = self.rules.commit
-        if action is CommitAction.REJOIN:
+        if command.generation_id != self.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        if self.rules.commit is CommitAction.REJOIN:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
-        if action is CommitAction.STORE:
-            return ()
         return (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
 
     def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
@@ -133,10 +128,7 @@ class ClassicGroup:
         if command.generation_id < 0 and (names_nobody or self.state is EMPTY):
             return
         self.validate_member(command.member_id, command.instance_id)
-        self._check_generation(command.generation_id)
-
-    def _check_generation(self, generation_id: int) -> None:
-        if generation_id != self.generation:
+        if command.generation_id != self.generation:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:

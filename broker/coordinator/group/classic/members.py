@@ -20,7 +20,7 @@ from odradek.broker.coordinator.group.classic.member import Member
 from odradek.broker.coordinator.group.classic.rebalance import Rebalance
 from odradek.broker.coordinator.group.classic.records import encode_group_key, encode_group_value
 from odradek.broker.coordinator.group.classic.replies import SyncReply, sync_refused
-from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, BeatAction, SyncAction
+from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, SyncAction
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.runtime.machine import Answer, Effect, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -29,11 +29,6 @@ _UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
 _SYNC_ERRORS = {
     SyncAction.UNKNOWN: _UNKNOWN,
     SyncAction.REJOIN: ErrorCode.REBALANCE_IN_PROGRESS,
-}
-_BEAT_CODES = {
-    BeatAction.NONE: ErrorCode.NONE,
-    BeatAction.REJOIN: ErrorCode.REBALANCE_IN_PROGRESS,
-    BeatAction.UNKNOWN: _UNKNOWN,
 }
 
 
@@ -122,7 +117,7 @@ class Members:
         if command.generation_id != group.generation:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         return Outcome(
-            reply=_BEAT_CODES[group.rules.heartbeat],
+            reply=group.rules.heartbeat,
             effects=(Schedule(member.session_key, member.session_timeout_ms, member.expiry),),
         )
 

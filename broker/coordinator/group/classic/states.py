@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from odradek.protocol.errors import ErrorCode
+
 
 class GroupState(Enum):
     """The names that DescribeGroups and ListGroups show."""
@@ -46,14 +48,6 @@ class SyncAction(Enum):
     STORE = "the assignment is stored and handed out"
     WAIT = "waits for the leader"
     GIVE = "its assignment"
-    REJOIN = "REBALANCE_IN_PROGRESS"
-    UNKNOWN = "UNKNOWN_MEMBER_ID"
-
-
-class BeatAction(Enum):
-    """What Heartbeat gets, once member and generation have been checked; the session goes on."""
-
-    NONE = "NONE"
     REJOIN = "REBALANCE_IN_PROGRESS"
     UNKNOWN = "UNKNOWN_MEMBER_ID"
 
@@ -105,8 +99,9 @@ class JoinActions(NamedTuple):
 class StateRules(NamedTuple):
     """Everything about one state.
 
-    An empty group has no members, so what names one is refused before it gets here, and ``commit`` is for those that
-    name none. TxnOffsetCommit is stored in every state. ``next``: the states that may follow, and why;
+    ``heartbeat``: what Heartbeat gets, once member and generation have been checked; the session goes on. An empty
+    group has no members: a request that names one is refused before, and ``commit`` is for those that name none.
+    TxnOffsetCommit is stored in every state. ``next``: the states that may follow, and why;
     anything else is a bug. When the coordinator moves, a group leaves no state: the next coordinator finds it Empty or
     Stable in the log.
     """
@@ -114,7 +109,7 @@ class StateRules(NamedTuple):
     join: JoinActions
     sync_leader: SyncAction
     sync_follower: SyncAction
-    heartbeat: BeatAction
+    heartbeat: ErrorCode
     departure: DepartureAction
     commit: CommitAction
     delete: DeletionAction
@@ -129,7 +124,7 @@ RULES: Mapping[GroupState, StateRules] = {
         join=JoinActions(new=_J.JOIN, returning=_J.JOIN, follower=_J.UNKNOWN, leader=_J.UNKNOWN, changed=_J.UNKNOWN),
         sync_leader=SyncAction.UNKNOWN,
         sync_follower=SyncAction.UNKNOWN,
-        heartbeat=BeatAction.UNKNOWN,
+        heartbeat=ErrorCode.UNKNOWN_MEMBER_ID,
         departure=DepartureAction.NOTHING,
         commit=CommitAction.STORE,
         delete=DeletionAction.DELETE,
@@ -149,7 +144,7 @@ RULES: Mapping[GroupState, StateRules] = {
         ),
         sync_leader=SyncAction.REJOIN,
         sync_follower=SyncAction.REJOIN,
-        heartbeat=BeatAction.REJOIN,
+        heartbeat=ErrorCode.REBALANCE_IN_PROGRESS,
         departure=DepartureAction.LOOK,
         commit=CommitAction.STORE_AND_BEAT,
         delete=DeletionAction.REFUSE,
@@ -163,7 +158,7 @@ RULES: Mapping[GroupState, StateRules] = {
         join=JoinActions(new=_J.JOIN, returning=_J.JOIN, follower=_J.TELL_AGAIN, leader=_J.TELL_AGAIN, changed=_J.JOIN),
         sync_leader=SyncAction.STORE,
         sync_follower=SyncAction.WAIT,
-        heartbeat=BeatAction.NONE,
+        heartbeat=ErrorCode.NONE,
         departure=DepartureAction.REBALANCE,
         commit=CommitAction.REJOIN,
         delete=DeletionAction.REFUSE,
@@ -177,7 +172,7 @@ RULES: Mapping[GroupState, StateRules] = {
         join=JoinActions(new=_J.JOIN, returning=_J.TAKE_PLACE, follower=_J.TELL_AGAIN, leader=_J.JOIN, changed=_J.JOIN),
         sync_leader=SyncAction.GIVE,
         sync_follower=SyncAction.GIVE,
-        heartbeat=BeatAction.NONE,
+        heartbeat=ErrorCode.NONE,
         departure=DepartureAction.REBALANCE,
         commit=CommitAction.STORE_AND_BEAT,
         delete=DeletionAction.REFUSE,

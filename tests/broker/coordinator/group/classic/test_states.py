@@ -11,7 +11,6 @@ import pytest
 from odradek.broker.coordinator.group.classic.commands import LeaveGroup
 from odradek.broker.coordinator.group.classic.states import (
     RULES,
-    BeatAction,
     CommitAction,
     DeletionAction,
     DepartureAction,
@@ -73,7 +72,9 @@ def table() -> str:
     """The actions as ARCHITECTURE.md shows them."""
     lines = ["| request | " + " | ".join(state.value for state in RULES) + " |", "| --- " * (len(RULES) + 1) + "|"]
     for title, pick in ROWS.items():
-        lines.append(f"| {title} | " + " | ".join(pick(rules).value for rules in RULES.values()) + " |")
+        cells = [pick(rules) for rules in RULES.values()]
+        shown = [cell.name if isinstance(cell, ErrorCode) else cell.value for cell in cells]
+        lines.append(f"| {title} | " + " | ".join(shown) + " |")
     return "\n".join(lines)
 
 
@@ -130,13 +131,8 @@ class Scene:
         }
         return codes[slot.result().error_code]
 
-    def heartbeat(self) -> BeatAction:
-        codes = {
-            E.NONE: BeatAction.NONE,
-            E.REBALANCE_IN_PROGRESS: BeatAction.REJOIN,
-            E.UNKNOWN_MEMBER_ID: BeatAction.UNKNOWN,
-        }
-        return codes[self.driver.beat(self.follower, self.generation)]
+    def heartbeat(self) -> ErrorCode:
+        return self.driver.beat(self.follower, self.generation)
 
     def departure(self) -> DepartureAction:
         before = self.driver.state()
