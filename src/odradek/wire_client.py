@@ -32,7 +32,11 @@ class WireClient:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._correlation_id = 0
         self._served: dict[int, tuple[int, int]] = {}
-        answer = self._exchange(ApiVersionsRequest(), 0)
+        try:
+            answer = self._exchange(ApiVersionsRequest(), 0)
+        except WireError:
+            self.close()
+            raise
         self._served = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
 
     def __enter__(self) -> Self:

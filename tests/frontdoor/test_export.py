@@ -57,12 +57,3 @@ def test_a_copy_serves_what_the_original_had(tmp_path: Path, capsys: pytest.Capt
         values = [record.value for record in copy.records("txn", isolation="read_committed")]
         assert [value for value in values if value != b""][:2] == [b"committed", b"committed"]
         assert committed(copy.bootstrap_servers) == 42
-
-
-def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", str(tmp_path / "copy"), "--from", "127.0.0.1:1"]) == 2
-    assert "127.0.0.1:1: Connection refused" in capsys.readouterr().err
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "file").touch()
-    assert main(["export", str(tmp_path / "full"), "--from", "127.0.0.1:1"]) == 2
-    assert "is not empty" in capsys.readouterr().err

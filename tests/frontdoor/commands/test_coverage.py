@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from odradek.__main__ import main
+from odradek.broker.api.served import SERVED
 from odradek.commands.coverage import config_markdown, config_rows, markdown, uses
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -32,3 +34,15 @@ def test_configs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["topic", "retention.ms"]["default"] == "604800000"
     assert main(["coverage", "--configs"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(rows)
+
+
+def test_coverage_lists_every_api(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["coverage", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 77
+    served = {row["key"]: row["served"] for row in rows if row["served"]}
+    assert served == {key: [each.min_version, each.max_version] for key, each in SERVED.all().items()}
+    assert main(["coverage"]) == 0
+    text = capsys.readouterr().out
+    assert len(text.splitlines()) == 77
+    assert re.search(r"^ 18  ApiVersions +0-4  of 0-4$", text, re.MULTILINE)

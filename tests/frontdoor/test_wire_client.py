@@ -1,0 +1,87 @@
+"""The small blocking client: versions are agreed, and what goes wrong says where."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import odradek
+from odradek.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.schema import codec
+from odradek.wire_client import WireClient, WireError
+
+Answer = Callable[[int, bytes], bytes | None]
+"""Number of the request and its frame to the frame of the answer; None closes the connection."""
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Answer], int]]:
+    """``serve(answer)``: a server for one connection; returns its port."""
+    threads: list[threading.Thread] = []
+
+    def start(answer: Answer) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def run() -> None:
+            with listener, listener.accept()[0] as connection, connection.makefile("rb") as stream:
+                number = 0
+                while size := stream.read(4):
+                    answered = answer(number, stream.read(struct.unpack(">i", size)[0]))
+                    if answered is None:
+                        return
+                    connection.sendall(struct.pack(">i", len(answered)) + answered)
+                    number += 1
+
+        threads.append(threading.Thread(target=run))
+        threads[-1].start()
+        return int(listener.getsockname()[1])
+
+    yield start
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def versions(correlation_id: int, *served: tuple[int, int, int]) -> bytes:
+    body = ApiVersionsResponse(api_keys=[ApiVersion(*each) for each in served])
+    return struct.pack(">i", correlation_id) + codec(ApiVersionsResponse, 0).encode(body)
+
+
+def test_the_newest_version_of_both_is_used() -> None:
+    with odradek.KafkaBroker(topics={"orders": 2}) as broker:
+        host, _, port = broker.bootstrap_servers.partition(":")
+        with WireClient(host, int(port)) as client:
+            newest = client.request(MetadataRequest(topics=None))
+            oldest = client.request(MetadataRequest(topics=[]), max_version=0)
+        assert [topic.name for topic in newest.topics] == [topic.name for topic in oldest.topics] == ["orders"]
+        assert newest.topics[0].topic_id != oldest.topics[0].topic_id == bytes(16)
+
+
+def test_an_api_without_a_common_version_is_named(serve: Callable[[Answer], int]) -> None:
+    port = serve(lambda number, frame: versions(1, (18, 0, 0), (3, 90, 99)))
+    with WireClient("127.0.0.1", port) as client, pytest.raises(WireError, match="serves no version of Metadata"):
+        client.request(MetadataRequest(topics=None))
+
+
+def test_a_broker_that_hangs_up_is_named(serve: Callable[[Answer], int]) -> None:
+    port = serve(lambda number, frame: None)
+    with pytest.raises(WireError, match=f"127.0.0.1:{port} closed the connection"):
+        WireClient("127.0.0.1", port)
+
+
+def test_an_answer_to_another_request_is_refused(serve: Callable[[Answer], int]) -> None:
+    port = serve(lambda number, frame: versions(77, (18, 0, 0)))
+    with pytest.raises(WireError, match="answered another request"):
+        WireClient("127.0.0.1", port)
+
+
+def test_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(WireError, match=f"127.0.0.1:{port}: Connection refused"):
+        WireClient("127.0.0.1", port)
