@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from enum import IntEnum, IntFlag
+from enum import IntEnum
+from typing import NamedTuple
 
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
@@ -33,9 +34,13 @@ NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
 MAX_SEQUENCE = 0x7FFFFFFF
+LEADER_EPOCH_AT = 12
+MAGIC_AT = 16
+_FLAGS_AT = 22
+"""The low byte of the attributes, which has all bits that are in use."""
 
-PREFIX = struct.Struct(">qii")
-"""base_offset, batch_length, partition_leader_epoch: the fields a broker rewrites on every append."""
+_BEFORE_MAGIC = struct.Struct(">qii")
+_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 _OFFSET_AND_LENGTH = struct.Struct(">qi")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
 _CRC = struct.Struct(">I")
@@ -43,19 +48,12 @@ _OFFSET = struct.Struct(">q")
 _EPOCH = struct.Struct(">i")
 
 
-class RecordBatchFlags(IntFlag):
-    """Attribute bits of a batch above the codec number (bits 0-2)."""
-
-    TIMESTAMP_TYPE = 0x08
-    TRANSACTIONAL = 0x10
-    CONTROL = 0x20
-    DELETE_HORIZON = 0x40
-
-
-_TIMESTAMP_TYPE = 0x08
-_TRANSACTIONAL = 0x10
-_CONTROL = 0x20
-_DELETE_HORIZON = 0x40
+CODEC_MASK = 0x07
+"""Attribute bits of a batch: the number of the codec, and the flags below."""
+TIMESTAMP_TYPE_FLAG = 0x08
+TRANSACTIONAL_FLAG = 0x10
+CONTROL_FLAG = 0x20
+DELETE_HORIZON_FLAG = 0x40
 
 
 class TimestampType(IntEnum):
@@ -69,28 +67,15 @@ class CorruptBatchError(CorruptDataError):
     """A batch whose length, magic or checksum is wrong."""
 
 
-class RecordBatch:
-    """A view of one batch in a buffer: the header's fields, and its records on demand. Nothing is copied."""
+class RecordBatch(NamedTuple):
+    """One batch: the fields of its header, its bytes, and its records on demand. Nothing is copied.
 
-    __slots__ = (
-        "attributes",
-        "base_offset",
-        "base_sequence",
-        "base_timestamp",
-        "batch_length",
-        "crc",
-        "data",
-        "last_offset_delta",
-        "magic",
-        "max_timestamp",
-        "partition_leader_epoch",
-        "producer_epoch",
-        "producer_id",
-        "record_count",
-    )
+    `read_batch` makes one without a look at what it reads, `parse_batch` checks the length and the format before.
+    """
 
     base_offset: int
     batch_length: int
+    """Bytes behind this field, which is the second one: `size_bytes` is 12 more."""
     partition_leader_epoch: int
     magic: int
     crc: int
@@ -102,26 +87,8 @@ class RecordBatch:
     producer_epoch: int
     base_sequence: int
     record_count: int
-    data: memoryview
+    data: Buffer
     """The whole batch, header included."""
-
-    def __init__(self, buf: Buffer, pos: int = 0) -> None:
-        (
-            self.base_offset,
-            self.batch_length,
-            self.partition_leader_epoch,
-            self.magic,
-            self.crc,
-            self.attributes,
-            self.last_offset_delta,
-            self.base_timestamp,
-            self.max_timestamp,
-            self.producer_id,
-            self.producer_epoch,
-            self.base_sequence,
-            self.record_count,
-        ) = HEADER.unpack_from(buf, pos)
-        self.data = memoryview(buf)[pos : pos + LOG_OVERHEAD + self.batch_length]
 
     @property
     def last_offset(self) -> int:
@@ -141,20 +108,25 @@ class RecordBatch:
 
     @property
     def is_transactional(self) -> bool:
-        return bool(self.attributes & _TRANSACTIONAL)
+        return bool(self.attributes & TRANSACTIONAL_FLAG)
 
     @property
     def is_control(self) -> bool:
-        return bool(self.attributes & _CONTROL)
+        return bool(self.attributes & CONTROL_FLAG)
+
+    @property
+    def has_append_time(self) -> bool:
+        """Whether the broker set the timestamps; all records have the largest one then."""
+        return bool(self.attributes & TIMESTAMP_TYPE_FLAG)
 
     @property
     def timestamp_type(self) -> TimestampType:
-        return TimestampType.LOG_APPEND_TIME if self.attributes & _TIMESTAMP_TYPE else TimestampType.CREATE_TIME
+        return TimestampType.LOG_APPEND_TIME if self.attributes & TIMESTAMP_TYPE_FLAG else TimestampType.CREATE_TIME
 
     @property
     def delete_horizon_ms(self) -> int | None:
         """When the batch's tombstones and markers may go; it takes the place of the base timestamp (KIP-534)."""
-        return self.base_timestamp if self.attributes & _DELETE_HORIZON else None
+        return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
 
     @property
     def has_producer_id(self) -> bool:
@@ -174,7 +146,7 @@ class RecordBatch:
 
     def records(self, max_size: int = DEFAULT_MAX_INFLATED) -> Iterator[Record]:
         """Decode the records; raises InvalidRecordError or CompressionError on malformed data."""
-        appended = self.max_timestamp if self.attributes & _TIMESTAMP_TYPE else None
+        appended = self.max_timestamp if self.attributes & TIMESTAMP_TYPE_FLAG else None
         return iter_records(self.body(max_size), self.record_count, self.base_offset, self.base_timestamp, appended)
 
     def iter_keys(self, max_size: int = DEFAULT_MAX_INFLATED) -> Iterator[tuple[int, bytes | None, bool]]:
@@ -191,14 +163,19 @@ class RecordBatch:
         )
 
 
+def is_transactional_batch(buf: Buffer) -> bool:
+    """Whether bytes of any length begin with a transactional batch of format 2; reads two bytes of the header."""
+    return len(buf) > _FLAGS_AT and buf[_FLAGS_AT] & TRANSACTIONAL_FLAG != 0 and buf[MAGIC_AT] == 2
+
+
+def codec_number(buf: Buffer) -> int | None:
+    """The number of the codec that a batch names, which may be none of `Codec`; None for too few bytes."""
+    return buf[_FLAGS_AT] & CODEC_MASK if len(buf) > _FLAGS_AT else None
+
+
 def next_sequence(sequence: int, increment: int) -> int:
     """Advance a producer's sequence; it wraps from 2^31-1 to 0."""
     return (sequence + increment) & MAX_SEQUENCE
-
-
-def previous_sequence(sequence: int) -> int:
-    """The sequence before this one; 0 comes after 2^31-1."""
-    return (sequence - 1) & MAX_SEQUENCE
 
 
 def batch_size_at(buf: Buffer, pos: int = 0) -> int | None:
@@ -214,10 +191,16 @@ def batch_size_at(buf: Buffer, pos: int = 0) -> int | None:
         raise CorruptBatchError(f"Record size {length} is less than the minimum record overhead ({LEGACY_MIN_LENGTH})")
     if left < HEADER_SIZE_UP_TO_MAGIC:
         return None
-    magic = buf[pos + 16]
+    magic = buf[pos + MAGIC_AT]
     if magic > 2:
         raise CorruptBatchError(f"Invalid magic found in record: {magic - 256 if magic > 127 else magic}")
     return None if left < LOG_OVERHEAD + length else LOG_OVERHEAD + int(length)
+
+
+def read_batch(buf: Buffer, pos: int = 0) -> RecordBatch:
+    """The batch at `pos`, unchecked: for bytes that were checked before. struct.error if a header does not fit."""
+    fields = HEADER.unpack_from(buf, pos)
+    return _new(RecordBatch, fields + (memoryview(buf)[pos : pos + LOG_OVERHEAD + fields[1]],))
 
 
 def parse_batch(buf: Buffer, pos: int = 0) -> RecordBatch:
@@ -225,11 +208,11 @@ def parse_batch(buf: Buffer, pos: int = 0) -> RecordBatch:
     size = batch_size_at(buf, pos)
     if size is None:
         raise CorruptBatchError(f"a batch at position {pos} does not end within {len(buf)} bytes")
-    if buf[pos + 16] != 2:
-        raise CorruptBatchError(f"message format {buf[pos + 16]} is no longer supported")
+    if buf[pos + MAGIC_AT] != 2:
+        raise CorruptBatchError(f"message format {buf[pos + MAGIC_AT]} is no longer supported")
     if size < HEADER_SIZE:
         raise CorruptBatchError(f"a batch of {size} bytes is smaller than its header")
-    return RecordBatch(buf, pos)
+    return read_batch(buf, pos)
 
 
 def iter_batches(buf: Buffer | Sequence[Buffer], pos: int = 0) -> Iterator[RecordBatch]:
@@ -274,12 +257,12 @@ def build_batch(
     base_timestamp = rows[0].timestamp if rows else NO_TIMESTAMP
     attributes = int(codec)
     if timestamp_type is TimestampType.LOG_APPEND_TIME:
-        attributes |= _TIMESTAMP_TYPE
+        attributes |= TIMESTAMP_TYPE_FLAG
         max_timestamp = log_append_time_ms
     if delete_horizon_ms is not None:
-        attributes |= _DELETE_HORIZON
+        attributes |= DELETE_HORIZON_FLAG
         base_timestamp = delete_horizon_ms
-    attributes |= (_TRANSACTIONAL if transactional else 0) | (_CONTROL if control else 0)
+    attributes |= (TRANSACTIONAL_FLAG if transactional else 0) | (CONTROL_FLAG if control else 0)
     body = encode_records(rows, base_offset, base_timestamp)
     if codec:
         body = compress(codec, body, compression_level)
@@ -300,7 +283,9 @@ def assemble(base_offset: int, leader_epoch: int, after_crc: tuple[int, ...], bo
     """Put a batch together from its parts: `after_crc` are the header's fields from the attributes on."""
     covered = _AFTER_CRC.pack(*after_crc)
     crc = crc32c(body, crc32c(covered))
-    front = PREFIX.pack(base_offset, HEADER_SIZE - LOG_OVERHEAD + len(body), leader_epoch) + b"\x02" + _CRC.pack(crc)
+    front = (
+        _BEFORE_MAGIC.pack(base_offset, HEADER_SIZE - LOG_OVERHEAD + len(body), leader_epoch) + b"\x02" + _CRC.pack(crc)
+    )
     return b"".join((front, covered, body))
 
 
@@ -310,7 +295,7 @@ def empty_batch(like: RecordBatch, *, last_timestamp: int | None = None) -> byte
     Compaction leaves it where the last batch of a producer had to go, so that the producer's state survives.
     """
     after_crc = (
-        like.attributes & (_TIMESTAMP_TYPE | _TRANSACTIONAL | _CONTROL),
+        like.attributes & (TIMESTAMP_TYPE_FLAG | TRANSACTIONAL_FLAG | CONTROL_FLAG),
         like.last_offset_delta,
         NO_TIMESTAMP,
         like.max_timestamp if last_timestamp is None else last_timestamp,
@@ -322,26 +307,10 @@ def empty_batch(like: RecordBatch, *, last_timestamp: int | None = None) -> byte
     return assemble(like.base_offset, like.partition_leader_epoch, after_crc, b"")
 
 
-# --- rewriting in place ----------------------------------------------------------------------------------------------
-
-
 def assign_offsets(buf: bytearray | memoryview, base_offset: int, leader_epoch: int, pos: int = 0) -> None:
     """Give the batch at `pos` its offset and leader epoch; the checksum does not cover them."""
     _OFFSET.pack_into(buf, pos, base_offset)
-    _EPOCH.pack_into(buf, pos + 12, leader_epoch)
-
-
-def set_max_timestamp(
-    buf: bytearray | memoryview, timestamp_type: TimestampType, max_timestamp: int, pos: int = 0
-) -> None:
-    """Set timestamp type and max timestamp of the batch at `pos` and recompute its checksum (KIP-32)."""
-    batch = RecordBatch(buf, pos)
-    attributes = batch.attributes & ~_TIMESTAMP_TYPE
-    if timestamp_type is TimestampType.LOG_APPEND_TIME:
-        attributes |= _TIMESTAMP_TYPE
-    struct.pack_into(">h", buf, pos + CRC_FROM, attributes)
-    _OFFSET.pack_into(buf, pos + 35, max_timestamp)
-    _CRC.pack_into(buf, pos + 17, crc32c(batch.data[CRC_FROM:]))
+    _EPOCH.pack_into(buf, pos + LEADER_EPOCH_AT, leader_epoch)
 
 
 def check_crc(batch: RecordBatch) -> None:
@@ -361,7 +330,6 @@ __all__ = [
     "InvalidRecordError",
     "Record",
     "RecordBatch",
-    "RecordBatchFlags",
     "TimestampType",
     "assemble",
     "assign_offsets",
@@ -372,6 +340,4 @@ __all__ = [
     "iter_batches",
     "next_sequence",
     "parse_batch",
-    "previous_sequence",
-    "set_max_timestamp",
 ]

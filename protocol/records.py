@@ -303,13 +303,16 @@ def _run_stride(body: Buffer, pos: int) -> int:
     return stride
 
 
-def scan_records(body: Buffer, count: int) -> RecordScan:
-    """Walk every field of every record; raises InvalidRecordError when one is malformed or the count is wrong."""
+def scan_records(body: Buffer, count: int, start: int = 0) -> RecordScan:
+    """Walk every field of every record from byte `start` of `body` on.
+
+    Raises InvalidRecordError when one is malformed or the count is wrong.
+    """
     # Varints of one and two bytes are read in line, zigzag form and all (odd: negative): this loop is the cost of
     # every small and every compressed batch.
     data = bytes(body)
     end = len(data)
-    pos = 0
+    pos = start
     max_delta, min_delta = -(1 << 63), (1 << 63) - 1
     sequential = True
     keyless: list[int] = []

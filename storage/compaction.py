@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.control import parse_control_record
-from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch
-from odradek.protocol.records import Record
+from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch, read_batch
+from odradek.protocol.records import Buffer, Record
 from odradek.storage.backend import AbortedTxn
 from odradek.storage.segment import Segment
 
@@ -246,7 +246,7 @@ class _Cleaner:
             stored = self._filter(batch)
             result.bytes_before += batch.size_bytes
             if stored is not None:
-                epoch, last, newest = batch.partition_leader_epoch, batch.last_offset, RecordBatch(stored).max_timestamp
+                epoch, last, newest = batch.partition_leader_epoch, batch.last_offset, read_batch(stored).max_timestamp
                 cleaned.append(stored, batch.base_offset, epoch, last, newest, interval)
                 result.bytes_after += len(stored)
             done += batch.size_bytes
@@ -254,7 +254,7 @@ class _Cleaner:
                 done = 0
                 yield from _pause(self._log, oldest)
 
-    def _filter(self, batch: RecordBatch) -> bytes | memoryview | None:
+    def _filter(self, batch: RecordBatch) -> Buffer | None:
         """What is stored in place of a batch; None to drop it."""
         if batch.base_offset >= self._end:
             self._result.records_before += batch.record_count

@@ -11,7 +11,14 @@ import zlib
 from collections.abc import Iterator
 
 from odradek.protocol.errors import CorruptDataError, ErrorCode
-from odradek.protocol.record_batch import HEADER_SIZE, LEGACY_MIN_LENGTH, LOG_OVERHEAD, CorruptBatchError, RecordBatch
+from odradek.protocol.record_batch import (
+    HEADER_SIZE,
+    LEGACY_MIN_LENGTH,
+    LOG_OVERHEAD,
+    CorruptBatchError,
+    RecordBatch,
+    read_batch,
+)
 from odradek.protocol.records import Buffer
 
 _LENGTH_CRC_MAGIC = struct.Struct(">8xiIb")
@@ -46,7 +53,7 @@ def stored_batch_at(data: Buffer, position: int) -> RecordBatch | None:
         raise CorruptBatchError(f"the batch at position {position} has magic {magic} and a wrong checksum")
     if LOG_OVERHEAD + length < HEADER_SIZE:
         raise CorruptBatchError(f"the batch at position {position} is smaller than its header")
-    return RecordBatch(data, position)
+    return read_batch(data, position)
 
 
 def stored_batches(data: Buffer, position: int = 0) -> Iterator[tuple[int, RecordBatch]]:

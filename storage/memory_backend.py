@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
+from odradek.protocol.record_batch import LEADER_EPOCH_AT, assign_offsets
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import (
     AbortedTxn,
@@ -61,7 +62,7 @@ class MemoryBatchStore:
         writer = self._writer
         writer[start:end] = batch
         _put_offset(writer, start, base_offset)
-        _put_epoch(writer, start + 12, leader_epoch)
+        _put_epoch(writer, start + LEADER_EPOCH_AT, leader_epoch)
         self._fill = end
         position = self.size
         self.size = position + length
@@ -69,8 +70,7 @@ class MemoryBatchStore:
 
     def _append_own_chunk(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
         chunk = bytearray(batch)
-        _put_offset(chunk, 0, base_offset)
-        _put_epoch(chunk, 12, leader_epoch)
+        assign_offsets(chunk, base_offset, leader_epoch)
         position = self.size
         self._starts.append(position)
         self._views.append(memoryview(chunk).toreadonly())

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
-from odradek.protocol.record_batch import HEADER, MAX_SEQUENCE, RecordBatch
+from odradek.protocol.record_batch import RecordBatch
 from odradek.protocol.records import Buffer
 from odradek.storage import compaction, loading, retention, time_lookup, txn_index
 from odradek.storage.backend import AbortedTxn, LogBackend, StorageError
@@ -25,7 +25,6 @@ from odradek.storage.producer_state import BatchMetadata, CompletedTxn, Producer
 from odradek.storage.segment import Segment
 from odradek.storage.time_lookup import TimestampOffset
 from odradek.storage.validation import (
-    Header,
     RecordsRefused,
     RecordValidationError,
     validate_client_batch,
@@ -208,86 +207,85 @@ class PartitionLog:
 
     def _append_client(self, records: Buffer, now_ms: int, leader_epoch: int) -> AppendInfo:
         config = self._config
-        header, batch = validate_client_batch(records, config, now_ms, self.name)
+        batch = validate_client_batch(records, config, now_ms, self.name)
         base_offset = self.log_end_offset
-        producer_id = header[9]
+        producer_id = batch.producer_id
         if producer_id >= 0:
             duplicate = self.producers.check_data(
-                producer_id, header[10], header[11], header[6], base_offset, bool(header[5] & 0x10)
+                producer_id,
+                batch.producer_epoch,
+                batch.base_sequence,
+                batch.last_offset_delta,
+                base_offset,
+                batch.is_transactional,
             )
             if duplicate is not None:
                 return AppendInfo(
                     duplicate.base_offset, duplicate.last_offset, duplicate.timestamp, self.log_start_offset, True
                 )
-        last_offset = base_offset + header[6]
-        self._write(batch, base_offset, leader_epoch, last_offset, header[8], header[12], now_ms)
+        last_offset = base_offset + batch.last_offset_delta
+        self._write(batch, base_offset, last_offset, leader_epoch, now_ms)
         if producer_id >= 0:
-            self._data_appended(header, base_offset)
-        append_time = header[8] if config.message_timestamp_type else -1
+            self._data_appended(batch, base_offset)
+        append_time = batch.max_timestamp if config.message_timestamp_type else -1
         return _new(AppendInfo, (base_offset, last_offset, append_time, self.log_start_offset, False))
 
     def _append_coordinator(self, records: Buffer, now_ms: int, leader_epoch: int) -> AppendInfo:
-        header, batch = validate_coordinator_batch(records, self._config, now_ms, self.name)
+        batch = validate_coordinator_batch(records, self._config, now_ms, self.name)
         base_offset = self.log_end_offset
-        last_offset = base_offset + header[6]
+        last_offset = base_offset + batch.last_offset_delta
+        producer_id, epoch = batch.producer_id, batch.producer_epoch
         marker = None
-        if header[5] & 0x20 and header[9] >= 0:
-            marker = parse_control_record(next(RecordBatch(batch).records()))
+        if batch.is_control and producer_id >= 0:
+            marker = parse_control_record(next(batch.records()))
             if marker is not None:
-                self.producers.check_marker(header[9], header[10], marker.coordinator_epoch, base_offset)
-        elif header[9] >= 0:
-            self.producers.check_epoch(header[9], header[10], base_offset)
-        self._write(batch, base_offset, leader_epoch, last_offset, header[8], header[12], now_ms)
+                self.producers.check_marker(producer_id, epoch, marker.coordinator_epoch, base_offset)
+        elif producer_id >= 0:
+            self.producers.check_epoch(producer_id, epoch, base_offset)
+        self._write(batch, base_offset, last_offset, leader_epoch, now_ms)
         if marker is not None:
             completed = self.producers.marker_appended(
-                header[9],
-                header[10],
+                producer_id,
+                epoch,
                 marker.coordinator_epoch,
                 commit=marker.commit,
                 offset=base_offset,
-                timestamp=header[8],
+                timestamp=batch.max_timestamp,
             )
             if completed is not None:
                 self._txn_completed(completed)
-        elif header[9] >= 0 and not header[5] & 0x20:
-            self._data_appended(header, base_offset)
-        append_time = header[8] if self._config.message_timestamp_type else -1
+        elif producer_id >= 0 and not batch.is_control:
+            self._data_appended(batch, base_offset)
+        append_time = batch.max_timestamp if self._config.message_timestamp_type else -1
         return AppendInfo(base_offset, last_offset, append_time, self.log_start_offset)
 
     def _append_replicated(self, records: Buffer, now_ms: int) -> AppendInfo:
         batches = validate_copied_batches(records, self.log_end_offset, self.name)
         for batch in batches:
-            header: Header = HEADER.unpack_from(batch.data)
-            epoch = batch.partition_leader_epoch
-            self._write(batch.data, batch.base_offset, epoch, batch.last_offset, header[8], header[12], now_ms)
+            self._write(batch, batch.base_offset, batch.last_offset, batch.partition_leader_epoch, now_ms)
             self._track(batch)
         return AppendInfo(batches[0].base_offset, batches[-1].last_offset, -1, self.log_start_offset)
 
-    def _write(
-        self,
-        batch: Buffer,
-        base_offset: int,
-        leader_epoch: int,
-        last_offset: int,
-        max_timestamp: int,
-        count: int,
-        now_ms: int,
-    ) -> None:
-        """Put one checked batch at the end of the log, in a new segment when it is time for one."""
+    def _write(self, batch: RecordBatch, base_offset: int, last_offset: int, leader_epoch: int, now_ms: int) -> None:
+        """Put one checked batch at the end of the log, in a new segment when it is time for one.
+
+        It gets these offsets and this leader epoch, whatever its header says.
+        """
         config = self._config
         segment = self.active
-        if segment.should_roll(config, self._max_segment_bytes, len(batch), last_offset, max_timestamp, now_ms):
-            if len(batch) > config.segment_bytes:
+        data, max_timestamp = batch.data, batch.max_timestamp
+        if segment.should_roll(config, self._max_segment_bytes, len(data), last_offset, max_timestamp, now_ms):
+            if len(data) > config.segment_bytes:
                 raise RecordsRefused(
                     ErrorCode.RECORD_LIST_TOO_LARGE,
-                    f"A batch of {len(batch)} bytes is larger than a segment of {self.name} may be",
+                    f"A batch of {len(data)} bytes is larger than a segment of {self.name} may be",
                     in_log=True,
                 )
             if segment.size:
                 segment = self.roll(now_ms, base_offset)
                 if config.retention_bytes >= 0 and config.delete:
                     retention.drop_by_size(self, now_ms)
-        segment.append(batch, base_offset, leader_epoch, last_offset, max_timestamp, config.index_interval_bytes)
+        segment.append(data, base_offset, leader_epoch, last_offset, max_timestamp, config.index_interval_bytes)
         segment.last_modified_ms = now_ms
         if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
             self.leader_epochs.assign(leader_epoch, base_offset)
@@ -295,16 +293,17 @@ class PartitionLog:
         self.log_end_offset = last_offset + 1
         if not self._hw_held:
             self.high_watermark = last_offset + 1
-        self.unflushed_messages += count
+        self.unflushed_messages += batch.record_count
 
     # --- producers and transactions -----------------------------------------------------------------------------------
 
-    def _data_appended(self, header: Header, base_offset: int) -> None:
-        sequence = header[11]
-        last_sequence = (sequence + header[6]) & MAX_SEQUENCE if sequence >= 0 else -1
-        metadata = _new(BatchMetadata, (sequence, last_sequence, base_offset, base_offset + header[6], header[8]))
-        transactional = bool(header[5] & 0x10)
-        self.producers.data_appended(header[9], header[10], metadata, transactional=transactional)
+    def _data_appended(self, batch: RecordBatch, base_offset: int) -> None:
+        last_offset = base_offset + batch.last_offset_delta
+        metadata = _new(
+            BatchMetadata, (batch.base_sequence, batch.last_sequence, base_offset, last_offset, batch.max_timestamp)
+        )
+        transactional = batch.is_transactional
+        self.producers.data_appended(batch.producer_id, batch.producer_epoch, metadata, transactional=transactional)
         if transactional and self._first_unstable is None:
             self._update_unstable()
 

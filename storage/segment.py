@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from odradek.protocol.record_batch import HEADER, HEADER_SIZE, LOG_OVERHEAD, CorruptBatchError, RecordBatch
+from odradek.protocol.record_batch import HEADER_SIZE, LOG_OVERHEAD, CorruptBatchError, RecordBatch, read_batch
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import SegmentFiles
 from odradek.storage.log_config import LogConfig
@@ -24,6 +24,7 @@ class Segment:
 
     __slots__ = (
         "_bytes_since_index",
+        "_indexes_full",
         "base_offset",
         "created_ms",
         "files",
@@ -46,6 +47,7 @@ class Segment:
         self.max_timestamp = -1
         self.max_timestamp_offset = -1
         self._bytes_since_index = 0
+        self._indexes_full = False
 
     @property
     def size(self) -> int:
@@ -65,8 +67,7 @@ class Segment:
             self.max_timestamp = max_timestamp
             self.max_timestamp_offset = last_offset
         if self._bytes_since_index > interval:
-            self.files.offset_index.append(last_offset, position)
-            self.files.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+            self._index(last_offset, position)
             self._bytes_since_index = 0
         self._bytes_since_index += len(batch)
         if self.first_timestamp is None:
@@ -74,16 +75,23 @@ class Segment:
         self.next_offset = last_offset + 1
         return position
 
+    def _index(self, offset: int, position: int) -> None:
+        files = self.files
+        files.offset_index.append(offset, position)
+        files.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+        self._indexes_full = files.offset_index.is_full() or files.time_index.is_full()
+
     def should_roll(
         self, config: LogConfig, max_bytes: int, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int
     ) -> bool:
         """Whether a batch must go to a new segment: size, age, a full index or offsets too far from the base."""
         size = self.files.batches.size
-        if size > max_bytes - batch_size or last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
-            return True
-        if size and self.waited_ms(now_ms, max_timestamp) > config.max_segment_ms - self.jitter_ms:
-            return True
-        return self.files.offset_index.is_full() or self.files.time_index.is_full()
+        return (
+            size > max_bytes - batch_size
+            or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
+            or self._indexes_full
+            or (size > 0 and self.waited_ms(now_ms, max_timestamp) > config.max_segment_ms - self.jitter_ms)
+        )
 
     def waited_ms(self, now_ms: int, max_timestamp: int) -> int:
         """How long this segment has waited to roll; records' own time counts, where they have one."""
@@ -152,7 +160,7 @@ class Segment:
 
     def batch_at(self, position: int) -> RecordBatch:
         view, at = self.files.batches.view(position)
-        return RecordBatch(view, at)
+        return read_batch(view, at)
 
     def iter_batches(self, position: int = 0) -> Iterator[tuple[int, RecordBatch]]:
         """(position, batch) from `position` on, up to what is there when the iteration starts."""
@@ -163,7 +171,7 @@ class Segment:
             start, end = at, len(view)
             while at < end and position + at - start < size:
                 try:
-                    batch = RecordBatch(view, at)
+                    batch = read_batch(view, at)
                 except struct.error:
                     raise self._damaged(position + at - start) from None
                 if batch.batch_length < _SMALLEST:
@@ -171,11 +179,6 @@ class Segment:
                 yield position + at - start, batch
                 at += LOG_OVERHEAD + batch.batch_length
             position += at - start
-
-    def iter_headers(self) -> Iterator[tuple[int, ...]]:
-        """The header fields of every batch, in the order of `record_batch.HEADER`."""
-        for _, batch in self.iter_batches():
-            yield HEADER.unpack_from(batch.data)
 
     # --- after loading ------------------------------------------------------------------------------------------------
 
@@ -194,6 +197,7 @@ class Segment:
                 self.max_timestamp = batch.max_timestamp
                 self.max_timestamp_offset = batch.last_offset
         self._bytes_since_index = self.size - position
+        self._indexes_full = self.files.offset_index.is_full() or self.files.time_index.is_full()
         if following is not None:
             self.next_offset = following
 

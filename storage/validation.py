@@ -13,13 +13,20 @@ from __future__ import annotations
 import struct
 
 from odradek.protocol.checksum import crc32c
-from odradek.protocol.compression import Codec, CompressionError, codec_of, compress, decompress
+from odradek.protocol.compression import Codec, CompressionError, compress
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import (
+    CODEC_MASK,
+    CONTROL_FLAG,
     CRC_FROM,
+    DELETE_HORIZON_FLAG,
     HEADER,
     HEADER_SIZE,
+    LOG_OVERHEAD,
+    MAGIC_AT,
     NO_TIMESTAMP,
+    TIMESTAMP_TYPE_FLAG,
+    TRANSACTIONAL_FLAG,
     CorruptBatchError,
     RecordBatch,
     TimestampType,
@@ -27,6 +34,7 @@ from odradek.protocol.record_batch import (
     batch_size_at,
     build_batch,
     iter_batches,
+    read_batch,
 )
 from odradek.protocol.records import Buffer, Record, RecordScan, check_record_chain, iter_records, scan_records
 from odradek.storage.log_config import MAX_LONG, LogConfig
@@ -35,13 +43,13 @@ _FULL_SCAN = 32
 """Batches of up to so many records are walked field by field. In larger ones only the lengths of the records are
 followed (a few ns to 0.2 us a record instead of 1 us), unless the topic's rules need keys or smallest timestamps."""
 
-_KNOWN_ATTRIBUTES = 0x77
+_KEPT_ATTRIBUTES = CODEC_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG | DELETE_HORIZON_FLAG
 """What a rewritten header keeps of a producer's attributes; the timestamp type is set anew."""
 
 _LENGTH = struct.Struct(">8xi")
 _MAX_INT = 0x7FFFFFFF
 
-Header = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 
 class RecordsRefused(KafkaError):
@@ -79,40 +87,41 @@ def _invalid(message: str) -> RecordsRefused:
     return RecordsRefused(ErrorCode.INVALID_RECORD, message, in_log=True)
 
 
-def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> tuple[Header, Buffer]:
-    """Check the records of one partition of a produce request; returns header and bytes as they are to be stored.
+def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
+    """Check the records of one partition of a produce request; returns the batch as it is to be stored.
 
     `name` is the partition's (`topic-0`), for messages. Offsets and leader epoch are not assigned yet. Raises
     RecordsRefused or RecordValidationError, CompressionError, InvalidRecordError.
     """
-    size = len(buf)
-    if size < HEADER_SIZE:
+    if len(buf) < HEADER_SIZE:
         buf = single_batch(buf)
-        size = len(buf)
-    header: Header = HEADER.unpack_from(buf)
-    if header[3] != 2 or header[1] + 12 != size:
+    fields = HEADER.unpack_from(buf)
+    # Thirteen names at once cost less than four attributes of a batch.
+    base_offset, length, _, magic, crc, attributes, last_delta, _, newest, producer_id, _, sequence, count = fields
+    if magic != 2 or length + LOG_OVERHEAD != len(buf):
         buf = single_batch(buf)
-        size = len(buf)
-    _, _, _, _, crc, attributes, last_delta, _, _, producer_id, _, sequence, count = header
-    if header[0]:
-        raise _invalid(f"The base offset of a record batch to append to {name} must be 0, it is {header[0]}")
-    if size > config.max_message_bytes:
-        raise too_large(size, config, name)
+    if base_offset:
+        raise _invalid(f"The base offset of a record batch to append to {name} must be 0, it is {base_offset}")
+    if len(buf) > config.max_message_bytes:
+        raise too_large(len(buf), config, name)
     if crc32c(buf[CRC_FROM:]) != crc:
         raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"The checksum of a record batch for {name} is wrong")
-    if attributes & 7 > Codec.ZSTD:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"There is no compression codec {attributes & 7}")
+    codec = attributes & CODEC_MASK
+    if codec > Codec.ZSTD:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"There is no compression codec {codec}")
     if count <= 0 or last_delta + 1 != count:
         raise _invalid(f"A batch for {name} declares {count} records over {last_delta + 1} offsets")
-    if attributes & 0x20:
+    if attributes & CONTROL_FLAG:
         raise _invalid("Clients are not allowed to write control records")
     if sequence < 0 <= producer_id:
         raise _invalid(f"Invalid sequence number {sequence} in a batch of producer {producer_id}")
-    target = config.compression_type
-    if attributes & 7 or (target is not None and target):
-        return _validate_compressed(header, buf, config, now_ms, name)
-    max_timestamp = _check_records(header, buf[HEADER_SIZE:], config, now_ms, name, offsets=False, partial=False)
-    return _stamped(header, buf, config, now_ms, max_timestamp)
+    batch = _new(RecordBatch, fields + (buf,))
+    if codec or config.compression_type:
+        return _validate_compressed(batch, config, now_ms, name)
+    max_timestamp = _check_records(batch, buf, HEADER_SIZE, config, now_ms, name, False)
+    if max_timestamp == newest and not config.message_timestamp_type and not attributes & TIMESTAMP_TYPE_FLAG:
+        return batch
+    return _restamp(batch, buf[HEADER_SIZE:], attributes, config, now_ms, max_timestamp)
 
 
 def too_large(size: int, config: LogConfig, name: str) -> RecordsRefused:
@@ -132,8 +141,8 @@ def single_batch(buf: Buffer) -> Buffer:
         raise RecordsRefused(exc.code, exc.message, client_message=exc.message) from None
     if size is None:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, "A produce request must carry a record batch per partition")
-    if buf[16] != 2:
-        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"Records of message format {buf[16]} are not accepted")
+    if buf[MAGIC_AT] != 2:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"Records of message format {buf[MAGIC_AT]} are not accepted")
     try:
         second = batch_size_at(buf, size)
     except CorruptBatchError as exc:
@@ -149,113 +158,130 @@ def single_batch(buf: Buffer) -> Buffer:
 
 
 def _check_records(
-    header: Header, body: Buffer, config: LogConfig, now_ms: int, name: str, *, offsets: bool, partial: bool
+    batch: RecordBatch, body: Buffer, start: int, config: LogConfig, now_ms: int, name: str, kept_compressed: bool
 ) -> int:
-    """Check the records of a batch (inflated); returns their largest timestamp.
+    """Check the records of a batch, which begin at byte `start` of `body`; returns their largest timestamp.
 
-    `offsets` demands consecutive offsets; `partial` says how Kafka's messages name a record.
+    A compressed batch that is kept as it is must have consecutive offsets, and Kafka's messages name its records
+    otherwise.
     """
-    count = header[12]
+    count = batch.record_count
     if count > _FULL_SCAN and not config.compact and config.message_timestamp_before_max_ms == MAX_LONG:
-        check_record_chain(body, count)
-        if header[8] - now_ms <= config.message_timestamp_after_max_ms and not header[5] & 8:
-            return header[8]
-    scan = scan_records(body, count)
-    largest, smallest = header[7] + scan[0], header[7] + scan[1]
+        check_record_chain(body[start:], count)
+        max_timestamp = batch.max_timestamp
+        if max_timestamp - now_ms <= config.message_timestamp_after_max_ms and not batch.has_append_time:
+            return max_timestamp
+    scan = scan_records(body, count, start)
+    has_append_time = batch.attributes & TIMESTAMP_TYPE_FLAG
+    base_timestamp = batch.base_timestamp
+    largest, smallest = base_timestamp + scan.max_timestamp_delta, base_timestamp + scan.min_timestamp_delta
     if not (
-        not header[5] & 8
+        not has_append_time
         and largest - now_ms <= config.message_timestamp_after_max_ms
         and now_ms - smallest <= config.message_timestamp_before_max_ms
         and not (config.compact and scan.keyless)
-    ) and _records_refused(header, scan, config, now_ms):
-        _raise_record_errors(header, body, config, now_ms, name, partial=partial)
-    if offsets and not scan.sequential_offsets:
+    ) and _records_refused(batch, scan, config, now_ms):
+        _raise_record_errors(batch, body[start:], config, now_ms, name, partial=kept_compressed)
+    if kept_compressed and not scan.sequential_offsets:
         raise CompressionError(f"The records of a compressed batch for {name} do not have consecutive offsets")
-    return max(NO_TIMESTAMP, header[8] if header[5] & 8 else largest)
+    if has_append_time:
+        largest = batch.max_timestamp
+    return largest if largest > NO_TIMESTAMP else NO_TIMESTAMP
 
 
-def _validate_compressed(
-    header: Header, buf: Buffer, config: LogConfig, now_ms: int, name: str
-) -> tuple[Header, Buffer]:
-    source = codec_of(header[5])
+def _validate_compressed(batch: RecordBatch, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
+    source = batch.codec
     target = source if config.compression_type is None else config.compression_type
-    body = decompress(source, buf[HEADER_SIZE:])
+    body = batch.body()
     kept = target == source
-    max_timestamp = _check_records(header, body, config, now_ms, name, offsets=kept, partial=kept)
+    max_timestamp = _check_records(batch, body, 0, config, now_ms, name, kept)
     if kept:
-        return _stamped(header, buf, config, now_ms, max_timestamp)
-    stored = _recompressed(header, body, target, config, now_ms)
+        return _stamped(batch, config, now_ms, max_timestamp)
+    stored = _recompressed(batch, body, target, config, now_ms)
     if len(stored) > config.max_message_bytes:
         raise too_large(len(stored), config, name)
-    return HEADER.unpack_from(stored), stored
+    return read_batch(stored)
 
 
-def _recompressed(header: Header, body: Buffer, target: Codec, config: LogConfig, now_ms: int) -> bytes:
+def _recompressed(batch: RecordBatch, body: Buffer, target: Codec, config: LogConfig, now_ms: int) -> bytes:
     """The batch built again in the topic's own codec; Kafka's builder is stricter than its checks elsewhere are."""
-    appended = header[8] if header[5] & 8 else None
-    records = list(iter_records(body, header[12], 0, header[7], appended))
-    if header[9] != -1 and (header[10] == -1 or header[11] < 0):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"No batch can be of producer {header[9]}, epoch {header[10]}")
+    appended = batch.max_timestamp if batch.has_append_time else None
+    records = list(iter_records(body, batch.record_count, 0, batch.base_timestamp, appended))
+    producer_id, epoch = batch.producer_id, batch.producer_epoch
+    if producer_id != -1 and (epoch == -1 or batch.base_sequence < 0):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"No batch can be of producer {producer_id}, epoch {epoch}")
     if any(record.timestamp < NO_TIMESTAMP for record in records):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "A record's timestamp is negative")
     return build_batch(
         records,
         codec=target,
         compression_level=config.compression_level(target),
-        producer_id=header[9],
-        producer_epoch=header[10],
-        base_sequence=header[11],
-        transactional=bool(header[5] & 0x10),
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=batch.base_sequence,
+        transactional=batch.is_transactional,
         timestamp_type=config.message_timestamp_type,
         log_append_time_ms=now_ms,
     )
 
 
-def _stamped(header: Header, buf: Buffer, config: LogConfig, now_ms: int, max_timestamp: int) -> tuple[Header, Buffer]:
+def _stamped(batch: RecordBatch, config: LogConfig, now_ms: int, max_timestamp: int) -> RecordBatch:
     """The batch with the timestamp type and largest timestamp that the log stores; most come with them already."""
-    if not config.message_timestamp_type and not header[5] & 8 and header[8] == max_timestamp:
-        return header, buf
-    return _restamp(header, buf[HEADER_SIZE:], header[5], config, now_ms, max_timestamp)
+    if (
+        batch.max_timestamp == max_timestamp
+        and not config.message_timestamp_type
+        and not batch.attributes & TIMESTAMP_TYPE_FLAG
+    ):
+        return batch
+    return _restamp(batch, batch.data[HEADER_SIZE:], batch.attributes, config, now_ms, max_timestamp)
 
 
 def _restamp(
-    header: Header, body: Buffer, attributes: int, config: LogConfig, now_ms: int, max_timestamp: int
-) -> tuple[Header, Buffer]:
-    attributes &= _KNOWN_ATTRIBUTES
+    batch: RecordBatch, body: Buffer, attributes: int, config: LogConfig, now_ms: int, max_timestamp: int
+) -> RecordBatch:
+    attributes &= _KEPT_ATTRIBUTES
     if config.message_timestamp_type == TimestampType.LOG_APPEND_TIME:
-        attributes, max_timestamp = attributes | 8, now_ms
-    tail = (attributes, header[6], header[7], max_timestamp, *header[9:])
-    stored = assemble(header[0], header[2], tail, body)
-    return HEADER.unpack_from(stored), stored
+        attributes, max_timestamp = attributes | TIMESTAMP_TYPE_FLAG, now_ms
+    tail = (
+        attributes,
+        batch.last_offset_delta,
+        batch.base_timestamp,
+        max_timestamp,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        batch.record_count,
+    )
+    return read_batch(assemble(batch.base_offset, batch.partition_leader_epoch, tail, body))
 
 
-def _records_refused(header: Header, scan: RecordScan, config: LogConfig, now_ms: int) -> bool:
+def _records_refused(batch: RecordBatch, scan: RecordScan, config: LogConfig, now_ms: int) -> bool:
     """Whether any record breaks a rule of the topic (which ones is worked out only then)."""
     if scan.keyless and config.compact:
         return True
     if config.message_timestamp_type == TimestampType.LOG_APPEND_TIME:
-        return bool(header[5] & 8)
-    if header[5] & 8:
-        return now_ms - header[8] > config.message_timestamp_before_max_ms or (
-            header[8] - now_ms > config.message_timestamp_after_max_ms
+        return batch.has_append_time
+    if batch.has_append_time:
+        return now_ms - batch.max_timestamp > config.message_timestamp_before_max_ms or (
+            batch.max_timestamp - now_ms > config.message_timestamp_after_max_ms
         )
-    base = header[7]
+    base = batch.base_timestamp
     if base + scan.max_timestamp_delta - now_ms > config.message_timestamp_after_max_ms:
         return True
     return now_ms - (base + scan.min_timestamp_delta) > config.message_timestamp_before_max_ms
 
 
 def _raise_record_errors(
-    header: Header, body: Buffer, config: LogConfig, now_ms: int, name: str, *, partial: bool = False
+    batch: RecordBatch, body: Buffer, config: LogConfig, now_ms: int, name: str, *, partial: bool = False
 ) -> None:
     """Decode the records and say of each refused one why, in Kafka's words."""
-    appended = header[8] if header[5] & 8 else None
+    appended = batch.max_timestamp if batch.has_append_time else None
     errors: list[tuple[int, str | None]] = []
     bad_time = False
-    for index, record in enumerate(iter_records(body, header[12], 0, header[7], appended)):
+    for index, record in enumerate(iter_records(body, batch.record_count, 0, batch.base_timestamp, appended)):
         if config.compact and record.key is None:
             errors.append((index, f"Compacted topic cannot accept message without key in topic partition {name}"))
-        elif message := _timestamp_error(header, record, config, now_ms, partial):
+        elif message := _timestamp_error(batch, record, config, now_ms, partial):
             errors.append((index, message))
             bad_time = True
     if bad_time:
@@ -270,7 +296,7 @@ def _raise_record_errors(
         raise RecordValidationError(ErrorCode.INVALID_RECORD, text, errors)
 
 
-def _timestamp_error(header: Header, record: Record, config: LogConfig, now_ms: int, partial: bool) -> str | None:
+def _timestamp_error(batch: RecordBatch, record: Record, config: LogConfig, now_ms: int, partial: bool) -> str | None:
     offset, timestamp, key, value, _ = record
     if config.message_timestamp_type == TimestampType.CREATE_TIME and timestamp != NO_TIMESTAMP:
         before, after = config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms
@@ -279,7 +305,7 @@ def _timestamp_error(header: Header, record: Record, config: LogConfig, now_ms: 
                 f"Timestamp {_java_long(timestamp)} of message with offset {offset} is out of range. "
                 f"The timestamp should be within [{_java_long(now_ms - before)}, {_java_long(now_ms + after)}]"
             )
-    elif header[5] & 8:
+    elif batch.has_append_time:
         shown = (
             f"{'Partial' if partial else ''}DefaultRecord(offset={offset}, timestamp={timestamp}, "
             f"key={len(key or b'')} bytes, value={len(value or b'')} bytes)"
@@ -293,17 +319,16 @@ def _java_long(value: int) -> int:
     return int(struct.unpack(">q", (value & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big"))[0])
 
 
-def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> tuple[Header, Buffer]:
+def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
     """A batch that the broker itself built: trusted, but sized and stamped as the topic's config says."""
-    batch = RecordBatch(buf)
+    batch = read_batch(buf)
     if batch.size_bytes > config.max_message_bytes:
         raise too_large(batch.size_bytes, config, name)
-    header: Header = HEADER.unpack_from(buf)
     target = config.compression_type
     if target is not None and not batch.is_control and batch.codec is not target:
         packed = compress(target, batch.body(), config.compression_level(target))
-        return _restamp(header, packed, header[5] & ~7 | target, config, now_ms, header[8])
-    return _stamped(header, buf, config, now_ms, header[8])
+        return _restamp(batch, packed, batch.attributes & ~CODEC_MASK | target, config, now_ms, batch.max_timestamp)
+    return _stamped(batch, config, now_ms, batch.max_timestamp)
 
 
 def validate_copied_batches(buf: Buffer, log_end_offset: int, name: str) -> list[RecordBatch]:

@@ -21,6 +21,7 @@ from odradek.broker.api.produce_transaction import Refusals, may_retry, verify, 
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.registry import handles
+from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -33,7 +34,15 @@ from odradek.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from odradek.protocol.record_batch import HEADER_SIZE, CorruptBatchError, batch_size_at
+from odradek.protocol.record_batch import (
+    CODEC_MASK,
+    HEADER_SIZE,
+    CorruptBatchError,
+    batch_size_at,
+    codec_number,
+    is_transactional_batch,
+    read_batch,
+)
 from odradek.storage.validation import RecordsRefused
 
 if TYPE_CHECKING:
@@ -47,13 +56,6 @@ ADMIN_CLIENT_ID = "__admin_client"
 _FIRST_VERSION_WITH_ZSTD = 7
 _FIRST_VERSION_WITH_LEADER = 10
 _FIRST_VERSION_WITH_TOPIC_ID = 13
-
-_MAGIC_AT = 16
-_MAGIC = 2
-_FLAGS_AT = 22
-_TRANSACTIONAL = 0x10
-_CODEC = 0x07
-_ZSTD = 4
 
 # Errors that Kafka answers without the log start offset.
 _WITHOUT_LOG_START = frozenset(
@@ -80,14 +82,16 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
     """Append a batch to each partition named. This waits only for a producer's last transaction to end."""
     asked = request.topic_data
     if len(asked) == 1 and len(asked[0].partition_data) == 1:
-        transactional = _is_transactional(asked[0].partition_data[0].records)
+        records: Any = asked[0].partition_data[0].records
+        transactional = records is not None and is_transactional_batch(records)
     else:
         try:
             _check_readable(request)
         except CorruptBatchError as error:
             return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
         _drop_repeated(request)
-        transactional = any(_is_transactional(data.records) for each in asked for data in each.partition_data)
+        batches: Any = [data.records for each in asked for data in each.partition_data if data.records is not None]
+        transactional = any(map(is_transactional_batch, batches))
     if transactional and request.transactional_id is None:
         refused = error_response(request, ctx.api_version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None)
         return _finish(request, refused)
@@ -116,16 +120,6 @@ def _produce_in_transaction(
 async def _produce_later(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
     """Append when the producer's last transaction has ended."""
     return _append_all(ctx, request, await verify_patiently(ctx, request))
-
-
-def _is_transactional(records: Any) -> bool:
-    """Whether a partition's records are a transactional batch."""
-    return (
-        records is not None
-        and len(records) > _FLAGS_AT
-        and records[_FLAGS_AT] & _TRANSACTIONAL != 0
-        and records[_MAGIC_AT] == _MAGIC
-    )
 
 
 def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals | None) -> ProduceResponse | None:
@@ -185,20 +179,17 @@ def _unknown(topic: Topic | None, by_id: bool) -> KafkaError:
 
 def _has_unknown_codec(records: Any) -> bool:
     """Whether the first batch is a whole one of format v2 with a codec that does not exist."""
-    return (
-        records is not None
-        and len(records) >= HEADER_SIZE
-        and records[_MAGIC_AT] == _MAGIC
-        and records[_FLAGS_AT] & _CODEC > _ZSTD
-        and int.from_bytes(records[8:12], "big", signed=True) + 12 <= len(records)
-    )
+    if records is None or len(records) < HEADER_SIZE:
+        return False
+    batch = read_batch(records)
+    return batch.magic == 2 and batch.attributes & CODEC_MASK > Codec.ZSTD and batch.size_bytes <= len(records)
 
 
 def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, refusals: Refusals | None) -> None:
     """What Kafka refuses before the log sees the batch, in its order."""
     if records is None:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, client_message="The records of the partition are null")
-    if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and len(records) > _FLAGS_AT and records[_FLAGS_AT] & _CODEC == _ZSTD:
+    if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and codec_number(records) == Codec.ZSTD:
         raise RecordsRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if not -1 <= acks <= 1:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import ProduceRequest
-from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch
+from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, read_batch
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
@@ -87,7 +87,7 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
             records: Any = data.records
             if not 0 <= data.index < len(topic.partitions) or records is None or len(records) < HEADER_SIZE:
                 continue
-            batch = RecordBatch(records)
+            batch = read_batch(records)
             partition = topic.partitions[data.index]
             if batch.magic == 2 and batch.is_transactional and partition.leader_id == ctx.node.id:
                 found.append((partition, batch))

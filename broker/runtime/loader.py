@@ -11,13 +11,13 @@ from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Produc
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.message import Buffer
 from odradek.protocol.record_batch import (
-    HEADER,
+    CODEC_MASK,
+    CONTROL_FLAG,
     HEADER_SIZE,
-    LOG_OVERHEAD,
+    TRANSACTIONAL_FLAG,
     RecordBatch,
-    RecordBatchFlags,
     assemble,
-    parse_batch,
+    read_batch,
 )
 from odradek.protocol.records import encode_varint, read_varint
 from odradek.storage.partition_log import AppendOrigin
@@ -32,8 +32,7 @@ SLICE_BYTES = 128 * 1024
 _BATCH_OVERHEAD = HEADER_SIZE
 _RECORD_OVERHEAD = 32
 _NO_PRODUCER = Producer(-1, -1)
-_NOT_PLAIN = RecordBatchFlags.CONTROL.value | RecordBatchFlags.TRANSACTIONAL.value | 0x07  # the codec bits
-_USED = itemgetter(0, 5, 6, 12)  # base offset, attributes, last offset delta, count
+_NOT_PLAIN = CONTROL_FLAG | TRANSACTIONAL_FLAG | CODEC_MASK
 _Places = dict[bytes, tuple[int, int]]  # by key: offset of a record, and where its value begins with its length
 _PLACE = itemgetter(1)
 
@@ -114,7 +113,7 @@ def build_coordinator_batch(
         record = front + b"\1\0" if value is None else b"".join((front, encode_varint(len(value)), value, b"\0"))
         body += (encode_varint(len(record)), record)
     attributes, (producer_id, producer_epoch) = (
-        (0, _NO_PRODUCER) if producer is None else (RecordBatchFlags.TRANSACTIONAL.value, producer)
+        (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
     )
     header = (attributes, len(records) - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, len(records))
     return assemble(0, 0, header, b"".join(body))
@@ -172,18 +171,17 @@ class _Reader:
         latest: _Places = {}
         position, end, next_offset = 0, len(data), 0
         while position < end:
-            fields = HEADER.unpack_from(data, position)
-            base_offset, attributes, last_delta, count = _USED(fields)
-            if not attributes & _NOT_PLAIN:
-                _last_of_each_key(data, position + HEADER_SIZE, count, base_offset, latest)
+            batch = read_batch(data, position)
+            if not batch.attributes & _NOT_PLAIN:
+                _last_of_each_key(data, position + HEADER_SIZE, batch.record_count, batch.base_offset, latest)
                 if not self._compact:
                     self._flush(data, latest)
             else:
                 self._compact = False
                 self._flush(data, latest)
-                _replay_batch(parse_batch(data, position), self._machine)
-            next_offset = base_offset + last_delta + 1
-            position += LOG_OVERHEAD + fields[1]
+                _replay_batch(batch, self._machine)
+            next_offset = batch.next_offset
+            position += batch.size_bytes
         self._flush(data, latest)
         return next_offset
 

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from odradek.protocol.compression import Codec
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
-from odradek.protocol.record_batch import RecordBatch, TimestampType, assemble, build_batch, iter_batches, parse_batch
+from odradek.protocol.record_batch import (
+    TimestampType,
+    assemble,
+    build_batch,
+    iter_batches,
+    parse_batch,
+    read_batch,
+)
 from odradek.protocol.records import Record, encode_varint
 
 pytest.importorskip("pyarrow")
@@ -115,7 +122,7 @@ def test_offsets_come_from_the_headers_where_they_say_all_and_else_from_the_reco
     dense = build_batch([Record(value=b"v")] * 3, codec=Codec.GZIP)
     broken = bytearray(dense)
     broken[-6:] = bytes(6)  # gzip's trailer, so that inflating would fail
-    parsed = RecordBatch(broken)
+    parsed = read_batch(broken)
     tail = (parsed.attributes, 2, -1, -1, -1, -1, -1, 3)
     unreadable = assemble(0, 0, tail, bytes(parsed.data[61:]))
     assert [row["offset"] for row in rows_of(unreadable, columns=("offset",))] == [0, 1, 2]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.protocol.record_batch import Record, RecordBatch, assemble, build_batch, empty_batch
+from odradek.protocol.record_batch import Record, assemble, build_batch, empty_batch, read_batch
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
 
@@ -98,7 +98,7 @@ TAILS: dict[str, bytes] = {
     "old-format-wrong-crc": _wrong_crc(_old_format(END, 1)),
     "forward-gap": batch(1000),
     "no-records": build_batch([], base_offset=END, last_offset=34),
-    "emptied-by-compaction": empty_batch(RecordBatch(batch(END))),
+    "emptied-by-compaction": empty_batch(read_batch(batch(END))),
     "unreadable-records": _plain(0, 5, b"\xff" * 40),
     "wrong-count": _plain(0, 99, b""),
     "unknown-codec": _plain(7, 5, b"\xff" * 40),

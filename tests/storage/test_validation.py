@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from odradek.protocol.compression import compress
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
-from odradek.protocol.record_batch import Codec, Record, RecordBatch, TimestampType, assemble, build_batch
+from odradek.protocol.record_batch import Codec, Record, TimestampType, assemble, build_batch, read_batch
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
@@ -83,9 +83,9 @@ def big_batch(count: int, **options: Any) -> bytes:
 @pytest.mark.parametrize("count", [1, 32, 33, 500])
 def test_large_batches_follow_the_same_rules(count: int) -> None:
     good = big_batch(count)
-    header, stored = validate_client_batch(good, LogConfig(), NOW, "t-0")
-    assert stored is good
-    assert header[12] == count
+    batch = validate_client_batch(good, LogConfig(), NOW, "t-0")
+    assert batch.data is good
+    assert batch.record_count == count
     torn = bytearray(good)
     torn[61] ^= 2  # the first record's length
     torn[17:21] = crc32c(torn[21:]).to_bytes(4, "big")
@@ -162,7 +162,7 @@ def test_records_of_large_batches_are_not_looked_into(count: int, refused: bool)
 @pytest.mark.parametrize("codec", Codec)
 def test_record_lengths_must_fit_their_fields_in_every_codec(codec: Codec) -> None:
     """A difference: in compressed batches Kafka does not look at the lengths."""
-    body = bytearray(RecordBatch(big_batch(3)).body())
+    body = bytearray(read_batch(big_batch(3)).body())
     body[0] += 2
     packed = compress(codec, bytes(body))
     data = assemble(0, -1, (int(codec), 2, NOW, NOW + 2, -1, -1, -1, 3), packed)
@@ -249,7 +249,7 @@ def test_what_a_rebuilt_batch_may_say_of_its_producer(producer: tuple[int, int, 
 
 
 def test_timestamps_are_looked_at_before_the_offsets_of_compressed_records() -> None:
-    body = bytearray(RecordBatch(build_batch([Record(0, NOW, b"k", b"v", ())])).body())
+    body = bytearray(read_batch(build_batch([Record(0, NOW, b"k", b"v", ())])).body())
     body[3] = 6  # offset 3 where 0 is due
     packed = compress(Codec.GZIP, bytes(body))
     old = assemble(0, -1, (int(Codec.GZIP), 0, NOW - 100_000, NOW - 100_000, -1, -1, -1, 1), packed)
