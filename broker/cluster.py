@@ -30,7 +30,7 @@ from odradek.broker.partitions.registry import PartitionRegistry
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.deferred import Deferred
 from odradek.broker.requests.dispatch import Dispatcher
-from odradek.broker.requests.faults import FaultSet
+from odradek.broker.requests.faults import Fault, FaultSet
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
 from odradek.protocol.uuids import new_uuid, uuid_to_text
@@ -312,11 +312,10 @@ class Cluster:
 
     # -- faults and tasks
 
-    def set_faults(self, faults: Iterable[Any]) -> FaultSet | None:
-        """Replace the faults; an empty list removes the hook."""
+    def set_faults(self, faults: Iterable[Fault]) -> None:
+        """Replace the faults; none removes the hook."""
         chosen = list(faults)
         self.dispatcher.faults = FaultSet(chosen) if chosen else None
-        return self.dispatcher.faults
 
     def start(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
         """Run a coordinator's task in the coordinators' nursery."""

@@ -16,6 +16,7 @@ from odradek.broker.config.definition import (
     format_value,
     keys_of,
 )
+from odradek.broker.config.suggestion import did_you_mean
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import TimestampType
 from odradek.storage.log_config import LogConfig
@@ -394,10 +395,7 @@ def _suggestion(name: str) -> str:
     synonyms = TOPIC_SYNONYMS.get(name)
     if synonyms and synonyms[0][0] != name:
         return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
-    import difflib
-
-    close = difflib.get_close_matches(name, broker_keys(), n=1, cutoff=0.75)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+    return did_you_mean(name, broker_keys())
 
 
 _LOG_CONFIG_FIELDS = {

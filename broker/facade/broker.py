@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -196,9 +196,15 @@ class Broker:
 
     # -- faults
 
-    def set_faults(self, *faults: Fault) -> None:
-        """Make the broker misbehave as told; no argument = behave again."""
-        self._call(lambda: self._cluster.set_faults(faults))
+    def set_faults(self, *faults: Fault | Sequence[Fault]) -> None:
+        """Make the broker misbehave as told, instead of as told before; no argument = behave again.
+
+        TypeError for anything but faults and lists of them, ValueError for a fault at a node that does not exist.
+        """
+        from odradek.broker.requests.faults import checked_faults
+
+        chosen = checked_faults(faults, self._cluster.nodes)
+        self._call(lambda: self._cluster.set_faults(chosen))
 
 
 class TransactionHold:

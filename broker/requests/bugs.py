@@ -11,6 +11,10 @@ _MAX_BUGS = 100
 _SHOWN_REQUESTS = 20
 
 
+class UserCodeError(Exception):
+    """A user's own code that the broker runs (the condition of a fault) has raised. The text says which code."""
+
+
 class Bug:
     """One unexpected exception. The client got UNKNOWN_SERVER_ERROR or a cut connection.
 
@@ -31,7 +35,9 @@ class Bug:
 
     def __str__(self) -> str:
         lines = "\n  ".join(self.last_requests[-_SHOWN_REQUESTS:])
-        return f"bug in the broker: {self.where}\n{self.traceback}\nlast requests:\n  {lines}"
+        theirs = isinstance(self.error, UserCodeError)
+        title = f"not a bug in the broker: {self.error}" if theirs else "bug in the broker"
+        return f"{title}: {self.where}\n{self.traceback}\nlast requests:\n  {lines}"
 
     def __repr__(self) -> str:
         return f"<Bug in {self.where}: {self.error!r}>"

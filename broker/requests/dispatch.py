@@ -197,7 +197,7 @@ class Dispatcher:
     async def _serve_with_faults(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
         """The handler's response; None = none."""
         faults = self.faults
-        lost = None if faults is None else await faults.apply(context, request)
+        lost = None if faults is None else await faults.apply(context, request, self._services.clock)
         if lost is not None and lost.drop:
             return None
         response = await self._response_of(function(context, request))

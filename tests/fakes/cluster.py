@@ -35,6 +35,7 @@ class FakeCluster:
             clock=self.clock,
             nodes=self.nodes,
             handlers=SERVED,
+            topics=SimpleNamespace(by_id=lambda _: None),
             image=_new_image(),
             answers=KeptAnswers(),
         )

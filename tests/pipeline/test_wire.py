@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import odradek
-from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.faults import FaultContext
 from odradek.pipeline.wire import WireClient
 
 
-def names_a_topic(_: RequestContext, request: Any) -> bool:
+def names_a_topic(_: FaultContext, request: Any) -> bool:
     return bool(request.topics)
 
 

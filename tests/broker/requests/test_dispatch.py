@@ -11,7 +11,6 @@ import trio
 from odradek.broker.api.served import SERVED
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
-from odradek.broker.requests.faults import Fault, FaultSet
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -209,69 +208,3 @@ class TestApiVersions:
 
     def test_the_response_class_is_what_the_registry_says(self) -> None:
         assert SERVED.all()[18].spec.response is ApiVersionsResponse
-
-
-class TestFaults:
-    def served(self, install: Install, *faults: Fault) -> tuple[FakeCluster, list[str]]:
-        calls: list[str] = []
-
-        def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
-            calls.append(request.group_id)
-            return HeartbeatResponse()
-
-        install(HeartbeatRequest, handler)
-        cluster = FakeCluster()
-        cluster.dispatcher.faults = FaultSet(list(faults))
-        return cluster, calls
-
-    def test_answer_for_a_number_of_times(self, install: Install) -> None:
-        fault = Fault(api="Heartbeat", answer=ErrorCode.NOT_COORDINATOR, times=2)
-        cluster, calls = self.served(install, fault)
-        assert [heartbeat(cluster).error_code for _ in range(3)] == [16, 16, 0]
-        assert (fault.hits, len(calls)) == (2, 1)
-
-    def test_drop_serves_nothing_and_lose_serves_without_an_answer(self, install: Install) -> None:
-        cluster, calls = self.served(install, Fault(drop=True, times=1), Fault(lose=True, times=1))
-        assert heartbeat(cluster) is None
-        assert not calls
-        assert heartbeat(cluster) is None
-        assert calls == ["g"]
-        assert heartbeat(cluster).error_code == 0
-
-    def test_cut_closes(self, install: Install) -> None:
-        cluster, calls = self.served(install, Fault(cut=True))
-        with pytest.raises(CloseConnection):
-            heartbeat(cluster)
-        assert not calls
-
-    def test_other_apis_and_conditions_pass_by(self, install: Install) -> None:
-        cluster, calls = self.served(
-            install,
-            Fault(api=0, cut=True),
-            Fault(node=2, cut=True),
-            Fault(cut=True, when=lambda ctx, request: request.group_id == "other"),
-        )
-        assert heartbeat(cluster).error_code == 0
-        assert calls == ["g"]
-
-    def test_nonsense_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="Prodduce"):
-            Fault(api="Prodduce")
-        with pytest.raises(ValueError, match="key 999"):
-            Fault(api=999)
-        with pytest.raises(ValueError, match="one of"):
-            Fault(cut=True, drop=True)
-
-    def test_delay_follows_the_broker_clock(self, install: Install) -> None:
-        cluster, _ = self.served(install, Fault(delay_ms=3_600_000))
-        before = cluster.clock.now_ms()
-
-        async def run() -> None:
-            async with trio.open_nursery() as nursery:
-                frame = request_frame(HeartbeatRequest(group_id="g"), 4)
-                nursery.start_soon(served, cluster, frame)
-                await trio.testing.wait_all_tasks_blocked()
-                cluster.clock.advance(hours=1)
-
-        trio.run(run, clock=cluster.clock)
-        assert cluster.clock.now_ms() - before >= 3_600_000

@@ -1,0 +1,133 @@
+"""Faults: what a test may make the broker do, and what it is told when that makes no sense."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import trio
+
+from odradek.broker.requests.context import CloseConnection, RequestContext
+from odradek.broker.requests.faults import Fault, FaultSet, checked_faults
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from tests.broker.conftest import Install, request_frame
+from tests.broker.requests.test_dispatch import heartbeat, served
+from tests.fakes.cluster import FakeCluster
+
+
+def faulty(install: Install, *faults: Fault) -> tuple[FakeCluster, list[str]]:
+    calls: list[str] = []
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        calls.append(request.group_id)
+        return HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster()
+    cluster.dispatcher.faults = FaultSet(list(faults))
+    return cluster, calls
+
+
+def test_answer_for_a_number_of_times(install: Install) -> None:
+    fault = Fault(api="Heartbeat", answer=ErrorCode.NOT_COORDINATOR, times=2)
+    cluster, calls = faulty(install, fault)
+    assert [heartbeat(cluster).error_code for _ in range(3)] == [16, 16, 0]
+    assert (fault.hits, len(calls)) == (2, 1)
+
+
+def test_drop_serves_nothing_and_lose_serves_without_an_answer(install: Install) -> None:
+    cluster, calls = faulty(install, Fault(drop=True, times=1), Fault(lose=True, times=1))
+    assert heartbeat(cluster) is None
+    assert not calls
+    assert heartbeat(cluster) is None
+    assert calls == ["g"]
+    assert heartbeat(cluster).error_code == 0
+
+
+def test_cut_closes(install: Install) -> None:
+    cluster, calls = faulty(install, Fault(cut=True))
+    with pytest.raises(CloseConnection):
+        heartbeat(cluster)
+    assert not calls
+
+
+def test_other_apis_and_conditions_pass_by(install: Install) -> None:
+    cluster, calls = faulty(
+        install,
+        Fault(api=0, cut=True),
+        Fault(node=2, cut=True),
+        Fault(cut=True, when=lambda ctx, request: request.group_id == "other"),
+    )
+    assert heartbeat(cluster).error_code == 0
+    assert calls == ["g"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"api": "Prodduce"}, "no API is called 'Prodduce' (did you mean 'Produce'?)"),
+        ({"api": "produce"}, "(did you mean 'Produce'?)"),
+        ({"api": 999}, "no API has the key 999"),
+        ({"cut": True, "drop": True}, "one of answer, drop, lose, cut"),
+        ({"answer": "SOMETHING_ELSE"}, "no error is called 'SOMETHING_ELSE'"),
+        ({"answer": "NOT_LEADER_OR_FOLOWER"}, "(did you mean 'NOT_LEADER_OR_FOLLOWER'?)"),
+        ({"answer": ErrorCode.NONE}, "answer=NONE is no error"),
+        ({"times": 0}, "at least once"),
+        ({"delay_ms": -1}, "not negative"),
+    ],
+)
+def test_nonsense_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Fault(**arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"answer": 6}, {"when": True}])
+def test_wrong_types_are_refused(arguments: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        Fault(**arguments)
+
+
+def test_an_error_may_be_named() -> None:
+    assert Fault(answer="NOT_LEADER_OR_FOLLOWER").answer is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_what_a_user_gives_is_checked() -> None:
+    one, two = Fault("Produce"), Fault(node=2)
+    assert checked_faults([one, [two]], [1, 2]) == [one, two]
+    with pytest.raises(TypeError, match=r"expected odradek\.Fault objects, not 'Produce'"):
+        checked_faults(["Produce"], [1])
+    with pytest.raises(ValueError, match=r"Fault\(node=2\): no node 2; the cluster has 1$"):
+        checked_faults([two], [1])
+
+
+def test_faults_that_only_count_let_others_act(install: Install) -> None:
+    seen = Fault("Heartbeat")
+    cluster, _ = faulty(install, seen, Fault(answer="NOT_COORDINATOR", times=1))
+    assert [heartbeat(cluster).error_code for _ in range(2)] == [16, 0]
+    assert seen.hits == 2
+
+
+def test_a_condition_that_raises_is_the_tests_mistake(install: Install) -> None:
+    cluster, calls = faulty(install, Fault("Heartbeat", when=lambda ctx, request: request.topics))
+    assert heartbeat(cluster).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert not calls
+    (bug,) = cluster.bugs
+    assert str(bug).startswith("not a bug in the broker: the condition of Fault(api='Heartbeat', when=<function")
+    assert "'HeartbeatRequest' object has no attribute 'topics'" in str(bug)
+
+
+def test_delay_follows_the_broker_clock(install: Install) -> None:
+    cluster, _ = faulty(install, Fault(delay_ms=3_600_000))
+    before = cluster.clock.now_ms()
+
+    async def run() -> None:
+        async with trio.open_nursery() as nursery:
+            frame = request_frame(HeartbeatRequest(group_id="g"), 4)
+            nursery.start_soon(served, cluster, frame)
+            await trio.testing.wait_all_tasks_blocked()
+            cluster.clock.advance(hours=1)
+
+    trio.run(run, clock=cluster.clock)
+    assert cluster.clock.now_ms() - before >= 3_600_000
