@@ -17,11 +17,9 @@ from odradek.broker.controller.commands import Adopt, NewTopic
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
-from odradek.broker.controller.topic_control import directory_of
-from odradek.broker.controller.topic_records import records_of_topic
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import Surroundings
-from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType
+from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType, directory_of
 from odradek.broker.metadata.node import Node, advertised_addresses
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.broker.net.server import Server
@@ -214,6 +212,8 @@ class Cluster:
         self, name: str, topic_id: bytes, placed: Sequence[Sequence[int]], configs: Mapping[str, str] | None = None
     ) -> Topic:
         """Add a topic of another cluster, with its id and these replicas for each partition."""
+        from odradek.broker.controller.topic_records import records_of_topic
+
         records = records_of_topic(
             name, topic_id, placed, configs or {}, directory_of=lambda node: directory_of(self.image, node)
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from odradek.broker.controller.feature_control import (
+from odradek.broker.controller.feature_levels import (
     GROUP_VERSION,
     KRAFT_VERSION,
     SHARE_VERSION,

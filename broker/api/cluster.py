@@ -21,7 +21,7 @@ from odradek.broker.controller.commands import (
     ReassignPartitions,
     UpdateFeatures,
 )
-from odradek.broker.controller.topic_control import directory_of
+from odradek.broker.metadata.image import directory_of
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from odradek.broker.controller.commands import (
     FenceBroker,
     RegisterBroker,
@@ -9,8 +12,7 @@ from odradek.broker.controller.commands import (
     ShutDownBrokers,
     UnfenceBrokers,
 )
-from odradek.broker.controller.feature_control import SUPPORTED
-from odradek.broker.controller.partition_control import PartitionControl
+from odradek.broker.controller.feature_levels import SUPPORTED
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -23,14 +25,17 @@ from odradek.protocol.metadata_records.register_controller_record import (
     RegisterControllerRecord,
 )
 
+if TYPE_CHECKING:
+    from odradek.broker.controller.partition_control import PartitionControl
+
 _FENCED, _UNFENCED = 1, -1
 _SHUTTING_DOWN = 1
 
 
 class BrokerControl:
-    """Decides about nodes. Reads the image; changes nothing."""
+    """Decides about nodes. Reads the image; changes nothing. ``partitions()`` decides what becomes of theirs."""
 
-    def __init__(self, image: MetadataImage, partitions: PartitionControl) -> None:
+    def __init__(self, image: MetadataImage, partitions: Callable[[], PartitionControl]) -> None:
         self._image = image
         self._partitions = partitions
 
@@ -41,7 +46,7 @@ class BrokerControl:
         epoch = known.epoch if known is not None and amended else command.epoch
         records: list[MetadataRecord] = []
         if known is not None and not amended and known.is_active:
-            records += self._partitions.after_loss(frozenset({command.node_id}))
+            records += self._after_loss(frozenset({command.node_id}))
         records.append(
             RegisterBrokerRecord(
                 broker_id=command.node_id,
@@ -72,7 +77,7 @@ class BrokerControl:
         fenced = [node for node in command.node_ids if self._broker(node).fenced]
         records: list[MetadataRecord] = [self._changed(node, fenced=_UNFENCED) for node in fenced]
         if fenced:
-            records += self._partitions.after_return(frozenset(fenced))
+            records += self._after_return(frozenset(fenced))
         return records, None
 
     def fence(self, command: FenceBroker) -> tuple[list[MetadataRecord], None]:
@@ -80,15 +85,21 @@ class BrokerControl:
         node = command.node_id
         if self._broker(node).fenced:
             return [], None
-        return [*self._partitions.after_loss(frozenset({node})), self._changed(node, fenced=_FENCED)], None
+        return [*self._after_loss(frozenset({node})), self._changed(node, fenced=_FENCED)], None
 
     def shut_down(self, command: ShutDownBrokers) -> tuple[list[MetadataRecord], None]:
         """Records of `ShutDownBrokers`: controlled shutdown of each, then all are fenced."""
         active = [node for node in command.node_ids if self._broker(node).is_active]
         records: list[MetadataRecord] = [self._changed(node, shutting_down=_SHUTTING_DOWN) for node in active]
-        records += self._partitions.after_loss(frozenset(active))
+        records += self._after_loss(frozenset(active))
         records += (self._changed(node, fenced=_FENCED) for node in active)
         return records, None
+
+    def _after_loss(self, nodes: frozenset[int]) -> list[MetadataRecord]:
+        return self._partitions().after_loss(nodes) if self._image.topics else []
+
+    def _after_return(self, nodes: frozenset[int]) -> list[MetadataRecord]:
+        return self._partitions().after_return(nodes) if self._image.topics else []
 
     def _broker(self, node_id: int) -> BrokerRegistration:
         broker = self._image.brokers.get(node_id)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.controller import commands
 from odradek.broker.controller.commands import CreatedTopic, NewTopic
-from odradek.broker.controller.internal_topics import internal_topic
 from odradek.broker.controller.machine import ControllerMachine, ImageChanged
 from odradek.broker.controller.producer_ids import ProducerIdBlocks
 from odradek.broker.runtime.machine import Command, Effect, R
@@ -95,7 +94,7 @@ class Controller:
     def take_over(self, node_id: int) -> None:
         """Another node is the controller from now on."""
         if node_id != self.controller_id and self.log is not None:
-            self.controller_id = self._machine.features.controller_id = node_id
+            self.controller_id = self._machine.controller_id = node_id
             self.log.begin_epoch(node_id, self._clock.now_ms())
             _log.info("node %d is the controller, epoch %d", node_id, self.log.leader_epoch)
 
@@ -133,6 +132,8 @@ class Controller:
     def ensure_topic(self, name: str) -> None:
         """Create one of Kafka's own topics, with its settings for it, unless it is there."""
         if name not in self.image.topics:
+            from odradek.broker.controller.internal_topics import internal_topic
+
             self.create_topic(internal_topic(name, self._config, len(self.image.brokers)))
 
     # -- publishing

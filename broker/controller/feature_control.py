@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.controller.feature_levels import KRAFT_LEVEL, KRAFT_VERSION, MIN_INSYNC_REPLICAS, SUPPORTED
 from odradek.broker.metadata.image import (
     ELR_VERSION,
     METADATA_VERSION,
-    TRANSACTION_VERSION,
     MetadataImage,
     ResourceType,
 )
@@ -17,34 +17,6 @@ from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_records.config_record import ConfigRecord
 from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
 from odradek.protocol.metadata_records.no_op_record import NoOpRecord
-
-GROUP_VERSION = "group.version"
-SHARE_VERSION = "share.version"
-STREAMS_VERSION = "streams.version"
-KRAFT_VERSION = "kraft.version"
-MIN_INSYNC_REPLICAS = "min.insync.replicas"
-
-# What Kafka 4.3.1 supports: lowest and highest level of each feature.
-SUPPORTED: Mapping[str, tuple[int, int]] = {
-    GROUP_VERSION: (0, 1),
-    KRAFT_VERSION: (0, 1),
-    METADATA_VERSION: (7, 30),
-    SHARE_VERSION: (0, 1),
-    STREAMS_VERSION: (0, 1),
-    TRANSACTION_VERSION: (0, 2),
-    ELR_VERSION: (0, 1),
-}
-# What a newly formatted Kafka 4.3.1 cluster has finalized, in the order in which it writes it.
-NEW_CLUSTER: Mapping[str, int] = {
-    METADATA_VERSION: 30,
-    ELR_VERSION: 1,
-    GROUP_VERSION: 1,
-    SHARE_VERSION: 1,
-    STREAMS_VERSION: 1,
-    TRANSACTION_VERSION: 2,
-}
-KRAFT_LEVEL = 1
-"""The level of ``kraft.version``; it is no record of the metadata log but one of the quorum's own (KIP-853)."""
 
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 _METADATA_LEVELS_WITH_CHANGES = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30})

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller import commands
-from odradek.broker.controller.broker_control import BrokerControl
-from odradek.broker.controller.config_control import ConfigControl
-from odradek.broker.controller.feature_control import MIN_INSYNC_REPLICAS, NEW_CLUSTER, FeatureControl
-from odradek.broker.controller.partition_control import PartitionControl
+from odradek.broker.controller.feature_levels import MIN_INSYNC_REPLICAS, NEW_CLUSTER
 from odradek.broker.controller.producer_ids import next_block
-from odradek.broker.controller.topic_control import TopicControl
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.runtime.machine import Command, Effect, Outcome
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
+
+if TYPE_CHECKING:
+    from odradek.broker.controller.broker_control import BrokerControl
+    from odradek.broker.controller.config_control import ConfigControl
+    from odradek.broker.controller.feature_control import FeatureControl
+    from odradek.broker.controller.partition_control import PartitionControl
+    from odradek.broker.controller.topic_control import TopicControl
 
 MAX_BATCH_RECORDS = 10_000
 """Records of one operation that go into one batch at most."""
+_PARTITION = 3
 _Decision = tuple[Sequence[MetadataRecord], Any]
 
 
@@ -55,30 +58,55 @@ class ControllerMachine:
         self._config = config
         self._writer = ImageWriter()
         self.image: MetadataImage = self._writer.image
-        self.topics = TopicControl(self.image, config)
-        self.partitions = PartitionControl(self.image, config)
-        self.brokers = BrokerControl(self.image, self.partitions)
-        self.configs = ConfigControl(self.image, config)
-        self.features = FeatureControl(self.image, controller_id)
+        self.controller_id = controller_id
+        self.placed = 0
+        """Partitions that were placed so far: leaders of new ones go round the brokers."""
         self._rules: Mapping[type[Command[Any]], Callable[[Any], _Decision]] = {
-            commands.CreateTopics: self.topics.create,
-            commands.CreatePartitions: self.topics.grow,
-            commands.DeleteTopics: self.topics.delete,
-            commands.AlterConfigs: self.configs.alter,
-            commands.UpdateFeatures: lambda command: self.features.update(command, self._default_min_isr()),
+            commands.CreateTopics: lambda command: self._topics().create(command, self.placed),
+            commands.CreatePartitions: lambda command: self._topics().grow(command, self.placed),
+            commands.DeleteTopics: lambda command: self._topics().delete(command),
+            commands.AlterConfigs: lambda command: self._configs().alter(command),
+            commands.UpdateFeatures: lambda command: self._features().update(command, self._default_min_isr()),
             commands.AllocateProducerIds: lambda command: next_block(self.image, command.node_id),
-            commands.ElectLeaders: self.partitions.elect,
-            commands.MoveLeader: self.partitions.move_leader,
-            commands.ReassignPartitions: self.partitions.reassign,
-            commands.RegisterBroker: self.brokers.register,
-            commands.RegisterController: self.brokers.register_controller,
-            commands.UnfenceBrokers: self.brokers.unfence,
-            commands.FenceBroker: self.brokers.fence,
-            commands.ShutDownBrokers: self.brokers.shut_down,
+            commands.ElectLeaders: lambda command: self._partitions().elect(command),
+            commands.MoveLeader: lambda command: self._partitions().move_leader(command),
+            commands.ReassignPartitions: lambda command: self._partitions().reassign(command),
+            commands.RegisterBroker: lambda command: self._brokers().register(command),
+            commands.RegisterController: lambda command: self._brokers().register_controller(command),
+            commands.UnfenceBrokers: lambda command: self._brokers().unfence(command),
+            commands.FenceBroker: lambda command: self._brokers().fence(command),
+            commands.ShutDownBrokers: lambda command: self._brokers().shut_down(command),
             commands.Adopt: lambda command: (command.records, None),
             commands.AbandonTransaction: self._abandon_transaction,
             commands.Bootstrap: self._bootstrap,
         }
+
+    # -- the controls, each imported with the first command that needs it: a start would pay for all of them
+
+    def _topics(self) -> TopicControl:
+        from odradek.broker.controller.topic_control import TopicControl
+
+        return TopicControl(self.image, self._config)
+
+    def _partitions(self) -> PartitionControl:
+        from odradek.broker.controller.partition_control import PartitionControl
+
+        return PartitionControl(self.image, self._config)
+
+    def _brokers(self) -> BrokerControl:
+        from odradek.broker.controller.broker_control import BrokerControl
+
+        return BrokerControl(self.image, self._partitions)
+
+    def _configs(self) -> ConfigControl:
+        from odradek.broker.controller.config_control import ConfigControl
+
+        return ConfigControl(self.image, self._config)
+
+    def _features(self) -> FeatureControl:
+        from odradek.broker.controller.feature_control import FeatureControl
+
+        return FeatureControl(self.image, self.controller_id)
 
     # -- the contract of a machine
 
@@ -90,8 +118,8 @@ class ControllerMachine:
     def replay(self, stored: StoredRecord) -> None:
         """See `Machine`."""
         self._writer.replay(*stored)
-        if stored.record.RECORD_TYPE == PartitionRecord.RECORD_TYPE:
-            self.topics.placed += 1
+        if stored.record.RECORD_TYPE == _PARTITION:
+            self.placed += 1
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
         """Never called: no producer writes to the metadata log."""
@@ -113,7 +141,7 @@ class ControllerMachine:
     def reset(self) -> None:
         """Forget everything, in place: the image that others hold is empty then."""
         self._writer.clear()
-        self.topics.placed = 0
+        self.placed = 0
 
     @property
     def is_new(self) -> bool:

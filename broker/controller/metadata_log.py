@@ -7,7 +7,6 @@ from typing import NamedTuple, Protocol
 
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS, StoredRecord
 from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.snapshot import records_of
 from odradek.broker.runtime.journal import Journal
 from odradek.broker.runtime.machine import Machine, Producer
 from odradek.protocol.message import MetadataRecord
@@ -84,6 +83,8 @@ class MemoryMetadataLog:
     def take_snapshot_if_due(self, image: MetadataImage, now_ms: int) -> None:
         """See `MetadataLog`."""
         if self.end_offset - self.start_offset > self._max_records:
+            from odradek.broker.metadata.snapshot import records_of
+
             self.snapshot = Batch(0, image.epoch, list(records_of(image)))
             self.batches.clear()
             self.start_offset = self.end_offset

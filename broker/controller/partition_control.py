@@ -8,8 +8,7 @@ from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.commands import ElectLeaders, MoveLeader, PartitionKey, Reassignment, ReassignPartitions
 from odradek.broker.controller.elections import Election, PartitionChange, Rules, without
 from odradek.broker.controller.placement import check_replicas
-from odradek.broker.controller.topic_control import directory_of
-from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType, TopicImage
+from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType, TopicImage, directory_of
 from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import MetadataRecord

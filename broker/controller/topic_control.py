@@ -15,10 +15,10 @@ from odradek.broker.controller.commands import (
 )
 from odradek.broker.controller.config_control import config_records
 from odradek.broker.controller.placement import check_replicas, spread
-from odradek.broker.metadata.image import MetadataImage, ResourceType
+from odradek.broker.metadata.image import MetadataImage, ResourceType, directory_of
 from odradek.broker.metadata.topic_names import check_topic_name, collision_key
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.message import ZERO_UUID, MetadataRecord
+from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.metadata_records.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.metadata_records.topic_record import TopicRecord
@@ -32,21 +32,21 @@ _RESERVED_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
 class TopicControl:
     """Decides about topics. Reads image and configuration; changes neither.
 
-    ``placed`` counts the partitions that were placed so far: leaders of new ones go round the brokers.
+    ``placed``: how many partitions were placed before. Leaders of new ones go round the brokers.
     """
 
     def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
         self._image = image
         self._config = config
-        self.placed = 0
 
     # -- creating
 
-    def create(self, command: CreateTopics) -> tuple[list[MetadataRecord], list[CreatedTopic | KafkaError]]:
+    def create(
+        self, command: CreateTopics, placed: int
+    ) -> tuple[list[MetadataRecord], list[CreatedTopic | KafkaError]]:
         """Records and results of CreateTopics."""
         records: list[MetadataRecord] = []
         results: list[CreatedTopic | KafkaError] = []
-        placed = self.placed
         for topic in command.topics:
             try:
                 created = self._create(topic, placed)
@@ -107,11 +107,10 @@ class TopicControl:
 
     # -- growing
 
-    def grow(self, command: CreatePartitions) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
+    def grow(self, command: CreatePartitions, placed: int) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
         """Records and results of CreatePartitions."""
         records: list[MetadataRecord] = []
         results: list[KafkaError | None] = []
-        placed = self.placed
         for topic in command.topics:
             try:
                 assignments = self._added(topic, placed)
@@ -212,12 +211,6 @@ class TopicControl:
                 f"All brokers specified in the manual partition assignment{which} are fenced or in controlled shutdown."
             )
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
-
-
-def directory_of(image: MetadataImage, node: int) -> bytes:
-    """The log directory of a broker as partition records name it: the zero id where it has several, or none."""
-    broker = image.brokers.get(node)
-    return broker.directories[0] if broker is not None and len(broker.directories) == 1 else ZERO_UUID
 
 
 def _checked_configs(topic: NewTopic) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.registrations import BrokerRegistration, ControllerRegistration, PartitionRegistration
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.protocol.message import ZERO_UUID
 
 if TYPE_CHECKING:
     from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
@@ -146,3 +147,9 @@ class MetadataImage:
     def active_brokers(self) -> Iterator[BrokerRegistration]:
         """The brokers that may lead partitions."""
         return (broker for broker in self.brokers.values() if broker.is_active)
+
+
+def directory_of(image: MetadataImage, node: int) -> bytes:
+    """The log directory of a broker as partition records name it: the zero id where it has several, or none."""
+    broker = image.brokers.get(node)
+    return broker.directories[0] if broker is not None and len(broker.directories) == 1 else ZERO_UUID

@@ -12,7 +12,6 @@ from typing import Any
 from odradek.protocol.errors import CorruptDataError, ProtocolError
 from odradek.protocol.message import Buffer, MetadataRecord
 from odradek.protocol.metadata_records.index import RECORDS
-from odradek.protocol.schema import codec
 from odradek.protocol.varint import encode_uvarint, read_uvarint
 
 FRAME_VERSION = 1
@@ -65,6 +64,8 @@ def encode_metadata_record(record: MetadataRecord, version: int | None = None) -
 
     Raises ProtocolError for a version that the class does not have and for fields that the version cannot express.
     """
+    from odradek.protocol.schema import codec
+
     chosen = record_version(record) if version is None else version
     body = codec(type(record), chosen).encode(record)
     return encode_uvarint(FRAME_VERSION) + encode_uvarint(record.RECORD_TYPE) + encode_uvarint(chosen) + body
@@ -79,6 +80,8 @@ def decode_metadata_record(value: Buffer | None) -> tuple[MetadataRecord, int]:
         raise MetadataRecordError(f"frame version {frame} is not {FRAME_VERSION}")
     record_type, offset = _header_field(value, offset, "record type")
     version, offset = _header_field(value, offset, "record version")
+    from odradek.protocol.schema import codec
+
     record_class = metadata_record_class(record_type)
     try:
         record, end = codec(record_class, version).decode(value, offset)

@@ -8,7 +8,7 @@ from typing import Any
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.feature_control import NEW_CLUSTER
+from odradek.broker.controller.feature_levels import NEW_CLUSTER
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.node import Node
 from odradek.broker.metadata.writer import ImageWriter

@@ -9,7 +9,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_topic_name
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
@@ -30,33 +30,6 @@ def refusal(function: Any, *arguments: Any, **named: Any) -> tuple[ErrorCode, st
 
 def batch() -> bytes:
     return build_batch([Record(0, 0, None, b"value", ())])
-
-
-# -- names
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("", "the empty string is not allowed"),
-        (".", "'.' is not allowed"),
-        ("..", "'..' is not allowed"),
-        ("x" * 250, f"the length of '{'x' * 250}' is longer than the max allowed length 249"),
-        ("a b", "'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"),
-        ("a\n", "'a\n' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"),
-        ("größe", "'größe' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"),
-    ],
-)
-def test_bad_names(name: str, problem: str) -> None:
-    assert refusal(check_topic_name, name) == (
-        ErrorCode.INVALID_TOPIC_EXCEPTION,
-        f"Topic name is invalid: {problem}",
-    )
-
-
-@pytest.mark.parametrize("name", ["a", "x" * 249, "...", "A-z_0.9", "__consumer_offsets"])
-def test_good_names(name: str) -> None:
-    check_topic_name(name)
 
 
 def test_dots_and_underscores_collide(cluster: Cluster) -> None:
