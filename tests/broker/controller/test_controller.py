@@ -1,0 +1,201 @@
+"""The controller as a whole: what is in the log makes the image, live or loaded, in memory or from the disk's bytes."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.controller.commands import (
+    Adopt,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    ElectLeaders,
+    NewPartitions,
+    NewTopic,
+    Reassignment,
+    ReassignPartitions,
+)
+from odradek.broker.controller.controller import Controller
+from odradek.broker.controller.metadata_log import MemoryMetadataLog
+from odradek.broker.metadata.delta import MetadataDelta
+from odradek.broker.metadata.image import MetadataImage
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.metadata_records.begin_transaction_record import BeginTransactionRecord
+from odradek.protocol.metadata_records.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.metadata_records.topic_record import TopicRecord
+from tests.fakes.configs import set_configs
+from tests.fakes.images import picture
+from tests.fakes.nodes import set_node_up
+
+NAMES = st.sampled_from(["a", "a.b", "a_b", "c"])
+REPLICAS = st.lists(st.integers(1, 3), min_size=1, max_size=3, unique=True)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("create"), NAMES, st.integers(1, 3)),
+        st.tuples(st.just("grow"), NAMES, st.integers(1, 5)),
+        st.tuples(st.just("delete"), NAMES, st.none()),
+        st.tuples(st.just("configure"), NAMES, st.sampled_from(["5", "6", ""])),
+        st.tuples(st.just("node"), st.integers(1, 3), st.booleans()),
+        st.tuples(st.just("elect"), NAMES, st.booleans()),
+        st.tuples(st.just("reassign"), NAMES, REPLICAS),
+        st.tuples(st.just("ids"), st.integers(1, 3), st.none()),
+        st.tuples(st.just("move"), st.none(), st.none()),
+    ),
+    max_size=25,
+)
+
+
+def carry_out(cluster: Cluster, kind: str, what: object, how: object) -> None:
+    """One step of a history; what Kafka would refuse is refused."""
+    ask = cluster.controller.ask
+    name = str(what)
+    if kind == "create":
+        ask(CreateTopics([NewTopic(name, how, how)]))  # type: ignore[arg-type]
+    elif kind == "grow":
+        ask(CreatePartitions([NewPartitions(name, how)]))  # type: ignore[arg-type]
+    elif kind == "delete":
+        topic = cluster.image.topics.get(name)
+        ask(DeleteTopics([b"?" * 16 if topic is None else topic.topic_id]))
+    elif kind == "configure" and name in cluster.image.topics:
+        set_configs(cluster, 2, name, {"retention.ms": str(how)} if how else {"min.insync.replicas": "2"})
+    elif kind == "node":
+        set_node_up(cluster, what, how)  # type: ignore[arg-type]
+    elif kind == "elect":
+        ask(ElectLeaders([(name, 0)], unclean=bool(how)))
+    elif kind == "reassign":
+        ask(ReassignPartitions([Reassignment((name, 0), how)]))  # type: ignore[arg-type]
+    elif kind == "ids":
+        cluster.controller.producer_ids.allocate(what)  # type: ignore[arg-type]
+
+
+def check(cluster: Cluster) -> None:
+    """What must hold of every image, and of what follows it."""
+    image = cluster.image
+    active = {broker.id for broker in image.active_brokers()}
+    assert {node.id for node in cluster.up_nodes()} == active
+    assert {topic.name for topic in cluster.topics} == set(image.topics)
+    for topic in image.topics.values():
+        live = cluster.topics.by_id(topic.topic_id)
+        assert live is not None
+        assert len(live.partitions) == len(topic.partitions)
+        for partition, registered in zip(live.partitions, topic.partitions, strict=True):
+            assert partition.leader_id == registered.leader
+            assert partition.leader_epoch == registered.leader_epoch
+            assert (partition.replicas, partition.isr) == (registered.replicas, registered.isr)
+            assert registered.leader == -1 or registered.leader in active
+            assert registered.leader == -1 or registered.leader in registered.isr
+            assert set(registered.isr) <= set(registered.replicas)
+            assert not set(registered.isr) & set(registered.elr)
+            assert len(registered.directories) == len(registered.replicas)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS)
+def test_live_and_loaded_are_the_same(steps: list[tuple[str, object, object]]) -> None:
+    cluster = Cluster(nodes=3)
+    log = cluster.controller.log
+    assert isinstance(log, MemoryMetadataLog)
+    for kind, what, how in steps:
+        carry_out(cluster, kind, what, how)
+        check(cluster)
+        if kind == "move":
+            log._max_records = 0  # a snapshot is due with the next command
+    assert reloaded(cluster, log) == picture(cluster.image)
+
+
+def reloaded(cluster: Cluster, log: MemoryMetadataLog) -> dict[str, object]:
+    other = Controller(cluster.config, cluster.clock, 1, lambda where, error: pytest.fail(f"{where}: {error}"))
+    other.open(log)
+    return picture(other.image)
+
+
+@settings(max_examples=15, deadline=None)
+@given(STEPS)
+def test_the_disk_says_the_same_as_memory(steps: list[tuple[str, object, object]]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        config = {"metadata.log.max.record.bytes.between.snapshots": "700"}
+        cluster = Cluster(nodes=3, data_dir=Path(directory), config=config)
+        cluster.open_directory()
+        for kind, what, how in steps:
+            carry_out(cluster, kind, what, how)
+            check(cluster)
+        before = picture(cluster.image)
+        cluster.controller._shard.reload()  # type: ignore[union-attr]
+        cluster.controller._shard.finish_loading()  # type: ignore[union-attr]
+        assert picture(cluster.image) == before
+        check(cluster)
+        cluster.close_logs()
+
+
+def test_publishers_hear_of_each_change_once_and_before_its_reply() -> None:
+    cluster = Cluster()
+    heard: list[tuple[list[str], list[str], int]] = []
+
+    def publish(delta: MetadataDelta, image: MetadataImage) -> None:
+        names = [topic.name for topic in delta.created.values()]
+        heard.append((names, [topic.name for topic in delta.deleted.values()], image.offset))
+
+    cluster.controller.publishers.append(publish)
+    topic = cluster.create_topic("a")
+    offset = cluster.image.offset
+    assert heard == [(["a"], [], offset)]
+    cluster.controller.delete_topic(topic.topic_id)
+    assert heard[1:] == [([], ["a"], offset + 1)]
+    with pytest.raises(KafkaError):
+        cluster.controller.delete_topic(topic.topic_id)
+    cluster.controller.producer_ids.allocate(1)
+    assert len(heard) == 2
+
+
+def test_a_new_log_begins_as_kafkas_does() -> None:
+    cluster = Cluster()
+    log = cluster.controller.log
+    assert isinstance(log, MemoryMetadataLog)
+    names = [[type(record).__name__ for record in batch.records] for batch in log.batches]
+    assert names == [
+        ["BeginTransactionRecord", *["FeatureLevelRecord"] * 6, "ConfigRecord", "EndTransactionRecord"],
+        ["RegisterControllerRecord"],
+        ["RegisterBrokerRecord"],
+        ["BrokerRegistrationChangeRecord"],
+    ]
+    assert [batch.base_offset for batch in log.batches] == [1, 10, 11, 12]
+    assert cluster.image.brokers[1].epoch == 11
+
+
+def test_a_transaction_that_a_dead_controller_left_open_is_given_up() -> None:
+    cluster = Cluster()
+    log = cluster.controller.log
+    assert isinstance(log, MemoryMetadataLog)
+    log.append([BeginTransactionRecord("x"), TopicRecord("lost", b"l" * 16)], 0)
+    other = Controller(cluster.config, cluster.clock, 1, lambda where, error: None)
+    other.open(log)
+    other.create_topic(NewTopic("a", 1))
+    assert set(other.image.topics) == {"a"}
+    assert log.leader_epoch == 2
+
+
+def test_a_record_that_cannot_be_replayed_is_a_bug_and_the_log_is_read_again() -> None:
+    cluster = Cluster()
+    bugs: list[str] = []
+    controller = Controller(cluster.config, cluster.clock, 1, lambda where, error: bugs.append(where))
+    controller.open(MemoryMetadataLog())
+    image = controller.image
+    with pytest.raises(KafkaError) as refused:
+        controller.ask(Adopt([TopicRecord("a", b"a" * 16), RemoveTopicRecord(b"?" * 16)]))
+    assert refused.value.code is ErrorCode.NOT_COORDINATOR
+    assert bugs
+    assert controller.image is image
+
+
+def test_an_unopened_controller_says_so() -> None:
+    cluster = Cluster()
+    controller = Controller(cluster.config, cluster.clock, 1, lambda where, error: None)
+    with pytest.raises(RuntimeError, match="not open"):
+        controller.create_topic(NewTopic("a"))
+    assert controller.next_offset == 0

@@ -1,0 +1,162 @@
+"""The data directory: what a start finds after any end, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.controller.data_directory import DataDirectory
+from odradek.protocol.errors import KafkaError
+from odradek.storage.backend import StorageError
+from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.file_system import FileSystem
+from tests.fakes.configs import set_configs
+from tests.fakes.file_system import Crash, FaultyFileSystem, full_after
+from tests.fakes.images import picture
+
+SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "300", "metadata.max.retention.bytes": "2000"}
+
+
+def durable(directory: Path, fs: FileSystem | None = None, config: Mapping[str, str] | None = None) -> Cluster:
+    cluster = Cluster(data_dir=directory, config=config or {})
+    assert cluster.durability is not None
+    cluster.directory = DataDirectory(
+        directory, cluster.config, cluster.clock, list(cluster.nodes), cluster.durability, fs or FileSystem()
+    )
+    return cluster
+
+
+def abandon(cluster: Cluster) -> None:
+    """What the death of the process does: the lock is free again."""
+    assert cluster.directory is not None
+    backend = cluster.directory.backend
+    if isinstance(backend, DiskBackend):
+        backend._unlock()
+
+
+State = dict[str, tuple[int, dict[str, str]]]
+
+
+def state(cluster: Cluster) -> State:
+    """Topics with number of partitions and configs."""
+    image = cluster.image
+    return {name: (len(topic.partitions), dict(image.configs_of(2, name))) for name, topic in image.topics.items()}
+
+
+Step = tuple[Callable[[Cluster], Any], State]
+
+
+def steps() -> list[Step]:
+    """Changes, and the state after each."""
+    return [
+        (lambda c: c.create_topic("a", partitions=2, configs={"retention.ms": "5"}), {"a": (2, {"retention.ms": "5"})}),
+        (
+            lambda c: c.create_topic("b", partitions=1),
+            {"a": (2, {"retention.ms": "5"}), "b": (1, {})},
+        ),
+        (
+            lambda c: c.controller.create_partitions("b", 3),
+            {"a": (2, {"retention.ms": "5"}), "b": (3, {})},
+        ),
+        (
+            lambda c: set_configs(c, 2, "a", {"segment.bytes": "2000000"}),
+            {"a": (2, {"segment.bytes": "2000000"}), "b": (3, {})},
+        ),
+        (lambda c: c.topics.by_name("b").partitions[0].log, {"a": (2, {"segment.bytes": "2000000"}), "b": (3, {})}),
+        (lambda c: c.delete_topic("b"), {"a": (2, {"segment.bytes": "2000000"})}),
+        (lambda c: c.close_logs(), {"a": (2, {"segment.bytes": "2000000"})}),
+    ]
+
+
+@pytest.mark.parametrize("config", [{}, SNAPSHOTS], ids=["log", "snapshots"])
+def test_a_death_at_any_call_loses_nothing_that_was_acknowledged(tmp_path: Path, config: dict[str, str]) -> None:
+    stop = 0
+    while True:
+        directory = tmp_path / str(stop)
+        cluster = durable(directory, FaultyFileSystem(stop_at=stop), config)
+        possible: list[State] = [{}]
+        try:
+            cluster.open_directory()
+            for change, after in steps():
+                possible = [possible[-1], after]
+                change(cluster)
+                possible = [after]
+            break
+        except Crash:
+            abandon(cluster)
+        look_at_what_is_left(directory, config, possible)
+        stop += 1
+    assert stop > 60
+
+
+def look_at_what_is_left(directory: Path, config: dict[str, str], possible: list[State]) -> None:
+    left = durable(directory, config=config)
+    left.open_directory()
+    assert state(left) in possible, directory
+    assert all(p.leader_id == 1 for topic in left.topics for p in topic.partitions)
+    left.create_topic("after")
+    before = picture(left.image)
+    abandon(left)
+    again = durable(directory, config=config)
+    again.open_directory()
+    after = picture(again.image)
+    assert (after["ids"], after["configs"]) == (before["ids"], before["configs"])
+    again.close_logs()
+
+
+def test_a_clean_end_hands_over_as_kafka_does(tmp_path: Path) -> None:
+    cluster = durable(tmp_path)
+    cluster.open_directory()
+    cluster.create_topic("a")
+    epoch = cluster.image.brokers[1].epoch
+    cluster.close_logs()
+    partition = cluster.image.topics["a"].partitions[0]
+    assert (partition.leader, partition.isr, partition.elr, partition.last_known_elr) == (-1, (), (1,), (1,))
+    assert cluster.image.brokers[1].fenced
+    assert (tmp_path / ".kafka_cleanshutdown").read_text() == f'{{"version":0,"brokerEpoch":{epoch}}}'
+    again = durable(tmp_path)
+    again.open_directory()
+    partition = again.image.topics["a"].partitions[0]
+    assert (partition.leader, partition.isr, partition.elr, partition.last_known_elr) == (1, (1,), (), ())
+    assert partition.leader_epoch == 2
+    assert again.image.brokers[1].epoch > epoch
+    again.close_logs()
+
+
+def test_a_start_opens_no_log_of_an_idle_topic(tmp_path: Path) -> None:
+    cluster = durable(tmp_path)
+    cluster.open_directory()
+    cluster.create_topic("a", partitions=3)
+    assert not list(tmp_path.glob("a-*"))
+    cluster.close_logs()
+    again = durable(tmp_path)
+    again.open_directory()
+    assert [partition.opened for partition in again.topics.by_name("a").partitions] == [False] * 3
+    assert not list(tmp_path.glob("a-*"))
+    again.close_logs()
+
+
+def test_a_change_that_the_disk_refuses_did_not_happen(tmp_path: Path) -> None:
+    fs = FaultyFileSystem()
+    cluster = durable(tmp_path, fs)
+    cluster.open_directory()
+    cluster.create_topic("a")
+    before = picture(cluster.image)
+    fs.refuse = full_after(0)
+    with pytest.raises(StorageError):
+        cluster.create_topic("b")
+    with pytest.raises(KafkaError):
+        set_configs(cluster, 2, "a", {"retention.ms": "5"})
+    assert picture(cluster.image) == before
+    assert "b" not in cluster.topics
+    fs.refuse = lambda call, path: None
+    cluster.create_topic("b")
+    abandon(cluster)
+    again = durable(tmp_path)
+    again.open_directory()
+    assert set(again.image.topics) == {"a", "b"}
+    again.close_logs()
