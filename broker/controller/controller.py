@@ -51,6 +51,7 @@ class Controller:
         self._config = config
         self._clock = clock
         self._report = report
+        self._opening = False
         self._machine = ControllerMachine(config, controller_id)
         self.image: MetadataImage = self._machine.image
         self.publishers: list[Publisher] = []
@@ -75,10 +76,12 @@ class Controller:
             log,
             self._clock,
             perform=self._perform,
-            report=self._report,
+            report=self._report_or_raise,
         )
+        self._opening = True
         self._shard.start()
         self._shard.finish_loading()
+        self._opening = False
         log.take_snapshot_if_due(self.image, self._clock.now_ms())
         log.begin_epoch(self.controller_id, self._clock.now_ms())
         if self._machine.in_transaction:
@@ -97,6 +100,12 @@ class Controller:
             self.controller_id = self._machine.controller_id = node_id
             self.log.begin_epoch(node_id, self._clock.now_ms())
             _log.info("node %d is the controller, epoch %d", node_id, self.log.leader_epoch)
+
+    def _report_or_raise(self, where: str, error: BaseException) -> None:
+        """A log that cannot be read at the start is for who starts, not a bug."""
+        if self._opening:
+            raise error
+        self._report(where, error)
 
     def _fresh_machine(self) -> ControllerMachine:
         """The machine that the log is replayed into: emptied when it was used before, so that all keep their image."""

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.data_directory import DataDirectory
 from odradek.protocol.errors import KafkaError
 from odradek.storage.backend import StorageError
 from odradek.storage.disk_backend import DiskBackend
-from odradek.storage.file_system import FileSystem
 from tests.fakes.configs import set_configs
+from tests.fakes.durable import durable
 from tests.fakes.file_system import Crash, FaultyFileSystem, full_after
 from tests.fakes.images import picture
 
 SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "300", "metadata.max.retention.bytes": "2000"}
-
-
-def durable(directory: Path, fs: FileSystem | None = None, config: Mapping[str, str] | None = None) -> Cluster:
-    cluster = Cluster(data_dir=directory, config=config or {})
-    assert cluster.durability is not None
-    cluster.directory = DataDirectory(
-        directory, cluster.config, cluster.clock, list(cluster.nodes), cluster.durability, fs or FileSystem()
-    )
-    return cluster
 
 
 def abandon(cluster: Cluster) -> None:

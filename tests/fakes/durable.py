@@ -1,0 +1,30 @@
+"""Clusters on disk whose file system a test chooses; the usual one skips the syncs, which a test need not wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.controller.data_directory import DataDirectory
+from odradek.storage.file_system import FileSystem
+from tests.fakes.file_system import FaultyFileSystem
+
+
+def durable(
+    directory: Path, fs: FileSystem | None = None, config: Mapping[str, str] | None = None, nodes: int = 1
+) -> Cluster:
+    """A cluster that has not opened its directory yet."""
+    cluster = Cluster(nodes=nodes, data_dir=directory, config=config or {})
+    assert cluster.durability is not None
+    cluster.directory = DataDirectory(
+        directory, cluster.config, cluster.clock, list(cluster.nodes), cluster.durability, fs or FaultyFileSystem()
+    )
+    return cluster
+
+
+def opened(directory: Path, config: Mapping[str, str] | None = None, nodes: int = 1) -> Cluster:
+    """A cluster that has opened its directory, and is not run."""
+    cluster = durable(directory, config=config, nodes=nodes)
+    cluster.open_directory()
+    return cluster
