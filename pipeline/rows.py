@@ -249,23 +249,3 @@ _BUILDERS: Mapping[str, Callable[[_Chunk, Wanted], pa.Array]] = {
     "codec": lambda chunk, wanted: chunk.labels([batch.codec.name.lower() for batch in chunk.batches]),
     "batch_size": _numbers("int32", lambda batch: batch.size_bytes),
 }
-
-
-def committed_only(batches: Iterable[RecordBatch], aborted: Iterable[tuple[int, int]]) -> Iterator[RecordBatch]:
-    """Leave out what aborted transactions wrote, as a consumer does with the answer to a fetch.
-
-    ``aborted``: (producer id, first offset) of each aborted transaction with records in the batches; a producer's abort
-    marker ends its transaction.
-    """
-    waiting = sorted(aborted, key=lambda each: each[1])
-    position = 0
-    open_aborts: set[int] = set()
-    for batch in batches:
-        while position < len(waiting) and waiting[position][1] <= batch.last_offset:
-            open_aborts.add(waiting[position][0])
-            position += 1
-        if batch.is_control:
-            open_aborts.discard(batch.producer_id)
-        elif batch.is_transactional and batch.producer_id in open_aborts:
-            continue
-        yield batch

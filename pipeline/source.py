@@ -16,9 +16,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 
 from odradek.pipeline import log_folder
 from odradek.pipeline.pushdown import Narrowing, narrowed
-from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks, committed_only
+from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
 from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
 from odradek.pipeline.wire import EARLIEST, LATEST, TopicPartition, WireClient, batches_between
+from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, iter_batches
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _fetched(work: FetchTask) -> Iterator[RecordBatch]:
             client, wanted.topic, wanted.partition, wanted.start, wanted.end, read_committed=work.read_committed
         ):
             batches = iter_batches(part.records)
-            yield from committed_only(batches, part.aborted) if work.read_committed else batches
+            yield from committed_batches(batches, part.aborted) if work.read_committed else batches
 
 
 def _as_json(offsets: Offsets) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.control import parse_control_record
+from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch, read_batch
 from odradek.protocol.records import Buffer, Record
 from odradek.storage.backend import AbortedTxn
@@ -154,38 +155,30 @@ def _map_keys(log: PartitionLog, span: CleanableRange, latest: dict[bytes, int])
 
 
 def _aborted(segments: Sequence[Segment], from_offset: int) -> list[AbortedTxn]:
-    entries = [e for s in segments for e in s.files.txn_index.entries() if e.last_offset >= from_offset]
-    return sorted(entries, key=lambda e: e.first_offset, reverse=True)
+    return [e for s in segments for e in s.files.txn_index.entries() if e.last_offset >= from_offset]
 
 
 class _TransactionTracker:
     """Follows transactions while batches are read in order: which data is aborted, which markers are needed still."""
 
     def __init__(self, aborted: list[AbortedTxn]) -> None:
-        self._upcoming = aborted
-        self._aborted: dict[int, AbortedTxn] = {}
+        self._aborted = AbortedTransactions(aborted)
         self._aborted_data_seen: set[int] = set()
         self._committed_data_seen: set[int] = set()
         self.kept_aborted: list[AbortedTxn] = []
 
-    def _advance(self, last_offset: int) -> None:
-        while self._upcoming and self._upcoming[-1].first_offset <= last_offset:
-            entry = self._upcoming.pop()
-            self._aborted[entry.producer_id] = entry
-
     def is_aborted(self, batch: RecordBatch) -> bool:
-        self._advance(batch.last_offset)
+        """Whether the records of a data batch are those of an aborted transaction."""
         if not batch.is_transactional:
             return False
-        if batch.producer_id in self._aborted:
-            self._aborted_data_seen.add(batch.producer_id)
-            return True
-        self._committed_data_seen.add(batch.producer_id)
-        return False
+        hidden = self._aborted.hide(batch)
+        seen = self._aborted_data_seen if hidden else self._committed_data_seen
+        seen.add(batch.producer_id)
+        return hidden
 
     def on_marker(self, batch: RecordBatch) -> bool:
         """Whether the marker has no data left that it speaks for."""
-        self._advance(batch.last_offset)
+        self._aborted.begin_up_to(batch.last_offset)
         marker = next(map(parse_control_record, batch.records()), None)
         if marker is None:
             # An emptied marker says nothing of data; one of another kind is never ours to drop.
@@ -195,7 +188,7 @@ class _TransactionTracker:
             seen = producer_id in self._committed_data_seen
             self._committed_data_seen.discard(producer_id)
             return not seen
-        entry = self._aborted.pop(producer_id, None)
+        entry = self._aborted.on.pop(producer_id, None)
         if entry is not None and producer_id in self._aborted_data_seen:
             self._aborted_data_seen.discard(producer_id)
             self.kept_aborted.append(entry)

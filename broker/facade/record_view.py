@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
-from odradek.protocol.control import ControlRecordType, parse_control_record
+from odradek.protocol.control import parse_control_record
+from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
 
 if TYPE_CHECKING:
@@ -64,10 +65,9 @@ def read_records(
 ) -> Iterator[StoredRecord]:
     """Yield the records in ``bounds``; bytes are fetched through ``call``, decoding happens in the caller's thread."""
     for each in bounds:
-        committed_only = _AbortedFilter(each.aborted) if isolation == "read_committed" else None
-        for batch in _batches(call, cluster, topic, each):
-            hidden = committed_only is not None and committed_only.hides(batch)
-            if hidden or (batch.is_control and not control):
+        batches = _batches(call, cluster, topic, each)
+        for batch in committed_batches(batches, each.aborted) if isolation == "read_committed" else batches:
+            if batch.is_control and not control:
                 continue
             for record in decode_batch(topic, each.partition, batch):
                 if each.first <= record.offset < each.end and record.offset >= (start or 0):
@@ -125,29 +125,3 @@ def decode_batch(topic: str, partition: int, batch: RecordBatch) -> Iterator[Sto
 
 def _marker_name(marker: Any) -> str:
     return "commit" if marker.commit else "abort"
-
-
-class _AbortedFilter:
-    """Leaves out the batches of aborted transactions, as a read_committed consumer does.
-
-    A transaction is on from its first offset until its producer's next abort marker.
-    """
-
-    def __init__(self, aborted: tuple[tuple[int, int], ...]) -> None:
-        self._ahead = sorted(aborted, key=lambda each: each[1])
-        self._on: set[int] = set()
-
-    def hides(self, batch: RecordBatch) -> bool:
-        """Whether ``batch`` belongs to an aborted transaction; call it with every batch in order."""
-        while self._ahead and self._ahead[0][1] <= batch.last_offset:
-            self._on.add(self._ahead.pop(0)[0])
-        if batch.is_control:
-            for record in batch.records():
-                if _is_abort(record):
-                    self._on.discard(batch.producer_id)
-            return False
-        return batch.is_transactional and batch.producer_id in self._on
-
-
-def _is_abort(record: Any) -> bool:
-    return int.from_bytes(record.key[2:4], "big") == ControlRecordType.ABORT
