@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from odradek.pipeline import log_folder
+from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, TopicPartition, batches_between
 from odradek.pipeline.pushdown import Narrowing, narrowed
 from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
 from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
-from odradek.pipeline.wire import EARLIEST, LATEST, TopicPartition, WireClient, batches_between
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, iter_batches
 
@@ -142,7 +142,7 @@ def read_task(work: log_folder.SegmentTask | FetchTask) -> Iterator[pa.RecordBat
 
 def _fetched(work: FetchTask) -> Iterator[RecordBatch]:
     wanted = work.wanted
-    with WireClient(work.bootstrap_servers) as client:
+    with ClusterClient(work.bootstrap_servers) as client:
         for part in batches_between(
             client, wanted.topic, wanted.partition, wanted.start, wanted.end, read_committed=work.read_committed
         ):
@@ -272,7 +272,7 @@ class _Cluster(_Place):
     def __init__(self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing) -> None:
         super().__init__(options, columns, narrowing)
         self._servers = options.bootstrap_servers or ""
-        self._client = WireClient(self._servers)
+        self._client = ClusterClient(self._servers)
 
     def close(self) -> None:
         self._client.close()

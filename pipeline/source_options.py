@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from odradek.pipeline.wire import EARLIEST, LATEST
+from odradek.pipeline.cluster_client import EARLIEST, LATEST
 
 Position = Literal["earliest", "latest"] | dict[str, dict[int, int]]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.logs import LogPlace
-from odradek.pipeline.wire import WireClient
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 
@@ -64,7 +64,7 @@ def replay(
     rows = _archived(spark, folder)
     names = dict(rename or {})
     sizes = rows.selectExpr("topic", "partition").distinct().groupBy("topic").agg({"partition": "max"}).collect()
-    with WireClient(bootstrap_servers) as client:
+    with ClusterClient(bootstrap_servers) as client:
         client.create_topics({names.get(row[0], row[0]): int(row[1]) + 1 for row in sizes})
     ordered = rows.repartition("topic", "partition").sortWithinPartitions("topic", "partition", "offset")
     columns = ordered.select("topic", "partition", "timestamp_ms", "key", "value", "headers")
@@ -72,7 +72,7 @@ def replay(
     def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
-        with WireClient(bootstrap_servers) as target:
+        with ClusterClient(bootstrap_servers) as target:
             results = list(_write_all(target, names, (row for chunk in chunks for row in chunk.to_pylist())))
         if results:
             fields = ("topic", "partition", "records", "batches", "first_offset")
@@ -96,7 +96,7 @@ def _archived(spark: SparkSession, folder: str) -> DataFrame:
 
 
 def _write_all(
-    client: WireClient, names: Mapping[str, str], rows: Iterable[dict[str, Any]]
+    client: ClusterClient, names: Mapping[str, str], rows: Iterable[dict[str, Any]]
 ) -> Iterator[tuple[str, int, int, int, int]]:
     """Write rows that come partition after partition; a result for each partition."""
     current: tuple[str, int] | None = None
@@ -116,7 +116,7 @@ def _write_all(
 class _PartitionWriter:
     """Records of one partition, sent in batches."""
 
-    def __init__(self, client: WireClient, topic: str, partition: int) -> None:
+    def __init__(self, client: ClusterClient, topic: str, partition: int) -> None:
         self._client, self._topic, self._partition = client, topic, partition
         self._waiting: list[Record] = []
         self._size = self._records = self._batches = 0

@@ -127,12 +127,12 @@ def _existing(spark: SparkSession, place: LogPlace, topics: list[str]) -> list[s
     """The topics that (still) exist: commits outlive their topics."""
     from pathlib import Path
 
+    from odradek.pipeline.cluster_client import ClusterClient
     from odradek.pipeline.log_folder import partitions_in
-    from odradek.pipeline.wire import WireClient
 
     if place.path is not None:
         known = {topic for topic, _ in partitions_in(Path(place.path))}
     else:
-        with WireClient(place.bootstrap_servers or "") as client:
+        with ClusterClient(place.bootstrap_servers or "") as client:
             known = set(client.topics())
     return [each for each in topics if each in known]

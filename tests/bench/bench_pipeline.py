@@ -22,12 +22,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs import archive, audit, groups, retry, transactions
 from odradek.pipeline.jobs.handlers import Message
 from odradek.pipeline.jobs.logs import LogPlace
 from odradek.pipeline.jobs.retry_policy import RetryPolicy
 from odradek.pipeline.session import build_session
-from odradek.pipeline.wire import WireClient
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.record_batch import Record, build_batch
 from odradek.protocol.stored import encode_record_key, encode_record_value
@@ -148,7 +148,7 @@ def transactional(count: int) -> Iterator[bytes]:
 
 def load(address: str, topic: str, partitions: int, batches: Iterable[bytes]) -> None:
     """Send batches to the partitions of a new topic in turn."""
-    with WireClient(address) as client:
+    with ClusterClient(address) as client:
         client.create_topics({topic: partitions})
         for number, batch in enumerate(batches):
             client.produce(topic, number % partitions, batch)
@@ -252,7 +252,7 @@ def retry_topic(spark: Any, folder: Path, count: int) -> Cost:
     policy = RetryPolicy()
     broker = Odradek(data_dir=folder / "data")
     try:
-        with WireClient(broker.address) as client:
+        with ClusterClient(broker.address) as client:
             client.create_topics(dict.fromkeys(policy.output_topics, 2))
         load(broker.address, policy.main_topic, 2, keyed(count))
         job = retry.RetryJob(

@@ -7,33 +7,20 @@ means the newest that the project knows. `raw` sends bytes as they are and retur
 
 from __future__ import annotations
 
-import socket
 from struct import Struct
 from types import TracebackType
 from typing import Any, Self
 
 import trio
 
-from odradek.protocol.headers import (
-    RequestHeader,
-    decode_response_header,
-    encode_request_header,
-)
+from odradek.protocol.headers import decode_response_header
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
+from odradek.wire_client import ConnectionClosed as ConnectionClosed
+from odradek.wire_client import WireConnection
+from odradek.wire_client import request_frame as request_frame
 
 _SIZE = Struct(">i")
-
-
-class ConnectionClosed(Exception):
-    """The broker closed the connection where an answer was due."""
-
-
-def request_frame(request: Any, version: int, correlation_id: int, client_id: str | None = "wire") -> bytes:
-    """The frame, size included."""
-    header = encode_request_header(RequestHeader(request.API_KEY, version, correlation_id, client_id))
-    body = codec(type(request), version).encode(request)
-    return _SIZE.pack(len(header) + len(body)) + header + body
 
 
 def parse_response(frame: bytes, request: Any, version: int, correlation_id: int) -> Any:
@@ -48,63 +35,31 @@ def parse_response(frame: bytes, request: Any, version: int, correlation_id: int
     return response
 
 
-class WireClient:
+class WireClient(WireConnection):
     """The blocking form: ``WireClient(host, port).request(MetadataRequest(topics=None))``."""
 
     def __init__(
         self, host: str = "127.0.0.1", port: int = 9092, *, timeout_s: float = 30.0, client_id: str = "wire"
     ) -> None:
-        self.client_id = client_id
-        self._socket = socket.create_connection((host, port), timeout=timeout_s)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._correlation_id = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._socket.close()
+        super().__init__(host, port, timeout_s=timeout_s, client_id=client_id)
 
     def request(self, request: Any, version: int | None = None) -> Any:
         """Send and wait for the answer."""
         chosen = type(request).MAX_VERSION if version is None else version
-        return parse_response(self.raw(self._frame(request, chosen)), request, chosen, self._correlation_id)
+        return self.receive(request, chosen, self.send(request, chosen))
 
     def send(self, request: Any, version: int | None = None) -> int:
         """Send without waiting; return the correlation id (for acks=0 and pipelining)."""
-        self._socket.sendall(self._frame(request, type(request).MAX_VERSION if version is None else version))
-        return self._correlation_id
+        return super().send(request, type(request).MAX_VERSION if version is None else version)
 
     def receive(self, request: Any, version: int, correlation_id: int) -> Any:
-        """The answer to a request that `send` sent."""
-        return parse_response(self.receive_frame(), request, version, correlation_id)
+        """The answer to a request that `send` sent, which must end where its last field does."""
+        return parse_response(bytes(self.receive_frame()), request, version, correlation_id)
 
     def raw(self, frame: bytes) -> bytes:
         """Send a frame (its size included) and return the answer's frame without the size."""
-        self._socket.sendall(frame)
-        return self.receive_frame()
-
-    def receive_frame(self) -> bytes:
-        return self._exactly(_SIZE.unpack(self._exactly(4))[0])
-
-    def _frame(self, request: Any, version: int) -> bytes:
-        self._correlation_id += 1
-        return request_frame(request, version, self._correlation_id, self.client_id)
-
-    def _exactly(self, count: int) -> bytes:
-        data = bytearray()
-        while len(data) < count:
-            try:
-                chunk = self._socket.recv(count - len(data))
-            except ConnectionError as error:
-                raise ConnectionClosed(str(error)) from error
-            if not chunk:
-                raise ConnectionClosed(f"after {len(data)} of {count} bytes")
-            data += chunk
-        return bytes(data)
+        self.send_frame(frame)
+        return bytes(self.receive_frame())
 
 
 class TrioWireClient:

@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Producer
 
 import odradek
-from odradek.pipeline.wire import LATEST, WireClient
+from odradek.pipeline.cluster_client import LATEST, ClusterClient
 from tests.pipeline import quick_spark
 
 pytestmark = pytest.mark.slow
@@ -89,7 +89,7 @@ def test_retry_killed_while_it_writes_loses_and_doubles_nothing(
         ends = client.offsets({(topic, partition): LATEST for partition in range(2)})
         return sum(ends.values())
 
-    with WireClient(kafka_broker.bootstrap_servers) as client:
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
         with running(*command) as process:  # dies in the middle of its first writes
             wait(process, lambda: written("soon") > 0)
         with running(*command) as process:  # goes on with them, and dies in the next

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from odradek.pipeline.cluster_client import EARLIEST, LATEST
 from odradek.pipeline.source_options import OptionError, SourceOptions, offset_for
-from odradek.pipeline.wire import EARLIEST, LATEST
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 import odradek
 from odradek.broker.requests.faults import FaultContext
-from odradek.pipeline.wire import WireClient
+from odradek.pipeline.cluster_client import ClusterClient
 
 
 def names_a_topic(_: FaultContext, request: Any) -> bool:
@@ -19,7 +19,7 @@ def test_a_created_topic_is_waited_for(kafka_broker: odradek.KafkaBroker) -> Non
     code = odradek.ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     unknown = odradek.Fault("Metadata", answer=code, times=2, when=names_a_topic)
     kafka_broker.set_faults(unknown)
-    with WireClient(kafka_broker.bootstrap_servers) as client:
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
         client.create_topics({"orders": 2})
         assert unknown.hits == 2
         assert client.offsets({("orders", 1): -1}) == {("orders", 1): 0}
@@ -30,7 +30,7 @@ def test_an_error_that_waiting_does_not_mend_is_told(kafka_broker: odradek.Kafka
     refusal = odradek.Fault("Metadata", answer=code, when=names_a_topic)
     kafka_broker.set_faults(refusal)
     with (
-        WireClient(kafka_broker.bootstrap_servers) as client,
+        ClusterClient(kafka_broker.bootstrap_servers) as client,
         pytest.raises(odradek.KafkaError, match="topic orders") as caught,
     ):
         client.create_topics({"orders": 2})
