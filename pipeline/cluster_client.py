@@ -28,8 +28,13 @@ _MAX_IDLE_FETCHES = 20
 EARLIEST = -2
 LATEST = -1
 
-# The newest versions this client speaks where that is not the newest of all: Fetch and Produce by topic name.
-_NEWEST = {1: 12, 0: 12, 2: 9, 3: 12}
+_NEWEST = {
+    FetchRequest.API_KEY: 12,
+    ProduceRequest.API_KEY: 12,
+    ListOffsetsRequest.API_KEY: 9,
+    MetadataRequest.API_KEY: 12,
+}
+"""The newest versions this client speaks where that is not the newest of all: Fetch and Produce by topic name."""
 
 TopicPartition = tuple[str, int]
 

@@ -19,10 +19,9 @@ from typing import NamedTuple
 from odradek.pipeline.rows import Wanted
 from odradek.protocol.control import ControlRecordType, control_record_type
 from odradek.protocol.record_batch import CorruptBatchError, RecordBatch
-from odradek.storage.backend import IndexEntry, TimeEntry
-from odradek.storage.index_files import parse_offset_index, parse_time_index
-from odradek.storage.log_file import stored_batches
-from odradek.storage.segment_files import LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
+from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
+from odradek.storage.formats.indexes import IndexEntry, TimeEntry, parse_offset_index, parse_time_index
+from odradek.storage.formats.log_file import stored_batches
 
 _FOLDER = re.compile(r"(.+)-(\d+)")
 _NO_END = 2**63 - 1

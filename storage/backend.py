@@ -25,10 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.records import Buffer
+from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
 from odradek.storage.log_config import LogConfig
 
 if TYPE_CHECKING:
@@ -78,20 +79,6 @@ class BatchStore(Protocol):
         """Release the medium; the store is not used again."""
 
 
-class IndexEntry(NamedTuple):
-    """One entry of the offset index: a batch's last offset and its position."""
-
-    offset: int
-    position: int
-
-
-class TimeEntry(NamedTuple):
-    """One entry of the time index: a largest timestamp so far and the last offset of the batch that has it."""
-
-    timestamp: int
-    offset: int
-
-
 class OffsetIndex(Protocol):
     """Sparse, ascending map from offsets to positions."""
 
@@ -133,15 +120,6 @@ class TimeIndex(Protocol):
     def truncate(self, offset: int) -> None: ...
     def flush(self) -> None: ...
     def close(self) -> None: ...
-
-
-class AbortedTxn(NamedTuple):
-    """One aborted transaction on a partition: first data offset, offset of its marker, LSO when it was written."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
 
 
 class TxnIndex(Protocol):

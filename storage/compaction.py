@@ -17,7 +17,7 @@ from odradek.protocol.control import parse_control_record
 from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch, read_batch
 from odradek.protocol.records import Buffer, Record
-from odradek.storage.backend import AbortedTxn
+from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.segment import Segment
 
 if TYPE_CHECKING:

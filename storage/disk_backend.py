@@ -43,21 +43,13 @@ from odradek.storage.checkpoint_files import (
     parse_partition_metadata,
 )
 from odradek.storage.file_system import FileSystem
+from odradek.storage.formats.file_names import CLEANED, DELETED, LOG, SNAPSHOT, SWAP, file_name, parse_file_name
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import check_log_directory, lock_directory, unlock_directory
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.recovery import finish_swaps, recover, restore_producers
-from odradek.storage.segment_files import (
-    CLEANED,
-    DELETED,
-    LOG,
-    SNAPSHOT,
-    SWAP,
-    DiskSegmentFiles,
-    file_name,
-    parse_file_name,
-)
+from odradek.storage.segment_files import DiskSegmentFiles
 from odradek.storage.snapshot_file import format_snapshot
 
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERMARKS)

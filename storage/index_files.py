@@ -1,9 +1,4 @@
-"""The `.index`, `.timeindex` and `.txnindex` files: formats, and the indexes of the disk backend.
-
-Offset index: 8 bytes an entry, int32 offset relative to the segment's base, int32 position. Time index: 12 bytes, int64
-timestamp, int32 relative offset. Transaction index: 34 bytes, int16 version 0, int64 producer id, first offset, last
-offset, last stable offset. A running Kafka keeps the first two preallocated and zero-filled behind the last entry, so
-reading stops where entries stop ascending.
+"""The indexes of the disk backend.
 
 An index lives in memory once it is used (8 bytes per 4 KiB of log) and reaches its file at `flush` and `close`: until
 then the log behind the recovery point is scanned after a crash anyway, which rebuilds it.
@@ -12,64 +7,25 @@ then the log behind the recovery point is scanned after a crash anyway, which re
 from __future__ import annotations
 
 import os
-import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from odradek.protocol.errors import CorruptDataError
-from odradek.storage.backend import AbortedTxn, IndexEntry, TimeEntry
 from odradek.storage.file_system import FileSystem
-
-OFFSET_ENTRY = struct.Struct(">ii")
-TIME_ENTRY = struct.Struct(">qi")
-TXN_ENTRY = struct.Struct(">hqqqq")
-TXN_INDEX_VERSION = 0
-
-
-class IndexFormatError(CorruptDataError):
-    """The bytes are no index of a segment; the text says why."""
-
-
-def parse_offset_index(data: bytes, base_offset: int) -> list[IndexEntry]:
-    """Entries with absolute offsets; the zero-filled rest of a preallocated file is left out."""
-    entries: list[IndexEntry] = []
-    last = (0, -1)
-    whole = len(data) - len(data) % OFFSET_ENTRY.size
-    for relative, position in OFFSET_ENTRY.iter_unpack(memoryview(data)[:whole]):
-        if position <= last[1] or relative < last[0] or (position == 0 and relative == 0):
-            break
-        last = (relative, position)
-        entries.append(IndexEntry(base_offset + relative, position))
-    return entries
-
-
-def parse_time_index(data: bytes, base_offset: int) -> list[TimeEntry]:
-    """Entries with absolute offsets; the zero-filled rest of a preallocated file is left out."""
-    entries: list[TimeEntry] = []
-    last = -1
-    whole = len(data) - len(data) % TIME_ENTRY.size
-    for timestamp, relative in TIME_ENTRY.iter_unpack(memoryview(data)[:whole]):
-        if timestamp < last or relative < 0 or (timestamp == 0 and relative == 0):
-            break
-        if timestamp > last:
-            entries.append(TimeEntry(timestamp, base_offset + relative))
-        last = timestamp
-    return entries
-
-
-def parse_txn_index(data: bytes) -> list[AbortedTxn]:
-    """The aborted transactions of a `.txnindex` file; IndexFormatError for anything else."""
-    if len(data) % TXN_ENTRY.size:
-        raise IndexFormatError(f"{len(data)} bytes are no whole number of entries")
-    entries = []
-    for number, (version, *fields) in enumerate(TXN_ENTRY.iter_unpack(data)):
-        if version != TXN_INDEX_VERSION:
-            raise IndexFormatError(f"entry {number} has version {version}")
-        entries.append(AbortedTxn(*fields))
-    return entries
+from odradek.storage.formats.indexes import (
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    TXN_ENTRY,
+    TXN_INDEX_VERSION,
+    AbortedTxn,
+    IndexEntry,
+    TimeEntry,
+    parse_offset_index,
+    parse_time_index,
+    parse_txn_index,
+)
 
 
 class _IndexFile:

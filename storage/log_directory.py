@@ -18,7 +18,7 @@ from odradek.storage.checkpoint_files import (
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
-from odradek.storage.segment_files import parse_file_name
+from odradek.storage.formats.file_names import parse_file_name
 
 LOCK = ".lock"
 _FILES = {

@@ -14,14 +14,8 @@ from collections.abc import Callable, Sequence
 
 from odradek.protocol.record_batch import LEADER_EPOCH_AT, assign_offsets
 from odradek.protocol.records import Buffer
-from odradek.storage.backend import (
-    AbortedTxn,
-    IndexEntry,
-    LoadedLog,
-    LogStore,
-    SegmentFiles,
-    TimeEntry,
-)
+from odradek.storage.backend import LoadedLog, LogStore, SegmentFiles
+from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import ProducerStates

@@ -25,7 +25,7 @@ from odradek.protocol.stored.snapshot_header_record import SnapshotHeaderRecord
 from odradek.protocol.stored.voters_record import VotersRecord
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
-from odradek.storage.log_file import stored_batch_at
+from odradek.storage.formats.log_file import stored_batch_at
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 """In the log directory: the records that the first leader of a new cluster writes. A snapshot in form."""

@@ -18,7 +18,8 @@ from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.record_batch import RecordBatch
 from odradek.protocol.records import Buffer
 from odradek.storage import compaction, loading, retention, time_lookup, txn_index
-from odradek.storage.backend import AbortedTxn, LogBackend, StorageError
+from odradek.storage.backend import LogBackend, StorageError
+from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates

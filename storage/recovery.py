@@ -20,22 +20,15 @@ from typing import NamedTuple
 
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, check_crc
-from odradek.storage.backend import AbortedTxn, SegmentFiles, StorageError
+from odradek.storage.backend import SegmentFiles, StorageError
 from odradek.storage.file_system import FileSystem
+from odradek.storage.formats.file_names import CLEANED, LOG, SEGMENT_PARTS, SNAPSHOT, SWAP, file_name, parse_file_name
+from odradek.storage.formats.indexes import AbortedTxn
+from odradek.storage.formats.log_file import stored_batch_at, stored_batches
 from odradek.storage.leader_epochs import LeaderEpochs
-from odradek.storage.log_file import stored_batch_at, stored_batches
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET
-from odradek.storage.segment_files import (
-    CLEANED,
-    LOG,
-    SEGMENT_PARTS,
-    SNAPSHOT,
-    SWAP,
-    DiskSegmentFiles,
-    file_name,
-    parse_file_name,
-)
+from odradek.storage.segment_files import DiskSegmentFiles
 from odradek.storage.snapshot_file import SnapshotFormatError, parse_snapshot
 
 _log = logging.getLogger(__name__)

@@ -1,44 +1,14 @@
-"""The files of a segment by name, and the stores that open them.
-
-Names are Kafka's: the base offset in 20 digits, `.log`, `.index`, `.timeindex`, `.txnindex`, and `.snapshot` for the
-producer state at an offset; `.cleaned` while compaction writes, `.swap` while it swaps, `.deleted` until removed.
-"""
+"""The stores of a segment on disk."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from odradek.storage.backend import SegmentFiles
 from odradek.storage.disk_batches import DiskBatchStore
 from odradek.storage.file_system import FileSystem
+from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, SEGMENT_PARTS, TIME_INDEX, TXN_INDEX, file_name
 from odradek.storage.index_files import DiskOffsetIndex, DiskTimeIndex, DiskTxnIndex
-
-LOG = ".log"
-OFFSET_INDEX = ".index"
-TIME_INDEX = ".timeindex"
-TXN_INDEX = ".txnindex"
-SNAPSHOT = ".snapshot"
-INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
-SEGMENT_PARTS = (*INDEXES, LOG)
-"""The parts of a segment in the order in which they are renamed: the `.log` last, so it tells what was finished."""
-
-CLEANED = ".cleaned"
-SWAP = ".swap"
-DELETED = ".deleted"
-
-_NAME = re.compile(r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\.cleaned|\.swap|\.deleted)?")
-
-
-def file_name(offset: int, kind: str, suffix: str = "") -> str:
-    """The name of a segment's file of a kind (LOG, ...), with an optional CLEANED, SWAP or DELETED."""
-    return f"{offset:020d}{kind}{suffix}"
-
-
-def parse_file_name(name: str) -> tuple[int, str, str] | None:
-    """(offset, kind, suffix or ""), or None for a file that belongs to no segment."""
-    match = _NAME.fullmatch(name)
-    return (int(match[1]), match[2], match[3] or "") if match else None
 
 
 class DiskSegmentFiles(SegmentFiles):

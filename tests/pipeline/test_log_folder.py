@@ -8,7 +8,7 @@ import pytest
 
 from odradek.pipeline.log_folder import end_offset, scan, segments_in
 from odradek.protocol.errors import CorruptDataError
-from odradek.storage.log_file import OldFormatError
+from odradek.storage.formats.log_file import OldFormatError
 from tests.scenarios.log_tails import END, LOG, TAILS, batch
 
 HEAD = batch(0, 10) + batch(10, 10) + batch(20, 10)

@@ -17,9 +17,8 @@ from odradek.storage.checkpoint_files import LOG_START_OFFSETS, RECOVERY_POINTS,
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.dump import dump, render_text
 from odradek.storage.log_config import LogConfig
-from odradek.storage.log_file import OldFormatError, stored_batch_at, stored_batches
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
-from tests.scenarios.log_tails import END, LOG, STOPS_KAFKA, TAILS, append_tail, batch, head
+from tests.scenarios.log_tails import END, LOG, STOPS_KAFKA, TAILS, append_tail, head
 from tests.storage.logs import NOW, end, put, records
 
 KAFKA: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent.parent / "vectors" / "log_tails.json").read_text())
@@ -150,17 +149,6 @@ def test_a_length_that_turns_bad_does_not_hang_a_reader(tmp_path: Path) -> None:
             read()
     log.close(clean=False)
     backend.close(clean=False)
-
-
-# --- the reader of files ----------------------------------------------------------------------------------------------
-
-
-def test_batches_are_read_by_position() -> None:
-    data = batch(0) + batch(5)
-    assert [(at, found.base_offset) for at, found in stored_batches(data)] == [(0, 0), (len(data) // 2, 5)]
-    assert stored_batch_at(data, len(data)) is None
-    with pytest.raises(OldFormatError, match="message format 1"):
-        stored_batch_at(TAILS["old-format-1"], 0)
 
 
 # --- beside the log ---------------------------------------------------------------------------------------------------
