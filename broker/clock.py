@@ -124,9 +124,9 @@ class BrokerClock(trio.abc.Clock):
 
     @contextmanager
     def move_on_after(self, seconds: float) -> Iterator[trio.CancelScope]:
-        """Like ``trio.move_on_after``, on this clock."""
+        """Like ``trio.move_on_after``, on this clock; a wait that should be over already is over at once."""
         if not self._hosted:
-            with trio.move_on_after(seconds) as scope:
+            with trio.move_on_after(max(0.0, seconds)) as scope:
                 yield scope
             return
         due = self.current_time() + seconds

@@ -220,6 +220,19 @@ def test_hosted_clock_freezes_and_resumes() -> None:
     hosted(scenario)
 
 
+@pytest.mark.parametrize("is_hosted", [False, True])
+def test_a_wait_whose_deadline_has_passed_is_over_at_once(is_hosted: bool) -> None:
+    async def scenario(clock: BrokerClock) -> None:
+        with clock.move_on_after(-1) as scope:
+            await trio.sleep_forever()
+        assert scope.cancelled_caught
+
+    if is_hosted:
+        hosted(scenario)
+    else:
+        trio.run(scenario, BrokerClock())
+
+
 def test_attaching_keeps_the_time() -> None:
     async def main() -> None:
         clock = BrokerClock(start_ms=5_000_000)
