@@ -67,6 +67,9 @@ class Broker:
         result: T = self._call_in_broker(function)
         return result
 
+    def __repr__(self) -> str:
+        return f"<Broker at {self.bootstrap_servers}>"
+
     # -- where and when
 
     @property
@@ -213,6 +216,10 @@ class TransactionHold:
     def __init__(self, held: Hold, call: Callable[[Callable[[], Any]], Any]) -> None:
         self._held = held
         self._call = call
+
+    def __repr__(self) -> str:
+        there = "reached" if self.reached else "not reached"
+        return f"<TransactionHold of {self._held.transactional_id!r} at {self._held.at}, {there}>"
 
     @property
     def reached(self) -> bool:

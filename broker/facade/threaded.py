@@ -8,16 +8,14 @@ from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.broker import Broker
-from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
-
-Topics = Mapping[str, int | Mapping[str, Any] | TopicSpec]
+from odradek.broker.facade.topic_spec import Topics, config_texts, create_topic, topic_specs
 
 _CLOSE_TIMEOUT_S = 10.0
 
@@ -39,7 +37,7 @@ class _Settings:
         port: int,
         clock: BrokerClock | None,
     ) -> None:
-        self.topics = {name: TopicSpec.of(value) for name, value in (topics or {}).items()}
+        self.topics = topic_specs(topics or {})
         self.host = host
         self.port = port
         self.cluster = Cluster(
@@ -61,9 +59,9 @@ class KafkaBroker(Broker):
     """A broker in a thread of its own: ``with KafkaBroker(topics={"orders": 6}) as broker: ...``.
 
     It listens on ``host`` and ``port`` (0 = any free port; node n of several takes ``port + n - 1``). ``config``:
-    Kafka's broker config names. ``topics``: name -> number of partitions, or a mapping with ``partitions``,
-    ``replication_factor`` and ``config``. An error at the start is raised by ``start()``/``with``; one that ends the
-    broker later is raised by the next call and by ``close()``.
+    Kafka's broker config names. ``topics``: names, or a mapping from the name to the number of partitions or to a
+    mapping with ``partitions``, ``replication_factor`` and ``config``. An error at the start is raised by
+    ``start()``/``with``; one that ends the broker later is raised by the next call and by ``close()``.
     """
 
     def __init__(
@@ -84,6 +82,29 @@ class KafkaBroker(Broker):
         self._token: trio.lowlevel.TrioToken | None = None
         self._stop: trio.Event | None = None
         self._failure: BaseException | None = None
+
+    def __repr__(self) -> str:
+        try:
+            return f"<KafkaBroker at {self.bootstrap_servers}>"
+        except BrokerClosedError as error:
+            return f"<KafkaBroker: {error}>"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What a client's ``bootstrap.servers`` takes: ``host:port`` of every node that is up.
+
+        BrokerClosedError before ``start()`` and after ``close()``: there is no address then.
+        """
+        self._running()
+        return super().bootstrap_servers
+
+    def _running(self) -> tuple[threading.Thread, trio.lowlevel.TrioToken]:
+        """The broker's thread and trio run; BrokerClosedError if it does not run."""
+        if self._thread is None or self._token is None:
+            raise BrokerClosedError("the broker has not been started; use `with` or start()")
+        if not self._thread.is_alive():
+            raise BrokerClosedError("the broker is closed") from self._failure
+        return self._thread, self._token
 
     def start(self) -> Self:
         """Start the broker; it accepts connections when the call returns."""
@@ -151,9 +172,7 @@ class KafkaBroker(Broker):
             await self._stop.wait()
 
     def _hand_over(self, function: Callable[[], Any]) -> Any:
-        thread = self._thread
-        if thread is None or self._token is None:
-            raise BrokerClosedError("the broker has not been started")
+        thread, token = self._running()
         if threading.get_ident() == thread.ident:
             return function()
         answer: Future[Any] = Future()
@@ -165,13 +184,31 @@ class KafkaBroker(Broker):
                 answer.set_exception(error)
 
         try:
-            self._token.run_sync_soon(run)
+            token.run_sync_soon(run)
         except trio.RunFinishedError:
             raise BrokerClosedError("the broker is closed") from self._failure
         while not wait([answer], timeout=0.2).done:
             if not thread.is_alive():
                 raise BrokerClosedError("the broker is closed") from self._failure
         return answer.result()
+
+
+class BrokerFactory(Protocol):
+    """Starts brokers; what the pytest fixtures ``kafka_broker_factory`` and ``kafka_broker_session_factory`` are."""
+
+    def __call__(
+        self,
+        nodes: int = 1,
+        topics: Topics | None = None,
+        config: Mapping[str, Any] | None = None,
+        data_dir: str | Path | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        clock: BrokerClock | None = None,
+    ) -> KafkaBroker:
+        """A running broker; the arguments are those of :class:`KafkaBroker`."""
+        ...
 
 
 @asynccontextmanager
@@ -188,6 +225,11 @@ async def open_broker(
     The arguments are those of :class:`KafkaBroker`. The broker's clock follows the run's clock (trio's ``MockClock``
     too) and can be moved on its own.
     """
+    if not trio.lowlevel.in_trio_run():
+        raise RuntimeError(
+            "open_broker() runs the broker in your trio run, and there is none here: in asyncio or plain code use "
+            "`with odradek.KafkaBroker(...) as broker:`, which brings its own thread"
+        )
     run_clock = trio.lowlevel.current_clock()
     clock = run_clock if isinstance(run_clock, BrokerClock) else BrokerClock()
     settings = _Settings(nodes, topics, config, data_dir, host, port, clock)

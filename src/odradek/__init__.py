@@ -13,20 +13,27 @@ from odradek._version import __version__
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.broker_config import ConfigError
     from odradek.broker.coordinator.group.inspect import Group, GroupInfo, MemberInfo, OffsetInfo
-    from odradek.broker.facade.broker import Broker, PartitionInfo, TopicInfo
+    from odradek.broker.coordinator.transaction.inspect import TransactionInfo
+    from odradek.broker.facade.broker import Broker, PartitionInfo, TopicInfo, TransactionHold
     from odradek.broker.facade.stored_record import StoredRecord
-    from odradek.broker.facade.threaded import BrokerClosedError, KafkaBroker, open_broker
+    from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, open_broker
     from odradek.broker.facade.topic_spec import TopicSpec
-    from odradek.broker.requests.faults import Fault
+    from odradek.broker.requests.bugs import Bug
+    from odradek.broker.requests.faults import Fault, FaultContext
     from odradek.protocol.errors import ErrorCode, KafkaError
 
 __all__ = [
     "Broker",
     "BrokerClock",
     "BrokerClosedError",
+    "BrokerFactory",
+    "Bug",
+    "ConfigError",
     "ErrorCode",
     "Fault",
+    "FaultContext",
     "Group",
     "GroupInfo",
     "KafkaBroker",
@@ -37,6 +44,8 @@ __all__ = [
     "StoredRecord",
     "TopicInfo",
     "TopicSpec",
+    "TransactionHold",
+    "TransactionInfo",
     "__version__",
     "open_broker",
 ]
@@ -45,8 +54,12 @@ _HOMES = {
     "Broker": "odradek.broker.facade.broker",
     "BrokerClock": "odradek.broker.clock",
     "BrokerClosedError": "odradek.broker.facade.threaded",
+    "BrokerFactory": "odradek.broker.facade.threaded",
+    "Bug": "odradek.broker.requests.bugs",
+    "ConfigError": "odradek.broker.config.broker_config",
     "ErrorCode": "odradek.protocol.errors",
     "Fault": "odradek.broker.requests.faults",
+    "FaultContext": "odradek.broker.requests.faults",
     "Group": "odradek.broker.coordinator.group.inspect",
     "GroupInfo": "odradek.broker.coordinator.group.inspect",
     "KafkaBroker": "odradek.broker.facade.threaded",
@@ -57,19 +70,22 @@ _HOMES = {
     "StoredRecord": "odradek.broker.facade.stored_record",
     "TopicInfo": "odradek.broker.facade.broker",
     "TopicSpec": "odradek.broker.facade.topic_spec",
+    "TransactionHold": "odradek.broker.facade.broker",
+    "TransactionInfo": "odradek.broker.coordinator.transaction.inspect",
     "open_broker": "odradek.broker.facade.threaded",
 }
 
+if not TYPE_CHECKING:  # so that type checkers refuse names that do not exist
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
 
-    value = getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
+        value = getattr(importlib.import_module(home), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

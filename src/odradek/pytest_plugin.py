@@ -13,7 +13,7 @@ Loading this plugin imports neither trio nor the broker; the fixtures do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,35 +21,59 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from odradek.broker.facade.threaded import KafkaBroker
+    from odradek.broker.facade.threaded import BrokerFactory, KafkaBroker
     from odradek.broker.requests.bugs import Bug
-
-    BrokerFactory = Callable[..., KafkaBroker]
 
 _SHOWN_REQUESTS = 30
 
 
+class _Watched:
+    """A running broker, the bugs ``reported`` so far, and the last request that earlier tests have ``seen``."""
+
+    def __init__(self, broker: KafkaBroker, *, for_session: bool) -> None:
+        self.broker = broker
+        self.for_session = for_session
+        self.reported = 0
+        self.seen: str | None = None
+
+    def begin_test(self) -> None:
+        """Requests up to now belong to other tests."""
+        self.seen = next(iter(reversed(self.broker.last_requests())), None)
+
+    def requests(self) -> list[str]:
+        """What the broker was asked in this test, as far as it remembers."""
+        lines = self.broker.last_requests()
+        if self.seen in lines:
+            del lines[: len(lines) - lines[::-1].index(self.seen)]
+        return lines[-_SHOWN_REQUESTS:]
+
+
 class _Watch:
-    """The brokers that are running, and how many of their bugs have been reported."""
+    """The brokers that are running."""
 
     def __init__(self) -> None:
-        self.brokers: dict[KafkaBroker, int] = {}
+        self.brokers: list[_Watched] = []
+
+    def begin_test(self) -> None:
+        """A test begins."""
+        for watched in self.brokers:
+            watched.begin_test()
 
     def new_bugs(self) -> list[Bug]:
         """Bugs that nobody has been told of yet."""
         found: list[Bug] = []
-        for broker, reported in list(self.brokers.items()):
-            bugs = broker.bugs
-            found += bugs[reported:]
-            self.brokers[broker] = len(bugs)
+        for watched in self.brokers:
+            bugs = watched.broker.bugs
+            found += bugs[watched.reported :]
+            watched.reported = len(bugs)
         return found
 
-    def last_requests(self) -> str:
-        """What the running brokers were asked last, as lines."""
-        blocks = [
-            "\n".join([broker.bootstrap_servers, *broker.last_requests()[-_SHOWN_REQUESTS:]]) for broker in self.brokers
-        ]
-        return "\n".join(blocks)
+    def requests_of(self, item: pytest.Item) -> str:
+        """What the test's own brokers, and those of the session that it uses, were asked in it, as lines."""
+        fixtures = getattr(item, "fixturenames", ())
+        uses_session = any(name.startswith("kafka_broker_session") for name in fixtures)
+        mine = [each for each in self.brokers if uses_session or not each.for_session]
+        return "\n".join("\n".join([repr(each.broker), *each.requests()]) for each in mine)
 
 
 _WATCH: pytest.StashKey[_Watch] = pytest.StashKey()
@@ -65,19 +89,35 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Show the requests when a fixture fails."""
+    item.config.stash[_WATCH].begin_test()
+    try:
+        return (yield)
+    except BaseException:
+        _report(item, "setup")
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail the test in which a broker met a bug; show a failed test's last requests."""
-    watch = item.config.stash[_WATCH]
+    """Fail the test in which a broker met a bug; show a failed test's requests."""
     try:
         result = yield
     except BaseException:
-        if watch.brokers:
-            item.add_report_section("call", "last requests to odradek", watch.last_requests())
-            for bug in watch.new_bugs():
-                item.add_report_section("call", "bug in odradek", str(bug))
+        _report(item, "call")
         raise
-    _fail_on(watch.new_bugs())
+    _fail_on(item.config.stash[_WATCH].new_bugs())
     return result
+
+
+def _report(item: pytest.Item, when: str) -> None:
+    watch = item.config.stash[_WATCH]
+    requests = watch.requests_of(item)
+    if requests:
+        item.add_report_section(when, "last requests to odradek", requests)
+    for bug in watch.new_bugs():
+        item.add_report_section(when, "bug in odradek", str(bug))
 
 
 def _fail_on(bugs: list[Bug]) -> None:
@@ -85,27 +125,28 @@ def _fail_on(bugs: list[Bug]) -> None:
         pytest.fail("\n\n".join(str(bug) for bug in bugs), pytrace=False)
 
 
-def _factory(watch: _Watch) -> Iterator[BrokerFactory]:
+def _factory(watch: _Watch, *, for_session: bool) -> Iterator[BrokerFactory]:
     from odradek.broker.facade.threaded import KafkaBroker
 
-    started: list[KafkaBroker] = []
+    started: list[_Watched] = []
 
     def start(*arguments: Any, **options: Any) -> KafkaBroker:
         broker = KafkaBroker(*arguments, **options).start()
-        started.append(broker)
-        watch.brokers[broker] = 0
+        watched = _Watched(broker, for_session=for_session)
+        started.append(watched)
+        watch.brokers.append(watched)
         return broker
 
     yield start
     failures: list[Exception] = []
-    for broker in reversed(started):
+    for watched in reversed(started):
         try:
-            broker.close()
+            watched.broker.close()
         except Exception as error:
             failures.append(error)
     bugs = watch.new_bugs()
-    for broker in started:
-        del watch.brokers[broker]
+    for watched in started:
+        watch.brokers.remove(watched)
     if failures:
         raise failures[0] if len(failures) == 1 else ExceptionGroup("brokers ended with errors", failures)
     _fail_on(bugs)
@@ -114,13 +155,13 @@ def _factory(watch: _Watch) -> Iterator[BrokerFactory]:
 @pytest.fixture
 def kafka_broker_factory(request: pytest.FixtureRequest) -> Iterator[BrokerFactory]:
     """Start brokers with the arguments of ``odradek.KafkaBroker``; they end with the test."""
-    yield from _factory(request.config.stash[_WATCH])
+    yield from _factory(request.config.stash[_WATCH], for_session=False)
 
 
 @pytest.fixture(scope="session")
 def kafka_broker_session_factory(request: pytest.FixtureRequest) -> Iterator[BrokerFactory]:
     """Start brokers with the arguments of ``odradek.KafkaBroker``; they end with the session."""
-    yield from _factory(request.config.stash[_WATCH])
+    yield from _factory(request.config.stash[_WATCH], for_session=True)
 
 
 @pytest.fixture

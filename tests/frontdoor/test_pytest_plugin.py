@@ -57,7 +57,7 @@ def test_fresh(kafka_broker, number):
 def test_they_are_closed():
     assert len(set(map(id, seen))) == 3
     for broker in seen:
-        with pytest.raises(OSError):
+        with pytest.raises(RuntimeError, match="is closed"):
             reach(broker)
 """,
     )
@@ -244,6 +244,59 @@ def test_fails(kafka_broker):
 """,
     )
     result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*last requests to odradek*", "*ApiVersions v0 correlation 42*"])
+
+
+ASK = """
+import struct
+
+def ask(broker, correlation_id):
+    host, _, port = broker.bootstrap_servers.partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as client:
+        client.sendall(struct.pack(">ihhih", 10, 18, 0, correlation_id, -1))
+        client.recv(100)
+"""
+
+
+def test_a_failed_test_shows_its_own_requests_only(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        ASK
+        + """
+def test_one(kafka_broker_session):
+    ask(kafka_broker_session, 41)
+
+def test_two(kafka_broker_session):
+    ask(kafka_broker_session, 42)
+    assert False, "mine"
+
+def test_three(kafka_broker):
+    ask(kafka_broker, 43)
+    assert False, "mine"
+""",
+        "-p",
+        "no:randomly",
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    text = result.stdout.str()
+    assert [number for number in (41, 42, 43) for _ in range(text.count(f"correlation {number}"))] == [42, 43]
+
+
+def test_a_fixture_that_fails_shows_the_requests(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        ASK
+        + """
+@pytest.fixture
+def seeded(kafka_broker):
+    ask(kafka_broker, 42)
+    raise ValueError("no seed")
+
+def test_it(seeded):
+    pass
+""",
+    )
+    result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*last requests to odradek*", "*ApiVersions v0 correlation 42*"])
 
 

@@ -118,13 +118,60 @@ class TestKafkaBroker:
 
     def test_a_broker_that_does_not_run_says_so(self) -> None:
         broker = odradek.KafkaBroker()
-        with pytest.raises(BrokerClosedError, match="not been started"):
-            broker.topics()
+        for ask in (broker.topics, lambda: broker.bootstrap_servers):
+            with pytest.raises(BrokerClosedError, match="not been started"):
+                ask()
         broker.close()
         with broker, pytest.raises(RuntimeError, match="starts once"):
             broker.start()
-        with pytest.raises(BrokerClosedError, match="is closed"):
-            broker.topics()
+        for ask in (broker.topics, lambda: broker.bootstrap_servers):
+            with pytest.raises(BrokerClosedError, match="is closed"):
+                ask()
+
+    def test_it_shows_where_it_is(self) -> None:
+        broker = odradek.KafkaBroker()
+        assert repr(broker) == "<KafkaBroker: the broker has not been started; use `with` or start()>"
+        with broker:
+            assert repr(broker) == f"<KafkaBroker at {broker.bootstrap_servers}>"
+            with broker.hold("tx", at="PrepareCommit") as hold:
+                assert repr(hold) == "<TransactionHold of 'tx' at PrepareCommit, not reached>"
+        assert repr(broker) == "<KafkaBroker: the broker is closed>"
+
+    def test_names_of_topics_are_enough(self) -> None:
+        with odradek.KafkaBroker(topics=["orders", "payments"]) as broker:
+            assert {name: len(info.partitions) for name, info in broker.topics().items()} == {
+                "orders": 1,
+                "payments": 1,
+            }
+
+    @pytest.mark.parametrize(
+        ("topics", "error", "message"),
+        [
+            ("orders", TypeError, "topics='orders': expected names in a list"),
+            (["a", "a"], ValueError, "a topic is named twice"),
+            ({"orders": "6"}, TypeError, "topic 'orders': expected a number of partitions"),
+            ({"orders": {"partition": 6}}, ValueError, "topic 'orders': a topic has config, partitions"),
+        ],
+    )
+    def test_topics_that_make_no_sense(self, topics: Any, error: type[Exception], message: str) -> None:
+        with pytest.raises(error, match=message):
+            odradek.KafkaBroker(topics=topics)
+
+    def test_a_refused_topic_is_named_and_a_misspelt_config_gets_a_suggestion(self) -> None:
+        with odradek.KafkaBroker() as broker:
+            with pytest.raises(odradek.KafkaError, match="topic 'orders': "):
+                broker.create_topic("orders", 0)
+            with pytest.raises(odradek.KafkaError, match=r"did you mean 'retention\.ms'"):
+                broker.create_topic("orders", config={"retention.mss": 1})
+
+    def test_faults_are_checked_where_they_are_set(self) -> None:
+        with odradek.KafkaBroker() as broker:
+            fault = odradek.Fault("Produce", answer="NOT_LEADER_OR_FOLLOWER")
+            broker.set_faults([fault])
+            with pytest.raises(TypeError, match="Fault objects"):
+                broker.set_faults("Produce")  # type: ignore[arg-type]
+            with pytest.raises(ValueError, match="no node 9"):
+                broker.set_faults(odradek.Fault(node=9))
 
     def test_closing_takes_less_than_a_second_with_clients_connected_and_a_frozen_clock(self) -> None:
         def closing() -> float:
@@ -252,8 +299,8 @@ def test_the_names_of_the_package_are_all_there() -> None:
     for name in odradek.__all__:
         assert getattr(odradek, name) is not None
     assert set(odradek.__all__) <= set(dir(odradek))
-    with pytest.raises(AttributeError):
-        _ = odradek.nonsense
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        getattr(odradek, "nonsense")  # noqa: B009  type checkers refuse odradek.nonsense
 
 
 class TestCoordinatorsFromOutside:
@@ -274,3 +321,12 @@ class TestCoordinatorsFromOutside:
     def test_a_coordinator_that_is_not_there_cannot_be_reloaded(self) -> None:
         with odradek.KafkaBroker() as broker, pytest.raises(odradek.KafkaError):
             broker.reload_coordinator(3)
+
+
+def test_open_broker_needs_trio_and_says_what_to_use_without_it() -> None:
+    async def main() -> None:
+        async with odradek.open_broker():
+            raise AssertionError
+
+    with pytest.raises(RuntimeError, match=r"odradek\.KafkaBroker"):
+        asyncio.run(main())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from odradek.commands import CommandError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.topic_spec import TopicSpec
+    from odradek.broker.metadata.node import Node
 
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from odradek.broker.cluster import Cluster
 
     logging.basicConfig(level=arguments.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    topics = [_topic(text) for text in arguments.topic]
+    topics = _topics(arguments.topic)
     config = dict(_pair(text, "--config") for text in arguments.config)
     try:
         cluster = Cluster(nodes=arguments.nodes, config=config, data_dir=arguments.data_dir, clock=BrokerClock())
@@ -58,22 +60,24 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-async def _serve(cluster: Cluster, topics: list[tuple[str, TopicSpec]], host: str, port: int) -> None:
+async def _serve(cluster: Cluster, topics: dict[str, TopicSpec], host: str, port: int) -> None:
     import trio
 
     from odradek.broker.facade.topic_spec import create_topic
 
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with cluster.run():
-            for name, spec in topics:
+            for name, spec in topics.items():
                 if cluster.topics.get(name) is None:
                     create_topic(cluster, name, spec)
             await cluster.listen(host, port)
-            first = next(iter(cluster.nodes.values()))
-            shown = f"[{first.host}]" if ":" in first.host else first.host
-            print(f"odradek ready on {shown}:{first.port}", flush=True)
+            print("odradek ready on " + ",".join(_address(node) for node in cluster.nodes.values()), flush=True)
             async for _ in signals:
                 break
+
+
+def _address(node: Node) -> str:
+    return f"[{node.host}]:{node.port}" if ":" in node.host else f"{node.host}:{node.port}"
 
 
 def _expected(error: BaseException) -> BaseException:
@@ -88,10 +92,23 @@ def _expected(error: BaseException) -> BaseException:
 
 
 def _one_line(error: BaseException) -> str:
+    from odradek.protocol.errors import KafkaError
+
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}"
-    return " ".join(str(error).split())
+    text = error.message if isinstance(error, KafkaError) and error.message else str(error)
+    return " ".join(text.split())
+
+
+def _topics(texts: Sequence[str]) -> dict[str, TopicSpec]:
+    topics: dict[str, TopicSpec] = {}
+    for text in texts:
+        name, spec = _topic(text)
+        if name in topics:
+            raise CommandError(f"--topic {text}: the topic {name} is given twice")
+        topics[name] = spec
+    return topics
 
 
 def _topic(text: str) -> tuple[str, TopicSpec]:
@@ -118,14 +135,12 @@ def _pair(text: str, option: str) -> tuple[str, str]:
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{port} is not a port")
-    return port
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: a number from 0 to 65535")
+    return int(text)
 
 
 def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return count
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of brokers: at least 1")
+    return int(text)

@@ -44,7 +44,7 @@ def test_serve_says_where_and_ends_cleanly(how: signal.Signals) -> None:
 def serve_and_end(how: signal.Signals) -> float:
     """The seconds from the signal to the end of the process."""
     with serving("--topic", "orders:3:cleanup.policy=compact,delete,retention.ms=5", "--nodes", "2") as (process, line):
-        found = re.fullmatch(r"odradek ready on 127\.0\.0\.1:(\d+)\n", line)
+        found = re.fullmatch(r"odradek ready on 127\.0\.0\.1:(\d+),127\.0\.0\.1:\d+\n", line)
         assert found, line
         client = socket.create_connection(("127.0.0.1", int(found[1])))
         begin = time.monotonic()
@@ -64,6 +64,9 @@ def serve_and_end(how: signal.Signals) -> float:
         (("--config", "novalue"), "key=value"),
         (("--topic", "orders:many"), "NAME:PARTITIONS"),
         (("--topic", "orders:3:nonsense=1"), "nonsense"),
+        (("--topic", "orders:3:retention.mss=1"), "did you mean 'retention.ms'?"),
+        (("--topic", "orders:0"), "topic 'orders'"),
+        (("--topic", "orders:1", "--topic", "orders:2"), "the topic orders is given twice"),
         (("--topic", "bad name:3"), "bad name"),
         (("--host", "no-such-host.invalid"), "no-such-host.invalid"),
     ],
@@ -97,9 +100,19 @@ def test_a_data_dir_that_cannot_be_is_named(tmp_path: Path) -> None:
     assert str(tmp_path / "file") in done.stderr
 
 
-@pytest.mark.parametrize("words", [("--port", "70000"), ("--port", "x"), ("--nodes", "0"), ("--log-level", "loud")])
-def test_options_are_checked(words: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--port", "70000"), "70000 is not a port"),
+        (("--port", "x"), "x is not a port"),
+        (("--nodes", "0"), "at least 1"),
+        (("--log-level", "loud"), "loud"),
+    ],
+)
+def test_options_are_checked(words: tuple[str, str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["serve", *words])
     assert ended.value.code == 2
-    assert words[0] in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert words[0] in told
+    assert says in told
