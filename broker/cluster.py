@@ -67,7 +67,7 @@ class Cluster:
         self.config: BrokerConfig = config if isinstance(config, BrokerConfig) else BrokerConfig(config or {})
         self.clock = clock or BrokerClock()
         self.data_dir = data_dir
-        first = _first_node_id(self.config)
+        first = _first_node_id(self.config, data_dir)
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
         told = advertised_addresses(self.config.get_list("advertised.listeners"), nodes)
         for node, address in zip(self.nodes.values(), told, strict=False):
@@ -109,6 +109,8 @@ class Cluster:
 
         self.durability = self.topics.durability = Durability(self.config, self.clock, self.bug_log.report)
         self.directory = DataDirectory(data_dir, self.config, self.clock, list(self.nodes), self.durability)
+        for node in self.nodes.values():
+            node.log_dir = self.directory.directory_of(node.id)
 
     def _services(self, cluster_id: str) -> Services:
         return Services(
@@ -116,7 +118,6 @@ class Cluster:
             cluster_id=cluster_id,
             config=self.config,
             controller=self.controller,
-            data_dir=self.data_dir,
             fetch_sessions=self.fetch_sessions,
             groups=Deferred(self._make_groups),
             handlers=SERVED,
@@ -328,6 +329,12 @@ def _new_cluster_id() -> str:
     return uuid_to_text(new_uuid())
 
 
-def _first_node_id(config: BrokerConfig) -> int:
+def _first_node_id(config: BrokerConfig, data_dir: Path | None) -> int:
+    """``node.id`` if it was given, else that of the data directory, else 1."""
     number = config.get("node.id")
+    if data_dir is not None and "node.id" not in config.static:
+        from odradek.broker.controller.data_directory import stored_node_id
+
+        stored = stored_node_id(data_dir)
+        number = number if stored is None else stored
     return number if isinstance(number, int) else 1

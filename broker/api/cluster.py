@@ -131,9 +131,9 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> D
             if partitions:
                 topics.append(DescribeLogDirsTopic(name, partitions))
     result = DescribeLogDirsResult(log_dir=_IN_MEMORY, topics=topics)
-    if ctx.services.data_dir is not None:
-        usage = shutil.disk_usage(ctx.services.data_dir)
-        result.log_dir = str(ctx.services.data_dir)
+    if ctx.node.log_dir is not None:
+        usage = shutil.disk_usage(ctx.node.log_dir)
+        result.log_dir = str(ctx.node.log_dir)
         result.total_bytes, result.usable_bytes = usage.total, usage.free
     return DescribeLogDirsResponse(results=[result])
 

@@ -113,7 +113,7 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
             if name == "":
                 return cluster_default_entries(services.config)
             _check_node(name, node_id, "Unexpected broker id, expected {} or empty string, but received {}")
-            return broker_entries(services.config, node_id, own_configs(ctx.node, services.data_dir))
+            return broker_entries(services.config, node_id, own_configs(ctx.node))
         case ResourceType.BROKER_LOGGER:
             if name == "":
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
 
 
-def own_configs(node: Node, data_dir: Path | None) -> dict[str, str]:
+def own_configs(node: Node) -> dict[str, str]:
     """Names and values that DescribeConfigs shows as set at the start, as on a real KRaft node of both roles."""
     configs = {
         "broker.id": str(node.id),
@@ -23,6 +22,6 @@ def own_configs(node: Node, data_dir: Path | None) -> dict[str, str]:
         configs["advertised.listeners"] = f"PLAINTEXT://{host}:{port}"
     if node.rack is not None:
         configs["broker.rack"] = node.rack
-    if data_dir is not None:
-        configs["log.dirs"] = str(data_dir)
+    if node.log_dir is not None:
+        configs["log.dirs"] = str(node.log_dir)
     return configs

@@ -1,14 +1,16 @@
-"""A cluster's data on disk: the log directory, the metadata log in it, and what older directories hold instead."""
+"""A cluster's data on disk: the log directories, the metadata log in them, and what older directories hold instead."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
-from odradek.broker.controller.disk_metadata_log import DiskMetadataLog
+from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
 from odradek.broker.controller.membership import CONTROLLER_LISTENER, Membership
+from odradek.broker.controller.node_directories import NodeDirectories, Place
 from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.protocol.message import MetadataRecord
@@ -16,8 +18,10 @@ from odradek.protocol.metadata_records.topic_record import TopicRecord
 from odradek.protocol.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.uuids import uuid_from_text
 from odradek.storage.backend import StorageError
+from odradek.storage.checkpoint_files import META_PROPERTIES, CheckpointFormatError, parse_meta_properties
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.file_system import FileSystem
+from odradek.storage.quorum_state import read_quorum_state
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -26,11 +30,23 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.registry import PartitionRegistry
 
+_NODE = "node-"
+
+
+def stored_node_id(path: Path) -> int | None:
+    """The (first) node that a data directory belongs to; None for a new one, or one that cannot be read."""
+    found = [meta for folder in (path, *path.glob(f"{_NODE}*")) if (meta := folder / META_PROPERTIES).is_file()]
+    try:
+        return min((parse_meta_properties(meta.read_bytes()).node_id for meta in found), default=None)
+    except (CheckpointFormatError, OSError):
+        return None  # whoever opens the directory says what is wrong with it
+
 
 class DataDirectory:
     """Opens and closes all that a durable cluster keeps. Owner: the cluster.
 
-    One log directory serves all nodes and belongs to the first of them; its metadata log is the cluster's.
+    The directory of a cluster of one node is a Kafka log directory; one of several has one for each, ``node-1`` and so
+    on. The metadata log is written in one of them, and copied to the others at a clean end.
     """
 
     def __init__(
@@ -50,71 +66,137 @@ class DataDirectory:
         self._durability = durability
         self._fs = fs or FileSystem()
         self._backend_class = backend
-        self.backend: DiskBackend | None = None
+        self._backends: dict[int, DiskBackend] = {}
+        self._logs: NodeDirectories | None = None
         self._log: DiskMetadataLog | None = None
-        self._unopened: list[tuple[str, int]] = []
+        self._unopened: list[Place] = []
+
+    @property
+    def backend(self) -> DiskBackend:
+        """The log directory of the first node."""
+        return self._backends[self._node_ids[0]]
 
     @property
     def cluster_id(self) -> str:
-        """The id in the directory's ``meta.properties``."""
-        assert self.backend is not None
+        """The id in the ``meta.properties`` of all nodes."""
         return self.backend.meta.cluster_id
+
+    def directory_of(self, node_id: int) -> Path:
+        """The log directory of a node."""
+        return self._path if len(self._node_ids) == 1 else self._path / f"{_NODE}{node_id}"
 
     # -- opening
 
     def open(self, controller: Controller, membership: Membership, topics: PartitionRegistry) -> None:
-        """Take the directory and everything in it; StorageError names the file that stands in the way."""
-        backend = self._backend_class(self._path, now_ms=self._clock.now_ms, node_id=self._node_ids[0], fs=self._fs)
+        """Take the directories and everything in them; StorageError names the file that stands in the way."""
         try:
-            backend.sync_rolls = self._durability.mode == "always"
-            self.backend = topics.backend = self._durability.directory = backend
-            backend.remove_leftovers()
-            directory_id = uuid_from_text(backend.meta.directory_id or "")
-            membership.directories = dict.fromkeys(self._node_ids, directory_id)
-            self._open_metadata(backend, directory_id, controller)
-            self._check_folders(backend, controller)
+            self._open_directories()
+            self._logs = NodeDirectories(self._backends, controller.image.partition)
+            topics.backend = self._durability.directory = self._logs
+            membership.directories = {node: _directory_id(backend) for node, backend in self._backends.items()}
+            self._open_metadata(controller, membership.directories)
+            self._look_at_folders(controller)
             membership.fence_strangers()
             membership.join(self._node_ids)
-            backend.broker_epoch = membership.broker_epoch(self._node_ids[0])
+            for node_id, backend in self._backends.items():
+                backend.broker_epoch = membership.broker_epoch(node_id)
             self._open_logs_of_coordinators(topics)
         except BaseException:
             if self._log is not None:
                 self._log.close(clean=False)
-            backend.close(clean=False)
+            for backend in self._backends.values():
+                backend.close(clean=False)
             raise
 
-    def _open_metadata(self, backend: DiskBackend, directory_id: bytes, controller: Controller) -> None:
+    def _open_directories(self) -> None:
+        self._check_layout()
+        cluster_id = None
+        for node_id in self._node_ids:
+            backend = self._backend_class(
+                self.directory_of(node_id),
+                now_ms=self._clock.now_ms,
+                cluster_id=cluster_id,
+                node_id=node_id,
+                fs=self._fs,
+            )
+            self._backends[node_id] = backend
+            cluster_id = backend.meta.cluster_id
+            backend.sync_rolls = self._durability.mode == "always"
+            backend.remove_leftovers()
+            if backend.meta.node_id != node_id:
+                path = backend.directory / META_PROPERTIES
+                raise StorageError(f"{path}: belongs to node {backend.meta.node_id}, not to {node_id}", str(path))
+
+    def _check_layout(self) -> None:
+        """A directory of one node becomes that of the first of several; nodes are never left out."""
+        stored = {folder.name for folder in self._path.glob(f"{_NODE}*") if (folder / META_PROPERTIES).exists()}
+        known = {f"{_NODE}{node_id}" for node_id in self._node_ids}
+        if (len(self._node_ids) == 1 and stored) or stored - known:
+            text = f"{self._path}: holds the directories {', '.join(sorted(stored))}; start it with all these nodes"
+            raise StorageError(text, str(self._path))
+        if len(self._node_ids) > 1 and self._path.exists():
+            if (self._path / META_PROPERTIES).exists():
+                self._move_to_first_node()
+            strangers = sorted(entry.name for entry in self._path.iterdir() if not entry.name.startswith(_NODE))
+            if strangers:
+                text = f"{self._path}: is neither empty nor a data directory; it holds {strangers[0]}"
+                raise StorageError(text, str(self._path))
+
+    def _move_to_first_node(self) -> None:
+        """meta.properties goes last: until then a start finds the rest of the work to do."""
+        target = self.directory_of(self._node_ids[0])
+        self._fs.make_directory(target)
+        entries = [entry for entry in self._path.iterdir() if not entry.name.startswith(_NODE)]
+        for entry in sorted(entries, key=lambda entry: entry.name == META_PROPERTIES):
+            self._fs.rename(entry, target / entry.name)
+        self._fs.sync_directory(target)
+        self._fs.sync_directory(self._path)
+
+    def _open_metadata(self, controller: Controller, directory_ids: dict[int, bytes]) -> None:
+        backend = self._backends[self._node_with_newest_metadata()]
         self._log = DiskMetadataLog(
-            backend, self._config, self._voters(directory_id), self._clock.now_ms, self._durability.note_append
+            backend, self._config, _voters(directory_ids), self._clock.now_ms, self._durability.note_append
         )
-        controller.open(self._log, lambda: self._known_already(backend, directory_id))
-        retire_old_format(backend)
+        controller.open(self._log, lambda: self._known_already(directory_ids))
+        retire_old_format(self.backend)
 
-    def _known_already(self, backend: DiskBackend, directory_id: bytes) -> list[MetadataRecord]:
+    def _node_with_newest_metadata(self) -> int:
+        """The node whose metadata log has the highest epoch: each start begins one in the log that it goes on with."""
+
+        def epoch(node_id: int) -> int:
+            folder = self._backends[node_id].directory / FOLDER
+            state = read_quorum_state(self._fs, folder) if folder.exists() else None
+            return -1 if state is None else state.leader_epoch
+
+        return max(self._node_ids, key=epoch)
+
+    def _known_already(self, directory_ids: dict[int, bytes]) -> list[MetadataRecord]:
         """What a directory without a metadata log tells of the cluster."""
-        records = records_of_old_format(backend, directory_id)
+        records = records_of_old_format(self.backend, directory_ids)
         names = {record.name for record in records if isinstance(record, TopicRecord)}
-        return records + records_of_folders(backend, self._config, self._node_ids, directory_id, names)
+        return records + records_of_folders(self.backend, self._config, directory_ids, names)
 
-    def _voters(self, directory_id: bytes) -> VotersRecord:
-        endpoint = Endpoint(CONTROLLER_LISTENER, "localhost", 9093)
-        levels = KRaftVersionFeature(0, 1)
-        return VotersRecord(0, [Voter(self._node_ids[0], directory_id, [endpoint], levels)])
-
-    def _check_folders(self, backend: DiskBackend, controller: Controller) -> None:
+    def _look_at_folders(self, controller: Controller) -> None:
         """Put aside the folders of partitions that the metadata does not know, as Kafka does; the others hold logs."""
-        for (name, index), topic_id in backend.partitions().items():
-            topic = controller.image.topics.get(name)
-            known = topic is not None and 0 <= index < len(topic.partitions)
-            if not known or (topic is not None and topic_id not in (None, topic.topic_id)):
-                backend.put_aside(name, index)
-            else:
-                self._unopened.append((name, index))
+        assert self._logs is not None
+        held: dict[Place, list[int]] = {}
+        for node_id, backend in self._backends.items():
+            for (name, index), topic_id in backend.partitions().items():
+                topic = controller.image.topics.get(name)
+                if topic is None or index >= len(topic.partitions) or topic_id not in (None, topic.topic_id):
+                    backend.put_aside(name, index)
+                else:
+                    held.setdefault((name, index), []).append(node_id)
+        for place, nodes in held.items():
+            registration = controller.image.partition(*place)
+            assert registration is not None
+            self._logs.choose_home(place, nodes, registration)
+        self._unopened = list(held)
 
     def _open_logs_of_coordinators(self, topics: PartitionRegistry) -> None:
         """What is in them goes on now: time-outs run, transactions that were being ended end."""
-        for name, index in [place for place in self._unopened if place[0] in INTERNAL_TOPICS]:
-            self._open_log(topics, name, index)
+        for place in [place for place in self._unopened if place[0] in INTERNAL_TOPICS]:
+            self._open_log(topics, *place)
 
     def _open_log(self, topics: PartitionRegistry, name: str, index: int) -> None:
         topic = topics.get(name)
@@ -123,7 +205,6 @@ class DataDirectory:
         try:
             topic.partitions[index].open()
         except StorageError as error:
-            assert self.backend is not None
             self.backend.mended(f"{name}-{index} is offline: {error.message}")
 
     async def open_logs(self, topics: PartitionRegistry) -> None:
@@ -139,8 +220,7 @@ class DataDirectory:
 
     def close(self, membership: Membership, topics: PartitionRegistry) -> None:
         """Close every log; a clean end leaves Kafka's mark of one."""
-        backend, log = self.backend, self._log
-        if backend is None or log is None:
+        if self._logs is None or self._log is None:
             return
         clean = True
         try:
@@ -149,7 +229,34 @@ class DataDirectory:
             clean = False
         clean = topics.close() and clean
         try:
-            log.close()
-        except StorageError:
+            self._log.close()
+            if clean and len(self._backends) > 1:
+                self._logs.spread_copies()
+                self._copy_metadata(self._log.folder)
+        except (StorageError, OSError):
             clean = False
-        backend.close(clean=clean)
+        self._logs.close(clean=clean)
+
+    def _copy_metadata(self, source: Path) -> None:
+        """Every node is a voter and has the whole metadata log."""
+        for backend in self._backends.values():
+            target = backend.directory / FOLDER
+            if target != source:
+                shutil.rmtree(target, ignore_errors=True)
+                shutil.copytree(source, target)
+
+
+def _directory_id(backend: DiskBackend) -> bytes:
+    return uuid_from_text(backend.meta.directory_id or "")
+
+
+def _voters(directory_ids: dict[int, bytes]) -> VotersRecord:
+    """All nodes of a new cluster. Kafka's nodes amend the endpoints when they start."""
+    levels = KRaftVersionFeature(0, 1)
+    return VotersRecord(
+        0,
+        [
+            Voter(node_id, directory_id, [Endpoint(CONTROLLER_LISTENER, "localhost", 9093)], levels)
+            for node_id, directory_id in directory_ids.items()
+        ],
+    )

@@ -74,7 +74,7 @@ class DiskMetadataLog:
         self._config = config
         self._now_ms = now_ms
         self._on_append = on_append
-        self._folder = backend.directory / FOLDER
+        self.folder = backend.directory / FOLDER
         self._failure: StorageError | None = None
         self._new_voters: VotersRecord | None = voters
         self._voters: VotersRecord | None = None
@@ -83,10 +83,10 @@ class DiskMetadataLog:
         self._image: MetadataImage | None = None
         self._last_timestamp = 0
         self.log = self._open_log()
-        self._snapshot = newest_snapshot(self._folder) or NO_SNAPSHOT
+        self._snapshot = newest_snapshot(self.folder) or NO_SNAPSHOT
         if self._snapshot.end_offset > self.log.log_end_offset:
             self._begin_at_snapshot()
-        state = read_quorum_state(self._fs, self._folder)
+        state = read_quorum_state(self._fs, self.folder)
         self.leader_epoch = max(
             self.log.leader_epochs.latest, self._snapshot.epoch, 0 if state is None else state.leader_epoch, 0
         )
@@ -109,10 +109,10 @@ class DiskMetadataLog:
     def _begin_at_snapshot(self) -> None:
         """The log ends before the newest snapshot: everything in it is in the snapshot, so it begins there anew."""
         self.log.close()
-        for path in self._folder.iterdir():
+        for path in self.folder.iterdir():
             if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot"):
                 self._fs.remove(path)
-        self._fs.remove(self._folder / "leader-epoch-checkpoint")
+        self._fs.remove(self.folder / "leader-epoch-checkpoint")
         self._backend.set_offset(LOG_START_OFFSETS, _KEY, self._snapshot.end_offset)
         self.log = self._open_log()
 
@@ -176,14 +176,14 @@ class DiskMetadataLog:
 
     def _load_snapshot(self, machine: Machine) -> None:
         end_offset, epoch = self._snapshot
-        if (self._folder / self._snapshot.file_name).exists():
-            snapshot = read_metadata_snapshot(self._fs, self._folder / self._snapshot.file_name)
+        if (self.folder / self._snapshot.file_name).exists():
+            snapshot = read_metadata_snapshot(self._fs, self.folder / self._snapshot.file_name)
             self._kraft_version, self._voters = snapshot.kraft_version, snapshot.voters
             # The records of a snapshot have no offsets in the log: all stand for the last one that it covers.
             for record in snapshot.records:
                 machine.replay(StoredRecord(record, end_offset - 1, epoch))
         elif self.start_offset > 0:
-            path = self._folder / SnapshotId(self.start_offset, 0).file_name
+            path = self.folder / SnapshotId(self.start_offset, 0).file_name
             raise StorageError(f"{path}: the log begins at {self.start_offset}, no snapshot covers what was before")
 
     def _replay(self, batch: RecordBatch, machine: Machine) -> None:
@@ -224,7 +224,7 @@ class DiskMetadataLog:
         """What formatting a directory for a dynamic quorum leaves (KIP-853): a snapshot with nothing but the voters."""
         self._kraft_version, self._voters = 1, self._new_voters
         founding = MetadataSnapshot(kraft_version=1, voters=self._voters)
-        write_metadata_snapshot(self._fs, self._folder, NO_SNAPSHOT, founding, now_ms=now_ms)
+        write_metadata_snapshot(self._fs, self.folder, NO_SNAPSHOT, founding, now_ms=now_ms)
 
     def _voter_ids(self, leader_id: int) -> list[int]:
         return [leader_id] if self._voters is None else [voter.voter_id for voter in self._voters.voters]
@@ -233,7 +233,7 @@ class DiskMetadataLog:
         version = 1 if self._kraft_version else 0
         voters = () if version else tuple(self._voter_ids(leader_id))
         state = QuorumState(self.leader_epoch, leader_id, voters=voters, version=version)
-        write_quorum_state(self._fs, self._folder, state)
+        write_quorum_state(self._fs, self.folder, state)
 
     # -- snapshots
 
@@ -253,7 +253,7 @@ class DiskMetadataLog:
         snapshot = MetadataSnapshot(list(records_of(image)), self._last_timestamp, self._kraft_version, self._voters)
         self.log.flush()
         write_metadata_snapshot(
-            self._fs, self._folder, snapshot_id, snapshot, now_ms=now_ms, metadata_version=self._level()
+            self._fs, self.folder, snapshot_id, snapshot, now_ms=now_ms, metadata_version=self._level()
         )
         self._snapshot = snapshot_id
         self._bytes_since_snapshot = 0
@@ -261,7 +261,7 @@ class DiskMetadataLog:
 
     def _drop_old(self, now_ms: int) -> None:
         """Drop the oldest snapshots, and the log before the next one, while there is too much or they are too old."""
-        named = ((parse_snapshot_name(path.name), path) for path in self._folder.iterdir())
+        named = ((parse_snapshot_name(path.name), path) for path in self.folder.iterdir())
         found = sorted((snapshot_id, path) for snapshot_id, path in named if snapshot_id is not None)
         size = self.log.size_bytes + sum(self._fs.size(path) for _, path in found)
         max_bytes, max_ms = (self._config.get_int(f"metadata.max.retention.{kind}") for kind in ("bytes", "ms"))

@@ -27,7 +27,7 @@ RETIRED_FILE = "odradek.metadata.json.taken-over"
 _FORMAT = 1
 
 
-def records_of_old_format(backend: DiskBackend, directory_id: bytes) -> list[MetadataRecord]:
+def records_of_old_format(backend: DiskBackend, directory_ids: Mapping[int, bytes]) -> list[MetadataRecord]:
     """What ``odradek.metadata.json`` says, as records of the metadata log; nothing without that file."""
     path = backend.directory / OLD_FILE
     if not path.exists():
@@ -44,7 +44,8 @@ def records_of_old_format(backend: DiskBackend, directory_id: bytes) -> list[Met
     records += _configs(ResourceType.CLIENT_METRICS, metadata.get("client_metrics", {}))
     for topic in metadata["topics"]:
         topic_id = uuid_from_text(topic["id"])
-        records += _topic(backend, topic["name"], topic_id, topic["partitions"], topic["config"], directory_id)
+        placed = _on_nodes(topic["partitions"], directory_ids)
+        records += _topic(backend, topic["name"], topic_id, placed, topic["config"], directory_ids)
     if metadata["next_producer_id"]:
         records.append(ProducerIdsRecord(-1, -1, metadata["next_producer_id"]))
     return records
@@ -59,9 +60,10 @@ def retire_old_format(backend: DiskBackend) -> None:
 
 
 def records_of_folders(
-    backend: DiskBackend, config: BrokerConfig, nodes: Sequence[int], directory_id: bytes, known: Collection[str]
+    backend: DiskBackend, config: BrokerConfig, directory_ids: Mapping[int, bytes], known: Collection[str]
 ) -> list[MetadataRecord]:
     """Topics that only their folders tell of, with default settings; ``known``: names that are no news."""
+    nodes = list(directory_ids)
     found: dict[str, dict[int, bytes | None]] = {}
     for (name, index), topic_id in backend.partitions().items():
         if name not in known:
@@ -74,7 +76,7 @@ def records_of_folders(
             continue
         placed = [[nodes[index % len(nodes)]] for index in range(max(partitions) + 1)]
         configs = {key: text for key, text in internal_configs(name, config, len(nodes)).items() if text is not None}
-        records += _topic(backend, name, topic_id, placed, configs, directory_id)
+        records += _topic(backend, name, topic_id, placed, configs, directory_ids)
         next_producer_id = max(next_producer_id, *(_after_producers(backend, name, index) for index in partitions))
     if next_producer_id:
         records.append(ProducerIdsRecord(-1, -1, next_producer_id))
@@ -87,7 +89,7 @@ def _topic(
     topic_id: bytes,
     placed: Sequence[Sequence[int]],
     configs: Mapping[str, str],
-    directory_id: bytes,
+    directory_ids: Mapping[int, bytes],
 ) -> list[MetadataRecord]:
     """A topic that has its folders already; leader epochs go on where those of its logs ended."""
     return records_of_topic(
@@ -95,9 +97,15 @@ def _topic(
         topic_id,
         placed,
         configs,
-        directory_of=lambda node: directory_id,
+        directory_of=directory_ids.__getitem__,
         leader_epoch_of=lambda index: _latest_epoch(backend, name, index) + 1,
     )
+
+
+def _on_nodes(placed: Sequence[Sequence[int]], directory_ids: Mapping[int, bytes]) -> list[list[int]]:
+    """Replicas on the nodes that there are; a partition that has none of them goes to the first."""
+    first = next(iter(directory_ids))
+    return [[node for node in replicas if node in directory_ids] or [first] for replicas in placed]
 
 
 def _configs(kind: int, resources: Mapping[str, Mapping[str, str]]) -> list[MetadataRecord]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 _LISTENER = re.compile(r"PLAINTEXT://(?P<host>\[[^\]]+\]|[^:/\[\]]+):(?P<port>\d{1,5})")
 
@@ -15,6 +16,7 @@ class Node:
 
     ``host`` and ``port`` are where the node listens (``port`` is 0 until it does). ``advertised`` is the address to
     tell clients; ``None`` means "the host that the client dialled, with this node's port", which needs no set-up.
+    ``log_dir`` is None for a node that keeps its logs in memory.
     """
 
     id: int
@@ -23,6 +25,7 @@ class Node:
     rack: str | None = None
     up: bool = True
     advertised: tuple[str, int] | None = None
+    log_dir: Path | None = None
 
     def address_for(self, dialled_host: str | None) -> tuple[str, int]:
         """The (host, port) to tell a client that reached the cluster at ``dialled_host``."""

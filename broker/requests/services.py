@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.requests.kept_answers import KeptAnswers
@@ -26,7 +25,7 @@ class Services:
     The cluster makes one for all its nodes and fills it once; only ``cluster_id`` changes later: a log directory has
     its own. ``image`` is the cluster's metadata, to be read; whoever changes it asks the ``controller``. ``topics`` has
     the live partitions. ``answers`` keeps encoded answers, ``topic_answers`` parts of them (what they were made of,
-    and the part). ``data_dir`` is None for a cluster in memory. ``fetch_sessions`` has node ids as keys.
+    and the part). ``fetch_sessions`` has node ids as keys.
     """
 
     __slots__ = (
@@ -35,7 +34,6 @@ class Services:
         "cluster_id",
         "config",
         "controller",
-        "data_dir",
         "fetch_sessions",
         "groups",
         "handlers",
@@ -53,7 +51,6 @@ class Services:
         cluster_id: str,
         config: BrokerConfig,
         controller: Controller,
-        data_dir: Path | None,
         fetch_sessions: dict[int, FetchSessionCache],
         groups: Deferred[GroupService],
         handlers: Registry,
@@ -68,7 +65,6 @@ class Services:
         self.image = controller.image
         self.answers = KeptAnswers()
         self.topic_answers: dict[Any, tuple[Any, Any]] = {}
-        self.data_dir = data_dir
         self.fetch_sessions = fetch_sessions
         self.groups = groups
         self.handlers = handlers
