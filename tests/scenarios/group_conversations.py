@@ -299,11 +299,15 @@ class Conversation:
         internal = client.request(MetadataRequest(topics=[MetadataRequestTopic(name=INTERNAL)])).topics[0]
         for group in sorted(self.groups):
             partition = partition_for(group, len(internal.partitions))
-            rows = list(_group_records(client, partition, group))
+            rows = list(group_records(client, partition, group))
             self.note(f"log of {group}", rows)
 
 
-def _group_records(client: WireClient, partition: int, group: str) -> Any:
+def group_records(
+    client: WireClient, partition: int, group: str, decode: Callable[[bytes, bytes | None, str], Any] | None = None
+) -> Any:
+    """The records of one group, with the shape of their batches; ``decode`` says which ones, and what is in them."""
+    decode = decode or _record
     offset = 0
     while True:
         wanted = FetchTopic(INTERNAL, partitions=[FetchPartition(partition, fetch_offset=offset)])
@@ -317,7 +321,7 @@ def _group_records(client: WireClient, partition: int, group: str) -> Any:
         for batch in batches:
             offset = batch.next_offset
             for record in batch.records():
-                row = _record(record.key or b"", record.value, group)
+                row = decode(record.key or b"", record.value, group)
                 if row is not None:
                     yield [batch.record_count, batch.base_sequence, batch.is_transactional, *row]
 

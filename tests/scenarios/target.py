@@ -21,6 +21,11 @@ from tests.conformance.real_kafka import RealKafka
 SCENARIO_CONFIG: Mapping[str, str] = {
     "group.min.session.timeout.ms": "100",
     "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.min.session.timeout.ms": "600",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.regex.refresh.interval.ms": "10000",
+    "group.consumer.max.size": "12",
     "offsets.topic.num.partitions": "5",
     "transaction.state.log.num.partitions": "5",
     "offsets.topic.replication.factor": "1",
