@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,9 +189,11 @@ class Cluster:
                     service.leader_changed(index)
         groups = self.services.groups.made
         if groups is not None:
-            grown = [image.topics_by_id[topic_id] for topic_id in delta.grown if topic_id in image.topics_by_id]
-            for topic in (*delta.created.values(), *grown):
-                groups.topic_changed(topic.name)
+            changed = {*delta.created, *delta.grown, *_moved_elsewhere(delta, image)}
+            for topic_id in changed:
+                topic = image.topics_by_id.get(topic_id)
+                if topic is not None:
+                    groups.topic_changed(topic.name)
 
     # -- topics
 
@@ -323,6 +325,14 @@ class Cluster:
         if self.coordinator_nursery is None:
             raise RuntimeError("the cluster is not running")
         self.coordinator_nursery.start_soon(function, *arguments)
+
+
+def _moved_elsewhere(delta: MetadataDelta, image: MetadataImage) -> Iterator[bytes]:
+    """The ids of topics that have partitions on other nodes than before, and so maybe in other racks."""
+    for (topic_id, index), before in delta.moved.items():
+        topic = image.topics_by_id.get(topic_id)
+        if topic is not None and topic.partitions[index].replicas != before.replicas:
+            yield topic_id
 
 
 def _new_cluster_id() -> str:

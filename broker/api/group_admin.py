@@ -39,7 +39,7 @@ _NOT_FOUND_FROM = 6
 @handles(DescribeGroupsRequest)
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """State, protocol and members of groups."""
-    groups = [_describe(ctx, group_id) for group_id in _by_coordinator(ctx, request.groups)]
+    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, request.groups)]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -109,11 +109,11 @@ def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsRe
 @handles(DeleteGroupsRequest)
 def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
     """Delete groups without members, and their offsets."""
-    group_ids = _by_coordinator(ctx, java_order(request.groups_names, hash_of_text))
+    group_ids = by_coordinator(ctx, java_order(request.groups_names, hash_of_text))
     return DeleteGroupsResponse(results=[_delete(ctx, group_id) for group_id in group_ids])
 
 
-def _by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
+def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
     """The ids as Kafka answers them: those of one partition of the offsets topic together."""
     group_ids = list(group_ids)
     groups = ctx.services.groups()

@@ -44,6 +44,8 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     61: ("producers", 0, 0, True),  # DescribeProducers
     65: ("transactions", 0, 0, True),  # DescribeTransactions
     66: ("transactions", 0, 2, True),  # ListTransactions
+    68: ("consumer_groups", 0, 1, True),  # ConsumerGroupHeartbeat
+    69: ("consumer_groups", 0, 1, True),  # ConsumerGroupDescribe
     74: ("configs", 0, 1, True),  # ListConfigResources
     75: ("metadata", 0, 0, True),  # DescribeTopicPartitions
 }

@@ -34,7 +34,6 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.machine import Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_order, scala_order
-from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from odradek.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -291,7 +290,7 @@ def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[list
             offsets.append(
                 OffsetToCommit(
                     topic.name,
-                    ZERO_UUID,
+                    known.topic_id,
                     index,
                     partition.committed_offset,
                     partition.committed_leader_epoch,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -25,6 +25,15 @@ __all__ = ["BrokerConfig", "ConfigError", "ConfigSource", "Synonym", "TopicConfi
 
 # Defaults in which odradek differs from Kafka (DIFFERENCES.md tells why).
 DEFAULTS_OF_ODRADEK = {"group.initial.rebalance.delay.ms": "0"}
+
+_ASSIGNOR_PACKAGE = "org.apache.kafka.coordinator.group.assignor."
+CONSUMER_ASSIGNORS: Mapping[str, str] = {
+    "uniform": "uniform",
+    "range": "range",
+    f"{_ASSIGNOR_PACKAGE}UniformAssignor": "uniform",
+    f"{_ASSIGNOR_PACKAGE}RangeAssignor": "range",
+}
+"""What `group.consumer.assignors` may list, and how members call it."""
 
 _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
@@ -136,6 +145,8 @@ def check_supported(key: ConfigKey, text: str) -> None:
             "Tiered Storage functionality is disabled in the broker. "
             "Topic cannot be configured with remote log storage."
         )
+    if key.name == "group.consumer.assignors":
+        _check_assignors(key.normal(text).split(","))
     if key.use is Use.REFUSED or (key.use is Use.UNSERVED and key.name in broker_keys()):
         default = DEFAULTS_OF_ODRADEK.get(key.name, key.default)
         if key.normal(text) != (default or ""):
@@ -340,6 +351,13 @@ class TopicConfig:
         for name, text in checked.items():
             check_supported(keys[name], text)
         return checked
+
+
+def _check_assignors(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in CONSUMER_ASSIGNORS:
+            known = ", ".join(dict.fromkeys(CONSUMER_ASSIGNORS.values()))
+            raise ConfigError(f"assignor '{name}' is not supported by odradek: group.consumer.assignors takes {known}")
 
 
 def default_text(name: str) -> str | None:

@@ -58,6 +58,16 @@ def stored_order(rows: Iterable[tuple[bytes, Sequence[int]]]) -> Partitions:
 def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), without: Iterable[str] = ()) -> list[str]:
     """Member ids as Kafka hands them to an assignor: those ``present`` in the group, then ``more``, not ``without``.
 
+    For ``present`` and ``peak`` see `timeline_order`.
+    """
+    gone = set(without)
+    ordered = java_order((*timeline_order(present, peak), *more), hash_of_text)
+    return [member_id for member_id in ordered if member_id not in gone]
+
+
+def timeline_order(present: Sequence[str], peak: int) -> list[str]:
+    """Member ids as Kafka walks the members of a group.
+
     ``present`` is in the order of arrival. ``peak``: the most members that Kafka's table has made room for since it was
     loaded, which is one more than there were if a member was updated.
     """
@@ -65,9 +75,7 @@ def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), wi
     while peak * 3 > 4 << bits:
         bits += 1
     arrival = {member_id: number for number, member_id in enumerate(present)}
-    ordered = sorted(present, key=lambda member_id: (_timeline_slot(member_id, bits), -arrival[member_id]))
-    gone = set(without)
-    return [member_id for member_id in java_order((*ordered, *more), hash_of_text) if member_id not in gone]
+    return sorted(present, key=lambda member_id: (_timeline_slot(member_id, bits), -arrival[member_id]))
 
 
 def _timeline_slot(text: str, bits: int) -> int:

@@ -80,6 +80,14 @@ class Groups:
         if isinstance(self._groups.get(group_id), kind):
             del self._groups[group_id]
 
+    def displace(self, group_id: str, kind: type[Group]) -> None:
+        """Forget a group unless it is of that class: a record makes it one.
+
+        Kafka 4.3.1 leaves the records of an empty consumer group where an unknown member has asked to join it.
+        """
+        if group_id in self._groups and not isinstance(self._groups[group_id], kind):
+            del self._groups[group_id]
+
     def ids(self) -> list[str]:
         """The ids of all groups."""
         dormant = () if self.dormant is None else self.dormant.ids()

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class TopicFacts(NamedTuple):
-    """One topic at one moment. ``racks[i]``: the racks of the replicas of partition i, without nodes that have none."""
+    """One topic at one moment. ``racks[i]``: the rack of each replica of partition i, without nodes that have none."""
 
     name: str
     topic_id: bytes
-    racks: tuple[frozenset[str], ...]
+    racks: tuple[tuple[str, ...], ...]
 
     @property
     def partitions(self) -> int:
@@ -61,7 +61,7 @@ class ImageTopics:
             return None
         racks = {broker.id: broker.rack for broker in self._image.brokers.values() if broker.rack is not None}
         places = tuple(
-            frozenset(racks[replica] for replica in partition.replicas if replica in racks)
+            tuple(racks[replica] for replica in partition.replicas if replica in racks)
             for partition in topic.partitions
         )
         return TopicFacts(topic.name, topic.topic_id, places)

@@ -63,6 +63,8 @@ class ClassicKind:
         stored = self.stored[group_id] = decode_group_value(record.value)
         if live is not None:
             live.take_stored(stored)
+        else:
+            self._groups.displace(group_id, ClassicGroup)
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int

@@ -1,0 +1,192 @@
+"""ConsumerGroupHeartbeat (68), ConsumerGroupDescribe (69): groups of the consumer protocol (KIP-848).
+
+ConsumerGroupHeartbeat 0 to 1: from v1 members make their own ids and may subscribe by pattern (RE2/J).
+ConsumerGroupDescribe 0 to 1: v1 tells which protocol each member speaks (KIP-1099).
+Both are UNSUPPORTED_VERSION while the cluster's `group.version` is 0.
+
+The rules are the group coordinator's (`odradek.broker.coordinator.group.consumer`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from odradek.broker.api.group_admin import ALL_GROUP_OPERATIONS, by_coordinator
+from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
+from odradek.broker.controller.feature_control import GROUP_VERSION
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.member import AWAY, LEAVING, Member
+from odradek.broker.coordinator.group.consumer.targets import preferred_assignor
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
+from odradek.protocol.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+from odradek.protocol.messages.consumer_group_describe import Member as DescribedMember
+from odradek.protocol.messages.consumer_group_describe import TopicPartitions as DescribedPartitions
+from odradek.protocol.messages.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    ResponseTopicPartitions,
+)
+
+_OWN_MEMBER_ID_FROM = 1
+_CLASSIC, _CONSUMER = 0, 1
+
+
+# -- ConsumerGroupHeartbeat
+
+
+@handles(ConsumerGroupHeartbeatRequest)
+def consumer_group_heartbeat(
+    ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
+) -> ConsumerGroupHeartbeatResponse:
+    """A member joins, lives, tells what it owns, or leaves."""
+    _check_served(ctx)
+    _check(ctx, request)
+    owned = request.topic_partitions
+    command = ConsumerGroupHeartbeat(
+        request.group_id,
+        request.member_id,
+        request.member_epoch,
+        instance_id=request.instance_id,
+        rack_id=request.rack_id,
+        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        topics=request.subscribed_topic_names,
+        regex=request.subscribed_topic_regex,
+        server_assignor=request.server_assignor,
+        owned=None if owned is None else {row.topic_id: row.partitions for row in owned},
+        client_id=ctx.client_id or "",
+        host=f"/{ctx.connection.peer_host}",
+        api_version=ctx.api_version,
+    )
+    reply = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
+    assignment = None
+    if reply.assignment is not None:
+        rows = [ResponseTopicPartitions(topic_id, sorted(own)) for topic_id, own in reply.assignment.items()]
+        assignment = Assignment(rows)
+    return ConsumerGroupHeartbeatResponse(
+        member_id=reply.member_id,
+        member_epoch=reply.member_epoch,
+        heartbeat_interval_ms=reply.heartbeat_interval_ms,
+        assignment=assignment,
+    )
+
+
+def _check_served(ctx: RequestContext) -> None:
+    if ctx.services.image.features.get(GROUP_VERSION, 0) < 1:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _check(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> None:
+    """What is wrong with a request whatever the group; before anybody asks who coordinates it."""
+    epoch = request.member_epoch
+    if ctx.api_version >= _OWN_MEMBER_ID_FROM or epoch > 0 or epoch == LEAVING:
+        _check_text(request.member_id, "MemberId")
+    _check_text(request.group_id, "GroupId")
+    _check_text(request.instance_id, "InstanceId")
+    _check_text(request.rack_id, "RackId")
+    if epoch == 0:
+        _check_first(request)
+    elif epoch == AWAY and request.instance_id is None:
+        raise _invalid("InstanceId can't be null.")
+    elif epoch < AWAY:
+        raise _invalid("MemberEpoch is invalid.")
+    if request.server_assignor is not None and request.server_assignor not in (assignors := _assignors(ctx)):
+        text = f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: "
+        raise KafkaError(ErrorCode.UNSUPPORTED_ASSIGNOR, f"{text}{', '.join(assignors)}.")
+
+
+def _assignors(ctx: RequestContext) -> list[str]:
+    listed = ctx.services.config.get("group.consumer.assignors")
+    assert isinstance(listed, tuple)
+    return [CONSUMER_ASSIGNORS[name] for name in listed]
+
+
+def _check_first(request: ConsumerGroupHeartbeatRequest) -> None:
+    if request.rebalance_timeout_ms == -1:
+        raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+    if request.topic_partitions is None or request.topic_partitions:
+        raise _invalid("TopicPartitions must be empty when (re-)joining.")
+    if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
+        raise _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
+
+
+def _check_text(text: str | None, what: str) -> None:
+    if text is not None and not text.strip():
+        raise _invalid(f"{what} can't be empty.")
+
+
+def _invalid(text: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, text)
+
+
+# -- ConsumerGroupDescribe
+
+
+@handles(ConsumerGroupDescribeRequest)
+def consumer_group_describe(
+    ctx: RequestContext, request: ConsumerGroupDescribeRequest
+) -> ConsumerGroupDescribeResponse:
+    """Epochs, members, what they have and what they shall have."""
+    _check_served(ctx)
+    without_id = [DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for each in request.group_ids if not each]
+    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, request.group_ids))]
+    if request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = ALL_GROUP_OPERATIONS
+    return ConsumerGroupDescribeResponse(groups=[*without_id, *groups])
+
+
+def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
+    try:
+        group = ctx.services.groups().machine_for(group_id, ctx.node).groups.existing(group_id)
+        if not isinstance(group, ConsumerGroup):
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+    except KafkaError as error:
+        return DescribedGroup(error_code=error.code, error_message=error.message, group_id=group_id)
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=group.state_name,
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=preferred_assignor(group) or _assignors(ctx)[0],
+        members=[_member(ctx, group, member) for member in group.members.values()],
+    )
+
+
+def _member(ctx: RequestContext, group: ConsumerGroup, member: Member) -> DescribedMember:
+    present: dict[bytes, list[int]] = {}
+    for epochs in (member.assigned, member.revoking):
+        for topic_id, partitions in epochs.items():
+            present.setdefault(topic_id, []).extend(partitions)
+    return DescribedMember(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.topics),
+        subscribed_topic_regex=member.regex,
+        assignment=_assignment(ctx, present.items()),
+        target_assignment=_assignment(ctx, group.target.of(member.member_id).items()),
+        member_type=_CONSUMER if member.classic is None else _CLASSIC,
+    )
+
+
+def _assignment(ctx: RequestContext, partitions: Iterable[tuple[bytes, Iterable[int]]]) -> DescribedAssignment:
+    """Topics that do not exist any more are left out."""
+    rows: list[DescribedPartitions] = []
+    for topic_id, indexes in partitions:
+        topic = ctx.services.image.topics_by_id.get(topic_id)
+        if topic is not None:
+            rows.append(DescribedPartitions(topic_id, topic.name, sorted(indexes)))
+    return DescribedAssignment(rows)

@@ -1,0 +1,117 @@
+"""What a consumer group can be told to do. Replies are the answers' contents; errors come as `KafkaError`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.broker.coordinator.group.commands import GroupCommand
+from odradek.broker.coordinator.group.group_type import GroupType
+
+
+class HeartbeatReply(NamedTuple):
+    """What a member is told. ``assignment``: None where it has not changed."""
+
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int = 0
+    assignment: Partitions | None = None
+
+
+class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):
+    """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1, static members for a while: -2).
+
+    None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address.
+    """
+
+    home = GroupType.CONSUMER
+    __slots__ = (
+        "api_version",
+        "client_id",
+        "group_id",
+        "host",
+        "instance_id",
+        "member_epoch",
+        "member_id",
+        "owned",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "regex",
+        "server_assignor",
+        "topics",
+    )
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        member_epoch: int,
+        *,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        rebalance_timeout_ms: int = -1,
+        topics: Sequence[str] | None = None,
+        regex: str | None = None,
+        server_assignor: str | None = None,
+        owned: Mapping[bytes, Sequence[int]] | None = None,
+        client_id: str = "",
+        host: str = "",
+        api_version: int = 1,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.topics = topics
+        self.regex = regex
+        self.server_assignor = server_assignor
+        self.owned = owned
+        self.client_id = client_id
+        self.host = host
+        self.api_version = api_version
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it tells everything, as a member does that is not sure of what the coordinator knows."""
+        tells_topics = self.topics is not None or self.regex is not None
+        return self.rebalance_timeout_ms != -1 and tells_topics and self.owned is not None
+
+
+# -- what only the coordinator tells itself
+
+
+class FenceMember(GroupCommand[None]):
+    """The session of a member is over, or a classic member has not joined or synced in time."""
+
+    home = GroupType.CONSUMER
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(self, group_id: str, member_id: str) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+
+
+class ExpireRevocation(GroupCommand[None]):
+    """The time to give up partitions is over for a member that was in ``member_epoch`` when it began."""
+
+    home = GroupType.CONSUMER
+    __slots__ = ("group_id", "member_epoch", "member_id")
+
+    def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+
+
+class ResolveRegexes(GroupCommand[None]):
+    """Match the group's patterns against the topics that there are."""
+
+    home = GroupType.CONSUMER
+    __slots__ = ("group_id", "regexes")
+
+    def __init__(self, group_id: str, regexes: Sequence[str]) -> None:
+        self.group_id = group_id
+        self.regexes = regexes

@@ -1,0 +1,146 @@
+"""ConsumerGroupHeartbeat: members of the consumer protocol join and live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, FenceMember, HeartbeatReply
+from odradek.broker.coordinator.group.consumer.departures import Departures
+from odradek.broker.coordinator.group.consumer.fencing import (
+    check_epoch,
+    check_instance,
+    check_released,
+    check_room,
+    known_static,
+)
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.member import LEAVING, Member, without_epochs
+from odradek.broker.coordinator.group.consumer.migration import Migration
+from odradek.broker.coordinator.group.consumer.progress import Progress
+from odradek.broker.coordinator.group.consumer.records import (
+    current_record,
+    member_record,
+    member_tombstones,
+    target_record,
+)
+from odradek.broker.coordinator.group.consumer.step import Step
+from odradek.broker.coordinator.group.consumer.targets import Change
+from odradek.broker.coordinator.group.consumer.timers import session_key
+from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.runtime.machine import Outcome, Schedule
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+
+class Heartbeats:
+    """Decides on heartbeats. Owner: the consumer kind. ``new_id`` makes member ids for clients that have none."""
+
+    def __init__(
+        self,
+        groups: Groups,
+        progress: Progress,
+        departures: Departures,
+        migration: Migration,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._groups = groups
+        self._progress = progress
+        self._departures = departures
+        self._migration = migration
+        self._new_id = new_id
+
+    def heartbeat(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
+        if command.member_epoch <= LEAVING:
+            return self._departures.leave(command, now_ms)
+        group_id = command.group_id
+        configs = self._progress.configs
+        step = self._step(command, now_ms)
+        check_room(step.group, command.member_id, configs.max_size)
+        member_id = command.member_id or self._new_id()
+        before = self._member(step, command, member_id)
+        after = _updated(before, command)
+        change = Change(before, after)
+        member = self._progress.advance(step, change, command.owned, bump_unresolved=False)
+        expiry = FenceMember(group_id, member_id)
+        step.effects.append(Schedule(session_key(group_id, member_id), configs.session_timeout_ms(group_id), expiry))
+        tells = command.member_epoch == 0 or command.is_full or member.assigned != before.assigned
+        reply = HeartbeatReply(
+            member_id,
+            member.epoch,
+            configs.heartbeat_interval_ms(group_id),
+            without_epochs(member.assigned) if tells else None,
+        )
+        return step.outcome(reply, lambda: self._groups.find(group_id, ConsumerGroup))
+
+    def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Step:
+        """The group, which comes into being with a first member, also from an empty or a classic group."""
+        group = self._groups.get(command.group_id)
+        if isinstance(group, ConsumerGroup):
+            return Step(group, now_ms)
+        if group is None:
+            if command.member_epoch:
+                text = f"Consumer group {command.group_id} not found."
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+            return Step(ConsumerGroup(command.group_id), now_ms)
+        if command.member_epoch == 0 and isinstance(group, ClassicGroup):
+            if not group.is_empty:
+                return self._migration.upgrade(group, now_ms)
+            step = Step(ConsumerGroup(command.group_id), now_ms, group.tombstones())
+            step.effects += group.on_removed()
+            return step
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a consumer group.")
+
+    def _member(self, step: Step, command: ConsumerGroupHeartbeat, member_id: str) -> Member:
+        group, epoch = step.group, command.member_epoch
+        if command.instance_id is not None:
+            return self._static_member(step, command, member_id, command.instance_id)
+        member = group.members.get(member_id)
+        if member is None:
+            member = Member(member_id) if epoch == 0 else group.member(member_id)
+        check_epoch(member, epoch, command.owned)
+        return member
+
+    def _static_member(self, step: Step, command: ConsumerGroupHeartbeat, member_id: str, instance_id: str) -> Member:
+        group = step.group
+        if command.member_epoch:
+            member = known_static(group, instance_id)
+            check_instance(member, member_id)
+            check_epoch(member, command.member_epoch, command.owned)
+            return member
+        present = group.static_member(instance_id)
+        if present is None:
+            return group.members.get(member_id) or Member(member_id)
+        if present.classic is None:
+            check_released(present, member_id)
+        return replace_static(step, present, member_id)
+
+
+def replace_static(step: Step, old: Member, member_id: str) -> Member:
+    """A static member is back under another member id: it takes the place of the old one, and joins anew."""
+    group_id = step.group.group_id
+    new = old._replace(member_id=member_id, epoch=0, previous_epoch=0)
+    step.records += [
+        *member_tombstones(group_id, old.member_id),
+        member_record(group_id, new),
+        target_record(group_id, member_id, step.group.target.of(old.member_id)),
+        current_record(group_id, new),
+    ]
+    return new
+
+
+def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
+    """The member with what the heartbeat says of it; None and -1 change nothing."""
+    topics, regex, assignor = command.topics, command.regex, command.server_assignor
+    timeout_ms = command.rebalance_timeout_ms
+    return member._replace(
+        instance_id=member.instance_id if command.instance_id is None else command.instance_id,
+        rack_id=member.rack_id if command.rack_id is None else command.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        server_assignor=member.server_assignor if assignor is None else assignor,
+        topics=member.topics if topics is None else tuple(sorted(set(topics))),
+        regex=member.regex if regex is None else regex,
+        client_id=command.client_id,
+        client_host=command.host,
+        classic=None,
+    )

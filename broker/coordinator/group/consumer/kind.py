@@ -1,0 +1,135 @@
+"""Groups of the consumer protocol (KIP-848) as one kind of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from odradek.broker.coordinator.group.classic import commands as classic
+from odradek.broker.coordinator.group.classic.replies import join_refused, sync_refused
+from odradek.broker.coordinator.group.commands import MetadataChanged
+from odradek.broker.coordinator.group.consumer import commands as c
+from odradek.broker.coordinator.group.consumer.classic_members import ClassicMembers
+from odradek.broker.coordinator.group.consumer.configs import ConsumerConfigs
+from odradek.broker.coordinator.group.consumer.departures import Departures
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.heartbeats import Heartbeats
+from odradek.broker.coordinator.group.consumer.member import MemberState
+from odradek.broker.coordinator.group.consumer.migration import Migration
+from odradek.broker.coordinator.group.consumer.progress import Progress
+from odradek.broker.coordinator.group.consumer.replay import apply, changes_topics, deletes_group, group_id_of
+from odradek.broker.coordinator.group.consumer.resolution import Resolution
+from odradek.broker.coordinator.group.consumer.timers import rebalance_key, session_key
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
+from odradek.broker.coordinator.group.known_topics import KnownTopics
+from odradek.broker.coordinator.group.refusals import group_error
+from odradek.broker.coordinator.group.topic_groups import TopicGroups
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.uuids import uuid_to_text
+
+
+class ConsumerKind:
+    """See `kinds.GroupKind`."""
+
+    group_type = GroupType.CONSUMER
+
+    def __init__(self, context: KindContext) -> None:
+        self._groups = context.groups
+        self._by_topic = TopicGroups()
+        self._ids: set[str] = set()
+        new_id = _in_kafkas_form(context.new_id)
+        self.configs = ConsumerConfigs(context.configs)
+        progress = self._progress = Progress(self.configs, KnownTopics(context.topics))
+        migration = Migration(context.groups, context.settings, self.configs, progress.topics)
+        departures = Departures(context.groups, progress.topics, migration)
+        heartbeats = Heartbeats(context.groups, progress, departures, migration, new_id)
+        members = ClassicMembers(context.groups, context.settings, progress, departures, migration, new_id)
+        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
+            c.ConsumerGroupHeartbeat: heartbeats.heartbeat,
+            c.FenceMember: departures.fence,
+            c.ExpireRevocation: departures.expire_revocation,
+            c.ResolveRegexes: Resolution(context.groups, progress).resolve,
+            classic.JoinGroup: members.join,
+            classic.SyncGroup: members.sync,
+            classic.Heartbeat: members.heartbeat,
+            classic.LeaveGroup: members.leave,
+        }
+
+    def replay(self, record_type: int, record: LogRecord) -> None:
+        """See `GroupKind`."""
+        group_id = group_id_of(record_type, record.key)
+        if record.value is None:
+            present = self._groups.find_live(group_id, ConsumerGroup)
+            if present is None:
+                return
+            group = present
+        else:
+            group = self._groups.for_replay(group_id, ConsumerGroup, ConsumerGroup)
+            self._ids.add(group_id)
+        if deletes_group(record_type, record.value):
+            self._by_topic.update(group_id, group.subscriptions, ())
+            self._groups.remove(group_id, ConsumerGroup)
+            self._ids.discard(group_id)
+            return
+        if not changes_topics(record_type):
+            apply(group, record.key, record.value)
+            return
+        before = set(group.subscriptions)
+        apply(group, record.key, record.value)
+        self._by_topic.update(group_id, before, group.subscriptions)
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
+        code = group_error(error.code)
+        if isinstance(command, classic.JoinGroup):
+            return Outcome(reply=join_refused(command.member_id, code))
+        if isinstance(command, classic.SyncGroup):
+            return Outcome(reply=sync_refused(code))
+        raise KafkaError(code) from error
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: members have a whole session to show that they live, and to give up what they have to."""
+        effects: list[Effect] = []
+        for group_id in sorted(self._ids):
+            group = self._groups.find_live(group_id, ConsumerGroup)
+            if group is not None:
+                effects += self._resume(group)
+                effects.append(GroupChanged(group_id))
+        return effects
+
+    def _resume(self, group: ConsumerGroup) -> list[Effect]:
+        group_id = group.group_id
+        timeout_ms = self.configs.session_timeout_ms(group_id)
+        effects: list[Effect] = []
+        for member_id, member in group.members.items():
+            expiry = c.FenceMember(group_id, member_id)
+            effects.append(Schedule(session_key(group_id, member_id), timeout_ms, expiry))
+            if member.state is MemberState.UNREVOKED_PARTITIONS:
+                revocation = c.ExpireRevocation(group_id, member_id, member.epoch)
+                effects.append(Schedule(rebalance_key(group_id, member_id), member.rebalance_timeout_ms, revocation))
+        return effects
+
+    def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: groups that subscribe to a changed topic look at it with their next heartbeat."""
+        self._progress.topics_version += 1
+        self._progress.topics.forget(change.topics)
+        for group_id in self._by_topic.subscribed_to(change.topics):
+            group = self._groups.find_live(group_id, ConsumerGroup)
+            if group is not None:
+                group.check_topics_again()
+        return ()
+
+
+def _in_kafkas_form(new_id: Callable[[], str]) -> Callable[[], str]:
+    """Member ids as Kafka gives them to members that have none: 22 characters."""
+    return lambda: uuid_to_text(UUID(new_id()).bytes)
+
+
+def make(context: KindContext) -> ConsumerKind:
+    """See `kinds`."""
+    return ConsumerKind(context)

@@ -1,0 +1,77 @@
+"""A member of a consumer group: what it said of itself, and how far it has come with its assignment.
+
+Members are values. Whoever decides makes a new one from the old; only a replayed record puts it into the group.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.assignment import Partitions
+
+Epochs = dict[bytes, dict[int, int]]
+"""Partitions by topic id, each with the member epoch in which the member got it."""
+
+LEAVING = -1
+"""The member epoch of a request that leaves the group."""
+AWAY = -2
+"""The member epoch of a static member that has left for a while; its place is kept for the session timeout."""
+
+
+class MemberState(IntEnum):
+    """How far a member is on its way to its target, numbered as stored."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+    UNKNOWN = 127
+
+
+class ClassicMember(NamedTuple):
+    """What a member that speaks the classic protocol has joined with."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
+class Member(NamedTuple):
+    """One member.
+
+    ``topics``: the names it subscribes to, sorted. ``regex``: "" for none. ``assigned``: what it owns or has just been
+    given; ``revoking``: what it shall give up and has not yet. ``classic``: None for a member of the consumer protocol.
+    """
+
+    member_id: str
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] = ()
+    regex: str | None = ""
+    rebalance_timeout_ms: int = -1
+    server_assignor: str | None = None
+    classic: ClassicMember | None = None
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    assigned: Epochs = {}  # noqa: RUF012 - never changed, like every part of a member
+    revoking: Epochs = {}  # noqa: RUF012
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        """Whether it has arrived at the target assignment of that epoch."""
+        return self.state is MemberState.STABLE and self.epoch == target_epoch
+
+    def in_epoch(self, epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs) -> Member:
+        """The member after a step of its reconciliation."""
+        return self._replace(epoch=epoch, previous_epoch=self.epoch, state=state, assigned=assigned, revoking=revoking)
+
+
+def without_epochs(epochs: Epochs) -> Partitions:
+    """The partitions alone."""
+    return {topic_id: tuple(partitions) for topic_id, partitions in epochs.items()}
+
+
+def with_epoch(partitions: Partitions, epoch: int) -> Epochs:
+    """Partitions that were all given in one epoch."""
+    return {topic_id: dict.fromkeys(indexes, epoch) for topic_id, indexes in partitions.items()}

@@ -1,0 +1,214 @@
+"""What follows from a member that has joined or changed: its topics, the group's target, its own assignment."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation, ResolveRegexes
+from odradek.broker.coordinator.group.consumer.configs import ConsumerConfigs
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.member import Member, MemberState
+from odradek.broker.coordinator.group.consumer.reconciliation import Goal, Owned, reconcile
+from odradek.broker.coordinator.group.consumer.records import (
+    current_record,
+    epoch_record,
+    member_record,
+    partition_metadata_tombstone,
+    regex_tombstone,
+)
+from odradek.broker.coordinator.group.consumer.regexes import check_regex
+from odradek.broker.coordinator.group.consumer.step import Step
+from odradek.broker.coordinator.group.consumer.targets import (
+    Change,
+    Target,
+    compute_target,
+    is_homogeneous,
+    last_target,
+    preferred_assignor,
+    subscriptions_after,
+)
+from odradek.broker.coordinator.group.consumer.timers import rebalance_key
+from odradek.broker.coordinator.group.known_topics import KnownTopics
+from odradek.broker.coordinator.group.subscriptions import count_down, count_up
+from odradek.broker.runtime.machine import Cancel, Schedule
+
+_LOOK_AGAIN_MS = (1 << 31) - 1
+_REGEX_PAUSE_MS = 10_000
+"""Patterns of a group are not resolved more often than that."""
+
+
+class RegexChange(Enum):
+    """What a heartbeat has done to the member's pattern."""
+
+    NONE = 0
+    UNRESOLVED = 1
+    RESOLVED = 2
+
+
+class Progress:
+    """Moves groups on, a member at a time. Owner: the consumer kind.
+
+    ``topics_version`` grows with each change of the cluster's topics.
+    """
+
+    def __init__(self, configs: ConsumerConfigs, topics: KnownTopics) -> None:
+        self.configs = configs
+        self.topics = topics
+        self.topics_version = 0
+
+    def advance(self, step: Step, change: Change, owned: Owned | None, *, bump_unresolved: bool) -> Member:
+        """Store what has changed of a member, and take it as far towards its target as it can go now.
+
+        ``bump_unresolved``: a new pattern counts as a change of the group's topics before it is resolved.
+        """
+        names_changed = self.store_member(step, change)
+        regex_change = self.update_regexes(step, change)
+        bump = names_changed or regex_change is RegexChange.RESOLVED
+        if bump_unresolved:
+            bump = bump or regex_change is RegexChange.UNRESOLVED
+        epoch, homogeneous = self.check_topics(step, change, bump)
+        target = self.new_target(step, change, epoch, homogeneous)
+        changed = names_changed or regex_change is not RegexChange.NONE
+        return self.reconcile(step, change.after, target, owned, subscription_changed=changed)
+
+    # -- the member
+
+    def store_member(self, step: Step, change: Change) -> bool:
+        """Tells whether the member names other topics than before."""
+        before, after = change
+        if after == before:
+            return False
+        step.records.append(member_record(step.group.group_id, after))
+        return before is None or before.topics != after.topics
+
+    # -- patterns
+
+    def update_regexes(self, step: Step, change: Change) -> RegexChange:
+        """Take in a member's new pattern, and see whether the group's patterns have to be resolved again.
+
+        They are resolved all together, so that the group rebalances once.
+        """
+        group = step.group
+        before = (change.before.regex if change.before is not None else "") or ""
+        after = change.after.regex or ""
+        if before == after and not group.members_by_regex:
+            return RegexChange.NONE
+        status = RegexChange.NONE
+        is_new = False
+        if before != after:
+            status = RegexChange.UNRESOLVED
+            if before and group.members_by_regex.get(before) == 1:
+                step.records.append(regex_tombstone(group.group_id, before))
+            is_new = bool(after) and after not in group.members_by_regex
+            if is_new:
+                check_regex(after)
+            elif not after or after in group.regexes:
+                status = RegexChange.RESOLVED
+        if is_new or group.members_by_regex:
+            self._resolve_if_due(step, before, after, is_new)
+        return status
+
+    def _resolve_if_due(self, step: Step, before: str, after: str, is_new: bool) -> None:
+        group = step.group
+        if group.resolving:
+            return
+        last = next(iter(group.regexes.values()), None)
+        if last is not None and step.now_ms <= last.timestamp + _REGEX_PAUSE_MS:
+            return
+        wanted = dict(group.members_by_regex)
+        if before:
+            count_down(wanted, (before,))
+        if after:
+            count_up(wanted, (after,))
+        due = (
+            is_new
+            or len(wanted) != len(group.regexes)
+            or group.checked_topics_version < self.topics_version
+            or last is None
+            or step.now_ms > last.timestamp + self.configs.regex_refresh_interval_ms
+        )
+        if due and wanted:
+            command = ResolveRegexes(group.group_id, list(wanted))
+            step.effects.append(Schedule(("consumer regexes", group.group_id), 0, command))
+            step.later.append(_set_resolving)
+
+    # -- topics and the group's epoch
+
+    def check_topics(self, step: Step, change: Change, bump: bool) -> tuple[int, bool | None]:
+        """Look at the topics if the group or they have changed.
+
+        Returns the group's epoch, and whether it is homogeneous (None: as it was).
+        """
+        group = step.group
+        if not bump and not group.must_check_topics(step.now_ms):
+            return group.epoch, None
+        subscriptions = subscriptions_after(group, change)
+        homogeneous = is_homogeneous(group, change, subscriptions)
+        metadata_hash = self.topics.hash_of(subscriptions)
+        epoch = group.epoch
+        if bump or metadata_hash != group.metadata_hash:
+            epoch += 1
+            step.records.append(epoch_record(group.group_id, epoch, metadata_hash))
+        if group.has_partition_metadata:
+            step.records.append(partition_metadata_tombstone(group.group_id))
+        until_ms = step.now_ms + _LOOK_AGAIN_MS
+        step.later.append(lambda live: live.topics_checked(until_ms, epoch))
+        return epoch, homogeneous
+
+    # -- the target
+
+    def new_target(self, step: Step, change: Change, epoch: int, homogeneous: bool | None) -> Target:
+        """Compute a new target assignment if the group's epoch is ahead of it and the interval has passed."""
+        group = step.group
+        if group.assignment_epoch >= epoch or not self._may_assign(group, step.now_ms):
+            return last_target(group, change.after)
+        if homogeneous is None:
+            homogeneous = group.is_homogeneous
+        assignor = preferred_assignor(group, change) or self.configs.assignors[0]
+        target, records = compute_target(
+            group, change, epoch, assignor, homogeneous=homogeneous, topics=self.topics, now_ms=step.now_ms
+        )
+        step.records += records
+        return target
+
+    def _may_assign(self, group: ConsumerGroup, now_ms: int) -> bool:
+        interval_ms = self.configs.assignment_interval_ms(group.group_id)
+        before = group.assignment_timestamp
+        return before == 0 or interval_ms == 0 or now_ms >= before + interval_ms
+
+    # -- the member's assignment
+
+    def reconcile(
+        self, step: Step, member: Member, target: Target, owned: Owned | None, *, subscription_changed: bool
+    ) -> Member:
+        """The member after its next step towards the target; what it has to give up, it has to within its timeout."""
+        if not subscription_changed and member.is_reconciled_to(target.epoch):
+            return member
+        group = step.group
+        names = set(group.topics_of(member))
+
+        def is_subscribed(topic_id: bytes) -> bool:
+            facts = self.topics.by_id(topic_id)
+            return facts is not None and facts.name in names
+
+        goal = Goal(target.epoch, target.partitions, is_subscribed, group.is_held, owned)
+        after = reconcile(member, goal, subscription_changed=subscription_changed)
+        if after == member:
+            return member
+        step.records.append(current_record(group.group_id, after))
+        if after.classic is None:
+            self._limit_revocation(step, after)
+        return after
+
+    def _limit_revocation(self, step: Step, member: Member) -> None:
+        group_id = step.group.group_id
+        key = rebalance_key(group_id, member.member_id)
+        if member.state is MemberState.UNREVOKED_PARTITIONS:
+            command = ExpireRevocation(group_id, member.member_id, member.epoch)
+            step.effects.append(Schedule(key, member.rebalance_timeout_ms, command))
+        else:
+            step.effects.append(Cancel(key))
+
+
+def _set_resolving(group: ConsumerGroup) -> None:
+    group.resolving = True

@@ -1,0 +1,112 @@
+"""A member's way from what it has to its target: give up first, then take what is free (KIP-848).
+
+```
+            target ahead, nothing to give up                 all partitions were free
+STABLE ----------------------------------------> (next epoch) ----------------------> STABLE
+   |                                                  | ^
+   | partitions to give up                            | | some are still held by others, and come free later
+   v                                                  v |
+UNREVOKED_PARTITIONS -- the member owns them no more  UNRELEASED_PARTITIONS
+```
+
+A member that has to give up partitions stays in its epoch until its heartbeat no longer lists them as owned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.broker.coordinator.group.consumer.member import Epochs, Member, MemberState
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+Owned = Mapping[bytes, Collection[int]]
+"""What a heartbeat lists as owned."""
+
+
+class Goal(NamedTuple):
+    """Where a member shall get to.
+
+    ``is_subscribed(topic_id)``: whether the member subscribes to that topic, and it exists. ``is_held(topic_id,
+    partition)``: whether any member still has the partition. ``owned``: None if the heartbeat did not tell.
+    """
+
+    epoch: int
+    target: Partitions
+    is_subscribed: Callable[[bytes], bool]
+    is_held: Callable[[bytes, int], bool]
+    owned: Owned | None
+
+
+def reconcile(member: Member, goal: Goal, *, subscription_changed: bool) -> Member:
+    """The member after the next step, or the same one if it cannot take any.
+
+    ``subscription_changed``: what it does not subscribe to any more is taken from it at once.
+    """
+    if member.state is MemberState.STABLE:
+        if member.epoch != goal.epoch:
+            return _next(member, member.epoch, goal)
+        return _drop_unsubscribed(member, goal) if subscription_changed else member
+    if member.state is MemberState.UNREVOKED_PARTITIONS:
+        if not _owns_any(member.revoking, goal.owned):
+            return _next(member, member.epoch, goal)
+        return _drop_unsubscribed(member, goal) if subscription_changed else member
+    if member.state is MemberState.UNRELEASED_PARTITIONS:
+        return _next(member, member.epoch, goal)
+    if goal.owned is None or goal.owned:
+        raise KafkaError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            "The consumer group member is in a unknown state. The member must abandon all its partitions and rejoin.",
+        )
+    return _next(member, goal.epoch, goal)
+
+
+def _next(member: Member, epoch: int, goal: Goal) -> Member:
+    kept: Epochs = {}
+    lost: Epochs = {}
+    gained: Epochs = {}
+    unreleased = False
+    for topic_id in dict.fromkeys((*goal.target, *member.assigned)):
+        target: Sequence[int] = goal.target.get(topic_id, ()) if goal.is_subscribed(topic_id) else ()
+        wanted = set(target)
+        current = member.assigned.get(topic_id, {})
+        own = member.revoking.get(topic_id, {})
+        _put(kept, topic_id, {p: since for p, since in current.items() if p in wanted})
+        _put(lost, topic_id, {p: since for p, since in current.items() if p not in wanted})
+        missing = [p for p in target if p not in current]
+        free = [p for p in missing if p in own or not goal.is_held(topic_id, p)]
+        unreleased = unreleased or len(free) < len(missing)
+        _put(gained, topic_id, dict.fromkeys(free, goal.epoch))
+    if lost and _owns_any(lost, goal.owned):
+        return member.in_epoch(epoch, MemberState.UNREVOKED_PARTITIONS, kept, lost)
+    for topic_id, partitions in gained.items():
+        kept[topic_id] = {**kept.get(topic_id, {}), **partitions}
+    state = MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE
+    return member.in_epoch(goal.epoch, state, kept, {})
+
+
+def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
+    """Take only what the member does not subscribe to any more; it stays in its epoch."""
+    gone = {t: partitions for t, partitions in member.assigned.items() if not goal.is_subscribed(t)}
+    if not gone:
+        return member
+    kept = {t: partitions for t, partitions in member.assigned.items() if t not in gone}
+    revoking = dict(member.revoking)
+    for topic_id, partitions in gone.items():
+        revoking[topic_id] = {**revoking.get(topic_id, {}), **partitions}
+    if _owns_any(revoking, goal.owned):
+        return member.in_epoch(member.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
+    return member.in_epoch(member.epoch, member.state, kept, member.revoking)
+
+
+def _owns_any(partitions: Epochs, owned: Owned | None) -> bool:
+    """Whether the member still owns any of these; it does while it does not tell."""
+    if owned is None:
+        return True
+    return any(index in partitions.get(topic_id, ()) for topic_id, indexes in owned.items() for index in indexes)
+
+
+def _put(epochs: Epochs, topic_id: bytes, partitions: dict[int, int]) -> None:
+    if partitions:
+        epochs[topic_id] = partitions

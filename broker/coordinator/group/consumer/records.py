@@ -1,0 +1,147 @@
+"""The records that a consumer group consists of, written as Kafka 4.3.1 writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.broker.coordinator.group.consumer.member import Epochs, Member
+from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
+from odradek.broker.coordinator.group.records import encode_key, encode_value
+from odradek.broker.runtime.machine import NewRecord
+from odradek.protocol.stored.consumer_group_current_member_assignment import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    TopicPartitions,
+)
+from odradek.protocol.stored.consumer_group_member_metadata import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+)
+from odradek.protocol.stored.consumer_group_metadata import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
+from odradek.protocol.stored.consumer_group_partition_metadata import ConsumerGroupPartitionMetadataKey
+from odradek.protocol.stored.consumer_group_regular_expression import (
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+)
+from odradek.protocol.stored.consumer_group_target_assignment_member import (
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    TopicPartition,
+)
+from odradek.protocol.stored.consumer_group_target_assignment_metadata import (
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+
+
+def member_record(group_id: str, member: Member) -> NewRecord:
+    """What a member has said of itself."""
+    classic = None
+    if member.classic is not None:
+        protocols = [ClassicProtocol(name, metadata) for name, metadata in member.classic.protocols]
+        classic = ClassicMemberMetadata(member.classic.session_timeout_ms, protocols)
+    value = ConsumerGroupMemberMetadataValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.topics),
+        subscribed_topic_regex=member.regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.server_assignor,
+        classic_member_metadata=classic,
+    )
+    return _member_key(group_id, member.member_id), encode_value(value)
+
+
+def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
+    """The group's epoch."""
+    value = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
+    return encode_key(ConsumerGroupMetadataKey(group_id)), encode_value(value)
+
+
+def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
+    """The target of one member."""
+    rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
+    return _target_key(group_id, member_id), encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
+
+
+def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
+    """The target assignment of all is complete."""
+    value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
+    return encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id)), encode_value(value)
+
+
+def current_record(group_id: str, member: Member) -> NewRecord:
+    """How far a member has come."""
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member.epoch,
+        previous_member_epoch=member.previous_epoch,
+        state=member.state,
+        assigned_partitions=_rows(member.assigned),
+        partitions_pending_revocation=_rows(member.revoking),
+    )
+    return _current_key(group_id, member.member_id), encode_value(value)
+
+
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:
+    """The topics that a pattern matches."""
+    topics = sorted(resolved.topics)
+    value = ConsumerGroupRegularExpressionValue(topics=topics, version=resolved.version, timestamp=resolved.timestamp)
+    return encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)), encode_value(value)
+
+
+def regex_tombstone(group_id: str, regex: str) -> NewRecord:
+    """Nobody uses a pattern any more."""
+    return encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)), None
+
+
+def partition_metadata_tombstone(group_id: str) -> NewRecord:
+    """Drops what Kafka 4.0 has stored of topics, which the metadata hash has replaced."""
+    return encode_key(ConsumerGroupPartitionMetadataKey(group_id)), None
+
+
+def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
+    """The records that take one member out."""
+    keys = (_current_key, _target_key, _member_key)
+    return [(key(group_id, member_id), None) for key in keys]
+
+
+def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable[str]) -> list[NewRecord]:
+    """The records that delete a group with its members."""
+    ids = list(member_ids)
+    return [
+        *((_current_key(group_id, member_id), None) for member_id in ids),
+        *((_target_key(group_id, member_id), None) for member_id in ids),
+        (encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id)), None),
+        *((_member_key(group_id, member_id), None) for member_id in ids),
+        *(regex_tombstone(group_id, regex) for regex in regexes),
+        partition_metadata_tombstone(group_id),
+        (encode_key(ConsumerGroupMetadataKey(group_id)), None),
+    ]
+
+
+@lru_cache(maxsize=1 << 12)
+def _member_key(group_id: str, member_id: str) -> bytes:
+    return encode_key(ConsumerGroupMemberMetadataKey(group_id, member_id))
+
+
+@lru_cache(maxsize=1 << 12)
+def _target_key(group_id: str, member_id: str) -> bytes:
+    return encode_key(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id))
+
+
+@lru_cache(maxsize=1 << 12)
+def _current_key(group_id: str, member_id: str) -> bytes:
+    return encode_key(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id))
+
+
+def _rows(epochs: Epochs) -> list[TopicPartitions]:
+    return [
+        TopicPartitions(topic_id, sorted(partitions), [partitions[p] for p in sorted(partitions)])
+        for topic_id, partitions in epochs.items()
+    ]

@@ -1,0 +1,144 @@
+"""Computing the target assignment of a consumer group when one of its members changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, member_order
+from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.member import Member
+from odradek.broker.coordinator.group.consumer.records import target_epoch_record, target_record
+from odradek.broker.coordinator.group.hash_table import in_set_order
+from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
+from odradek.broker.coordinator.group.target import NOTHING
+from odradek.broker.coordinator.group.topic_source import TopicSource
+from odradek.broker.runtime.machine import NewRecord
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_text, java_order
+
+
+class Target(NamedTuple):
+    """The target of one member, and the epoch in which it was decided."""
+
+    epoch: int
+    partitions: Partitions
+
+
+class Change(NamedTuple):
+    """A member of a group as it was (None: it is new) and as it is going to be."""
+
+    before: Member | None
+    after: Member
+
+
+def subscriptions_after(group: ConsumerGroup, change: Change) -> Subscriptions:
+    """The group's topics once the change is stored."""
+    after = group.subscriptions.copy()
+    before, member = change
+    if before is not None:
+        count_down(after.by_name, before.topics)
+        if before.regex and before.regex != member.regex and group.members_by_regex.get(before.regex) == 1:
+            resolved = group.regexes.get(before.regex)
+            if resolved is not None:
+                count_down(after.by_regex, resolved.topics)
+    count_up(after.by_name, member.topics)
+    return after
+
+
+def is_homogeneous(group: ConsumerGroup, change: Change, subscriptions: Subscriptions) -> bool:
+    """Whether all members will subscribe to the same topics: by name, or all by the same one pattern."""
+    before, member = change
+    regexes = dict(group.members_by_regex)
+    if before is not None and before.regex:
+        count_down(regexes, (before.regex,))
+    if member.regex:
+        count_up(regexes, (member.regex,))
+    joins = member.member_id not in group.members and member.instance_id not in group.static_ids
+    members = len(group.members) + joins
+    if not regexes:
+        return subscriptions.all_name_the_same(members)
+    return next(iter(regexes.values())) == members and subscriptions.all_match_one_regex()
+
+
+def preferred_assignor(group: ConsumerGroup, change: Change | None = None) -> str | None:
+    """The assignor that most members ask for; None if nobody does."""
+    votes = dict(group.members_by_assignor)
+    if change is not None:
+        if change.before is not None and change.before.server_assignor is not None:
+            count_down(votes, (change.before.server_assignor,))
+        if change.after.server_assignor is not None:
+            count_up(votes, (change.after.server_assignor,))
+    ranked = java_order(votes, hash_of_text)
+    return max(ranked, key=lambda name: votes[name], default=None)
+
+
+def compute_target(
+    group: ConsumerGroup,
+    change: Change,
+    epoch: int,
+    assignor: str,
+    *,
+    homogeneous: bool,
+    topics: TopicSource,
+    now_ms: int,
+) -> tuple[Target, list[NewRecord]]:
+    """The changed member's new target, and the records of everybody's: of those whose target changes, and the epoch."""
+    spec = _spec(group, change.after, homogeneous, topics)
+    try:
+        assigned = ASSIGNORS[assignor](spec)
+    except KafkaError as error:
+        text = f"Failed to compute a new target assignment for epoch {epoch}: {error.message}"
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
+    records: list[NewRecord] = []
+    for member_id in spec.members:
+        partitions = assigned.get(member_id, NOTHING)
+        if member_id not in group.target.by_member or not _same(partitions, group.target.of(member_id)):
+            records.append(target_record(group.group_id, member_id, partitions))
+    records.append(target_epoch_record(group.group_id, epoch, now_ms))
+    return Target(epoch, assigned.get(change.after.member_id, NOTHING)), records
+
+
+def last_target(group: ConsumerGroup, member: Member) -> Target:
+    """The target that a member has, or takes over from the one that had its instance id."""
+    holder = member.member_id if member.instance_id is None else group.static_ids.get(member.instance_id, "")
+    return Target(group.assignment_epoch, group.target.of(holder))
+
+
+def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource) -> GroupSpec:
+    replaced = group.static_ids.get(changed.instance_id) if changed.instance_id is not None else None
+    heir_of = replaced if replaced is not None and replaced != changed.member_id else None
+    order = member_order(list(group.members), group.peak, (changed.member_id,), () if heir_of is None else (heir_of,))
+    known: dict[str, bytes | None] = {}
+    counts: dict[bytes, int] = {}
+    resolved: dict[tuple[str, ...], Sequence[bytes]] = {}
+
+    def topic_ids(names: tuple[str, ...]) -> Sequence[bytes]:
+        ids = resolved.get(names)
+        if ids is None:
+            for name in names:
+                if name not in known:
+                    facts = topics.named(name)
+                    known[name] = None if facts is None else facts.topic_id
+                    if facts is not None:
+                        counts[facts.topic_id] = facts.partitions
+            ordered = in_set_order(names)
+            ids = resolved[names] = [topic_id for name in ordered if (topic_id := known[name]) is not None]
+        return ids
+
+    members: dict[str, MemberSpec] = {}
+    for member_id in order:
+        member = changed if member_id == changed.member_id else group.members[member_id]
+        names = group.topics_of(member)
+        holder = heir_of if heir_of is not None and member is changed else member_id
+        members[member_id] = MemberSpec(member.instance_id, topic_ids(names), len(names), group.target.of(holder))
+    return GroupSpec(members, homogeneous, counts, group.target.is_taken)
+
+
+def _same(one: Partitions, other: Partitions) -> bool:
+    if one == other:
+        return True
+    if one.keys() != other.keys():
+        return False
+    return all(set(partitions) == set(other[topic_id]) for topic_id, partitions in one.items())

@@ -1,0 +1,2 @@
+import com.google.re2j.*; import java.io.*;
+public class R { public static void main(String[] a) throws Exception { BufferedReader r=new BufferedReader(new InputStreamReader(System.in)); for(String l=r.readLine();l!=null;l=r.readLine()){ try { Pattern.compile(l); System.out.println("ok\t"+l);} catch(PatternSyntaxException e){System.out.println("ERR\t"+l+"\t"+e.getDescription());} catch(Throwable t){System.out.println("THR\t"+l+"\t"+t);} } } }
