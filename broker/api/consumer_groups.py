@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from odradek.broker.api.group_admin import ALL_GROUP_OPERATIONS, by_coordinator
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
-from odradek.broker.controller.feature_control import GROUP_VERSION
+from odradek.broker.controller.feature_levels import GROUP_VERSION
 from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import AWAY, LEAVING, Member
