@@ -11,20 +11,39 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch, read_batch
 from odradek.protocol.records import Buffer, Record
+from odradek.storage.backend import LogStore
 from odradek.storage.formats.indexes import AbortedTxn
+from odradek.storage.log_config import LogConfig
+from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
-
-if TYPE_CHECKING:
-    from odradek.storage.partition_log import PartitionLog
 
 _STEP_BYTES = 64 * 1024
 """How much is read between two points at which a compaction run may be interrupted."""
+
+
+class CleanedLog(Protocol):
+    """What compaction knows of a `PartitionLog`."""
+
+    segments: list[Segment]
+    active: Segment
+    store: LogStore
+    producers: ProducerStates
+    log_start_offset: int
+    cleaner_offset: int
+
+    @property
+    def config(self) -> LogConfig: ...
+
+    @property
+    def last_stable_offset(self) -> int: ...
+
+    def swap_segments(self, old: Sequence[Segment], new: Segment) -> None: ...
 
 
 class CleanableRange(NamedTuple):
@@ -54,7 +73,7 @@ class CompactionResult:
     records_after: int = 0
 
 
-def cleanable_range(log: PartitionLog, now_ms: int) -> CleanableRange:
+def cleanable_range(log: CleanedLog, now_ms: int) -> CleanableRange:
     """Work out which part of the log a compaction may clean now."""
     config = log.config
     first_dirty = log.cleaner_offset
@@ -76,7 +95,7 @@ def cleanable_range(log: PartitionLog, now_ms: int) -> CleanableRange:
     return CleanableRange(first_dirty, limit, clean, sum(s.size for s in dirty), overdue)
 
 
-def compaction_steps(log: PartitionLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
+def compaction_steps(log: CleanedLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
     """Compact if it is worth it. Yields None where other work may go on, and the result at the end, if there is one.
 
     The log may be appended to between steps; a run whose segments were dropped meanwhile gives up.
@@ -103,14 +122,14 @@ class _Interrupted(Exception):
     """Segments of this run were dropped between two steps: retention and deletion go before compaction."""
 
 
-def _pause(log: PartitionLog, segment: Segment) -> Iterator[None]:
+def _pause(log: CleanedLog, segment: Segment) -> Iterator[None]:
     yield None
     if segment not in log.segments:
         raise _Interrupted
 
 
 def _clean(
-    log: PartitionLog, now_ms: int, span: CleanableRange, latest: dict[bytes, int]
+    log: CleanedLog, now_ms: int, span: CleanableRange, latest: dict[bytes, int]
 ) -> Generator[None, None, CompactionResult]:
     result = CompactionResult(span.first_uncleanable)
     cleaner = _Cleaner(log, now_ms, span.first_uncleanable, latest, result)
@@ -134,7 +153,7 @@ def _groups(segments: Sequence[Segment], max_bytes: int) -> list[list[Segment]]:
     return groups
 
 
-def _map_keys(log: PartitionLog, span: CleanableRange, latest: dict[bytes, int]) -> Iterator[None]:
+def _map_keys(log: CleanedLog, span: CleanableRange, latest: dict[bytes, int]) -> Iterator[None]:
     """Fill `latest` with the last offset of each key in the dirty part; aborted data does not count."""
     transactions = _TransactionTracker(_aborted(log.segments, span.first_dirty))
     done = 0
@@ -200,7 +219,7 @@ class _Cleaner:
     """Writes cleaned segments and swaps them in, a group at a time."""
 
     def __init__(
-        self, log: PartitionLog, now_ms: int, end_offset: int, latest: dict[bytes, int], result: CompactionResult
+        self, log: CleanedLog, now_ms: int, end_offset: int, latest: dict[bytes, int], result: CompactionResult
     ) -> None:
         self._log = log
         self._now_ms = now_ms

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from odradek.protocol.errors import CorruptDataError
-from odradek.storage.backend import LoadedLog, StorageError
+from odradek.storage.backend import LoadedLog, LogStore, StorageError
 from odradek.storage.leader_epochs import LeaderEpochs
+from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
 
-if TYPE_CHECKING:
-    from odradek.storage.partition_log import PartitionLog
+
+class LoadingLog(Protocol):
+    """What loading sets in a `PartitionLog`."""
+
+    segments: list[Segment]
+    store: LogStore
+    leader_epochs: LeaderEpochs
+    producers: ProducerStates
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int
+    recovery_point: int
+    cleaner_offset: int
 
 
 def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) -> list[Segment]:
@@ -28,7 +40,7 @@ def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) ->
     return segments
 
 
-def take_over(log: PartitionLog, loaded: LoadedLog) -> None:
+def take_over(log: LoadingLog, loaded: LoadedLog) -> None:
     """Set a log's offsets, epochs and producers; these are read out of the batches unless the backend brought them."""
     log.log_start_offset = max(loaded.log_start_offset, log.segments[0].base_offset)
     log.log_end_offset = log.high_watermark = max(log.segments[-1].next_offset, log.log_start_offset)
@@ -43,13 +55,13 @@ def take_over(log: PartitionLog, loaded: LoadedLog) -> None:
         rebuild_producers(log)
 
 
-def _fit_epochs(log: PartitionLog) -> bool:
+def _fit_epochs(log: LoadingLog) -> bool:
     """Forget epochs of what the log lost. One that begins at the log's end stays: it was begun, with nothing in it."""
     cut = log.leader_epochs.truncate_from_end(log.log_end_offset + 1)
     return log.leader_epochs.truncate_from_start(log.log_start_offset) or cut
 
 
-def rebuild_producers(log: PartitionLog) -> None:
+def rebuild_producers(log: LoadingLog) -> None:
     """Derive the producer state from all batches, as if they were appended again."""
     log.producers.clear()
     for segment in log.segments:

@@ -6,15 +6,32 @@ Only segments wholly below the high watermark go. The active segment goes by tim
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from odradek.storage.log_config import LogConfig
 from odradek.storage.segment import Segment
 
-if TYPE_CHECKING:
-    from odradek.storage.partition_log import PartitionLog
+
+class RetainedLog(Protocol):
+    """What retention knows of a `PartitionLog`."""
+
+    segments: list[Segment]
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int
+
+    @property
+    def config(self) -> LogConfig: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def roll(self, now_ms: int) -> Segment: ...
+
+    def drop_oldest(self, count: int) -> None: ...
 
 
-def apply_retention(log: PartitionLog, now_ms: int) -> int:
+def apply_retention(log: RetainedLog, now_ms: int) -> int:
     """Drop what the log's config no longer keeps; returns the number of segments dropped."""
     dropped = drop_before_start(log, now_ms)
     if not log.config.delete:
@@ -22,14 +39,14 @@ def apply_retention(log: PartitionLog, now_ms: int) -> int:
     return dropped + drop_by_size(log, now_ms) + _drop_by_time(log, now_ms)
 
 
-def drop_before_start(log: PartitionLog, now_ms: int) -> int:
+def drop_before_start(log: RetainedLog, now_ms: int) -> int:
     """Drop segments that end at or before the log start offset."""
     following = {id(a): b.base_offset for a, b in zip(log.segments, log.segments[1:], strict=False)}
     start = log.log_start_offset
     return _drop(log, now_ms, lambda segment: id(segment) in following and following[id(segment)] <= start)
 
 
-def drop_by_size(log: PartitionLog, now_ms: int) -> int:
+def drop_by_size(log: RetainedLog, now_ms: int) -> int:
     """Drop the oldest segments while what remains holds `retention.bytes` or more."""
     limit = log.config.retention_bytes
     if limit < 0:
@@ -48,14 +65,14 @@ def drop_by_size(log: PartitionLog, now_ms: int) -> int:
     return _drop(log, now_ms, too_much)
 
 
-def _drop_by_time(log: PartitionLog, now_ms: int) -> int:
+def _drop_by_time(log: RetainedLog, now_ms: int) -> int:
     limit = log.config.retention_ms
     if limit < 0:
         return 0
     return _drop(log, now_ms, lambda segment: now_ms - segment.largest_timestamp > limit)
 
 
-def _drop(log: PartitionLog, now_ms: int, doomed: Callable[[Segment], bool]) -> int:
+def _drop(log: RetainedLog, now_ms: int, doomed: Callable[[Segment], bool]) -> int:
     """Drop the longest prefix of segments that all are `doomed`."""
     segments = log.segments
     count = 0
