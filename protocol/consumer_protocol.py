@@ -23,10 +23,12 @@ __all__ = [
     "ConsumerProtocolAssignment",
     "ConsumerProtocolSubscription",
     "OwnedPartitions",
+    "assigned_partitions",
     "decode_assignment",
     "decode_subscription",
     "encode_assignment",
     "encode_subscription",
+    "subscribed_topics",
 ]
 
 D = TypeVar("D", bound=DataMessage)
@@ -52,11 +54,40 @@ def decode_assignment(data: Buffer) -> tuple[ConsumerProtocolAssignment, int]:
     return _decode(ConsumerProtocolAssignment, data)
 
 
+def subscribed_topics(subscription: Buffer) -> tuple[str, ...]:
+    """The topics of a subscription, as a group coordinator reads them. Raises ProtocolError.
+
+    It is read as version 0, which every later version begins with.
+    """
+    return tuple(_decode_version(ConsumerProtocolSubscription, subscription, 0).topics)
+
+
+def assigned_partitions(assignment: Buffer) -> dict[str, tuple[int, ...]]:
+    """The partitions of an assignment by topic, read as version 0; of empty data, none. Raises ProtocolError."""
+    if not assignment:
+        return {}
+    topics: dict[str, tuple[int, ...]] = {}
+    for part in _decode_version(ConsumerProtocolAssignment, assignment, 0).assigned_partitions:
+        # librdkafka's cooperative-sticky assignor may name a topic twice.
+        topics[part.topic] = (*topics.get(part.topic, ()), *part.partitions)
+    return topics
+
+
 def _decode(message: type[D], data: Buffer) -> tuple[D, int]:
+    version = _version(message, data)
+    return _decode_version(message, data, min(version, message.MAX_VERSION)), version
+
+
+def _version(message: type[D], data: Buffer) -> int:
     if len(data) < 2:
         raise ProtocolError(f"{message.__name__}: {len(data)} bytes are too few")
     version = int.from_bytes(data[:2], "big", signed=True)
     if version < message.MIN_VERSION:
         raise ProtocolError(f"{message.__name__} has no version {version}")
-    decoded, _ = codec(message, min(version, message.MAX_VERSION)).decode(data, 2)
-    return decoded, version
+    return version
+
+
+def _decode_version(message: type[D], data: Buffer, version: int) -> D:
+    """The data, which may be of a later version, read as this one."""
+    _version(message, data)
+    return codec(message, version).decode(data, 2)[0]

@@ -9,10 +9,12 @@ from odradek.protocol.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     OwnedPartitions,
+    assigned_partitions,
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
+    subscribed_topics,
 )
 from odradek.protocol.errors import ProtocolError
 
@@ -56,3 +58,28 @@ def test_bad_data(data: bytes) -> None:
     for decode in (decode_subscription, decode_assignment):
         with pytest.raises(ProtocolError):
             decode(data)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\0", b"\0\0\xff\xff\xff\xff", b"\xff\xff\0\0\0\0", b"\0\0\0\0\0\1\0\5ab", b"\0\0\0\0\0\1\0\1t"]
+)
+def test_data_of_no_consumer(data: bytes) -> None:
+    for read in (subscribed_topics, assigned_partitions):
+        with pytest.raises(ProtocolError):
+            read(data)
+
+
+def test_a_coordinator_reads_any_version_as_version_0() -> None:
+    subscription = ConsumerProtocolSubscription(topics=["b", "a"], rack_id="r", generation_id=3)
+    assert subscribed_topics(encode_subscription(subscription, 3)) == ("b", "a")
+    assert subscribed_topics(b"\0\x7f" + encode_subscription(subscription, 0)[2:] + b"new") == ("b", "a")
+    assert assigned_partitions(b"") == {}
+
+
+def test_a_topic_may_come_twice() -> None:
+    """As librdkafka's cooperative-sticky assignor writes it where a member gets back what another had."""
+    parts = [("a", [2, 0]), ("b", [1]), ("a", [1])]
+    assignment = ConsumerProtocolAssignment(
+        assigned_partitions=[AssignedPartitions(topic=topic, partitions=indexes) for topic, indexes in parts]
+    )
+    assert assigned_partitions(encode_assignment(assignment, 0)) == {"a": (2, 0, 1), "b": (1,)}

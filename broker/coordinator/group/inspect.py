@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.consumer_data import assigned_partitions, subscribed_topics
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics
+from odradek.protocol.errors import KafkaError, ProtocolError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -262,7 +262,7 @@ def _member_info(group: ClassicGroup, member: Member) -> MemberInfo:
         try:
             topics = subscribed_topics(member.protocols[0][1] if member.protocols else b"")
             partitions = assigned_partitions(member.assignment)
-        except ValueError:
+        except ProtocolError:
             pass
     return MemberInfo(
         member.member_id,

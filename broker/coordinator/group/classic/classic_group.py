@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from odradek.broker.coordinator.group.classic.commands import Protocols
-from odradek.broker.coordinator.group.classic.consumer_data import subscribed_topics
 from odradek.broker.coordinator.group.classic.join_phase import JoinPhase
 from odradek.broker.coordinator.group.classic.member import Member, session_key
 from odradek.broker.coordinator.group.classic.records import StoredGroup, encode_group_key
@@ -26,7 +25,8 @@ from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
 from odradek.broker.coordinator.group.offset_records import CommittedOffset
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.consumer_protocol import subscribed_topics
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.java_maps import hash_of_text, java_order
 
 CONSUMER = "consumer"
@@ -361,7 +361,7 @@ class ClassicGroup:
             return None
         try:
             return frozenset(t for m in self.members.values() for t in subscribed_topics(m.metadata(self.protocol)))
-        except (ValueError, KeyError):
+        except (ProtocolError, KeyError):
             return None
 
     def is_subscribed_to(self, topic: str) -> bool:

@@ -11,7 +11,6 @@ from struct import pack
 import pytest
 import trio
 
-from odradek.broker.coordinator.group.classic.consumer_data import assigned_partitions, subscribed_topics
 from odradek.broker.coordinator.group.inspect import GroupInfo
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.threaded import KafkaBroker, open_broker
@@ -157,16 +156,3 @@ def test_a_look_finds_a_coordinator_loaded() -> None:
             assert (await own.group("g").wait_stable(timeout=30)).state == "Stable"
 
     trio.run(main)
-
-
-@pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\xff\xff\xff\xff", b"\0\0\0\0\0\1\0\5ab", b"\0\0\0\0\0\1\0\1t"])
-def test_data_of_no_consumer(data: bytes) -> None:
-    with pytest.raises(ValueError, match=r"not|past"):
-        assigned_partitions(data or b"\0")
-    if data != b"\0\0\0\0\0\1\0\1t":
-        with pytest.raises(ValueError, match=r"not|past"):
-            subscribed_topics(data)
-
-
-def test_no_assignment_is_an_empty_one() -> None:
-    assert assigned_partitions(b"") == {}
