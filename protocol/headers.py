@@ -1,7 +1,9 @@
 """Request headers v1 and v2, response headers v0 and v1, written by hand: every request passes here.
 
-The client id is a plain nullable string in both request headers, so that a broker can read it whatever the version
-(KIP-482). The generated `messages.request_header` and `messages.response_header` say the same; a test compares.
+The broker's dispatcher reads the same fields in line, from `REQUEST_HEADER` on: it needs no object, and decodes each
+client id once. The client id is a plain nullable string in both request headers, so that a broker can read it whatever
+the version (KIP-482). The generated `messages.request_header` and `messages.response_header` say the same; a test
+compares.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from odradek.protocol.message import Buffer, Message, UnknownTaggedFields
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.varint import encode_tagged_section, read_unknown_fields
 
-_FIXED = Struct(">hhih")
+REQUEST_HEADER = Struct(">hhih")
+"""API key, version, correlation id and length of the client id (-1: null), which follows at `CLIENT_ID_AT`."""
+CLIENT_ID_AT = REQUEST_HEADER.size
 _INT32 = Struct(">i")
 MAX_STRING_BYTES = 0x7FFF
 
@@ -55,17 +59,17 @@ def decode_request_header(buf: Buffer) -> tuple[RequestHeader, int]:
     Raises ProtocolError for an unknown API key (the layout is unknown with it) and for a truncated header.
     """
     try:
-        api_key, api_version, correlation_id, length = _FIXED.unpack_from(buf)
+        api_key, api_version, correlation_id, length = REQUEST_HEADER.unpack_from(buf)
         spec = API_BY_KEY.get(api_key)
         if spec is None:
             raise ProtocolError(f"unknown API key {api_key}")
-        offset = 10
+        offset = CLIENT_ID_AT
         client_id = None
         if length >= 0:
             offset += length
             if offset > len(buf):
-                raise ProtocolError(f"client id of {length} bytes, {len(buf) - 10} are left")
-            client_id = str(buf[10:offset], "utf-8", "replace")
+                raise ProtocolError(f"client id of {length} bytes, {len(buf) - CLIENT_ID_AT} are left")
+            client_id = str(buf[CLIENT_ID_AT:offset], "utf-8", "replace")
         unknown: UnknownTaggedFields = ()
         if spec.flexible_from is not None and api_version >= spec.flexible_from:
             if buf[offset]:
@@ -84,7 +88,7 @@ def encode_request_header(header: RequestHeader) -> bytes:
     client_id = b"" if header.client_id is None else encode_utf8(header.client_id, "client id")
     length = -1 if header.client_id is None else len(client_id)
     try:
-        fixed = _FIXED.pack(header.api_key, header.api_version, header.correlation_id, length)
+        fixed = REQUEST_HEADER.pack(header.api_key, header.api_version, header.correlation_id, length)
     except struct_error as error:
         raise ProtocolError(f"request header: {error}") from None
     tagged = b""

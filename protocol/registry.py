@@ -15,7 +15,6 @@ from odradek.protocol.message import ApiMessage
 from odradek.protocol.messages.index import APIS
 
 API_VERSIONS_KEY = 18
-SASL_HANDSHAKE_KEY = 17
 
 
 class ApiSpec:

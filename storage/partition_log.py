@@ -494,19 +494,6 @@ class PartitionLog:
         limit = min(self._config.segment_jitter_ms, self._config.segment_ms)
         return random.randrange(limit) if limit > 0 else 0
 
-    def maybe_roll(self, now_ms: int) -> bool:
-        """Begin a new segment if the active one is due by the rule of `segment.ms`, as if a record came now.
-
-        A segment's age is counted in the records' own timestamps, so only one without them ages while idle.
-        """
-        active = self.active
-        if not active.size or active.waited_ms(now_ms, active.max_timestamp) <= (
-            self._config.max_segment_ms - active.jitter_ms
-        ):
-            return False
-        self.roll(now_ms)
-        return True
-
     def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
         """Close the active segment to appends and begin a new one at the log's end (or at `base_offset` behind it)."""
         self.active.seal()
@@ -551,11 +538,6 @@ class PartitionLog:
         self.recovery_point = self.log_end_offset
         self.unflushed_messages = 0
         self.store.save_recovery_point(self.recovery_point)
-
-    def rebuild_producers(self) -> None:
-        """Derive the producer state from the batches in the log; the aborted-transaction indexes stay as they are."""
-        loading.rebuild_producers(self)
-        self._update_unstable()
 
     def close(self, *, clean: bool = True) -> None:
         """Release the medium; the log is not used again."""

@@ -174,11 +174,6 @@ class BrokerConfig:
             self.static[name] = self.check(name, _text_of(name, value))
         self._check_order()
 
-    @classmethod
-    def from_mapping(cls, values: Mapping[str, Any] | None) -> BrokerConfig:
-        """A config from names to values (text, numbers, booleans, lists); ConfigError says what is wrong."""
-        return cls(values)
-
     @staticmethod
     def check(name: str, text: str) -> str:
         """``text`` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
@@ -210,13 +205,6 @@ class BrokerConfig:
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f"{name} is no integer: {value!r}")
         return value
-
-    def get_float(self, name: str, node_id: int | None = None) -> float:
-        """The value of a number config."""
-        value = self.get(name, node_id)
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise TypeError(f"{name} is no number: {value!r}")
-        return float(value)
 
     def get_bool(self, name: str, node_id: int | None = None) -> bool:
         """The value of a boolean config."""
@@ -440,11 +428,6 @@ def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> Log
         fields["segment_bytes"] = int(internal_segment)
     fields["producer_id_expiration_ms"] = broker.get_int("producer.id.expiration.ms")
     return LogConfig(**fields)
-
-
-def listed_keys(use: Use) -> list[ConfigKey]:
-    """Broker and topic configs with this use, for the coverage report and DIFFERENCES.md."""
-    return [key for table in (broker_keys(), topic_keys()) for key in table.values() if key.use is use]
 
 
 def is_list_key(key: ConfigKey | None) -> bool:

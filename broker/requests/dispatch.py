@@ -14,6 +14,7 @@ from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.registry import Handler
 from odradek.broker.requests.response import EncodedBody
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.varint import read_unknown_fields
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from odradek.broker.requests.services import Services
     from odradek.protocol.schema import Codec
 
-_HEADER = Struct(">hhih")
 _SIZED_CORRELATION = Struct(">ii")
 
 Parts = list["bytes | memoryview"]
@@ -105,7 +105,7 @@ class Dispatcher:
         Raises CloseConnection where Kafka closes the connection.
         """
         try:
-            key, version, correlation_id, id_length = _HEADER.unpack_from(frame)
+            key, version, correlation_id, id_length = REQUEST_HEADER.unpack_from(frame)
         except Exception:
             raise CloseConnection("a frame too short for a request header") from None
         route = self._routes.get(key << 16 | version)
@@ -113,11 +113,11 @@ class Dispatcher:
             route = self._find_route(key, version)
             if route is None:
                 return self._refuse_version(key, correlation_id)
-        position = 10
+        position = CLIENT_ID_AT
         client_id: str | None = None
         if id_length >= 0:
             position += id_length
-            raw = bytes(frame[10:position])
+            raw = bytes(frame[CLIENT_ID_AT:position])
             if len(raw) != id_length:
                 raise CloseConnection("the client id is longer than the frame")
             client_id = self._client_ids.get(raw) or self._decode_client_id(raw)

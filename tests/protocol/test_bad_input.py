@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.frame import FrameBuffer
 from odradek.protocol.headers import decode_request_header
 from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.schema import codec
@@ -24,12 +24,27 @@ WELL_FORMED_YET_CLOSED = {
 }
 
 
+MAX_FRAME = 100 * 1024 * 1024
+"""Kafka's default of socket.request.max.bytes."""
+
+
+def frames_of(data: bytes) -> Iterator[memoryview]:
+    """The contents of the whole frames in a stream."""
+    position = 0
+    while len(data) >= position + 4:
+        end = position + 4 + int.from_bytes(data[position : position + 4], "big", signed=True)
+        if not position + 4 <= end <= position + 4 + MAX_FRAME:
+            raise ProtocolError("a frame of no possible size")
+        if end > len(data):
+            return
+        yield memoryview(data)[position + 4 : end]
+        position = end
+
+
 def read_requests(data: bytes) -> int:
     """Read all requests in a stream; the number of them."""
-    frames = FrameBuffer()
-    frames.feed(data)
     count = 0
-    while (frame := frames.next_frame()) is not None:
+    for frame in frames_of(data):
         header, start = decode_request_header(frame)
         spec = API_BY_KEY[header.api_key]
         if spec.supports(header.api_version):

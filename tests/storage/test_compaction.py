@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from odradek.protocol.record_batch import Codec, RecordBatch, iter_batches
 from odradek.storage.compaction import cleanable_range
+from odradek.storage.loading import rebuild_producers
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
 from tests.storage.logs import NOW, batches, committed, end, make_log, put, records
 
@@ -153,7 +154,7 @@ def test_the_last_batch_of_a_producer_stays_empty() -> None:
     first, second = batches(log)
     assert (first.base_offset, first.record_count, first.producer_id, first.last_sequence) == (1, 0, 5, 1)
     assert second.base_offset == 2
-    log.rebuild_producers()
+    rebuild_producers(log)
     assert log.active_producers()[0].last_sequence == 1
     assert put(log, (b"k", b"2"), producer=(5, 2, 1)).duplicate
 
@@ -237,7 +238,7 @@ def test_readers_cannot_tell(writes: list[Write], passes: list[int], data: st.Da
     assert first.last_stable_offset == second.last_stable_offset
     before = {p.producer_id: (p.producer_epoch, p.last_sequence) for p in second.active_producers()}
     open_before = first.producers.first_ongoing_offset
-    first.rebuild_producers()
+    rebuild_producers(first)
     assert {p.producer_id: (p.producer_epoch, p.last_sequence) for p in first.active_producers()} == before
     assert first.producers.first_ongoing_offset == open_before
     assert [r.offset for r in records(first)] == sorted({r.offset for r in records(first)})
