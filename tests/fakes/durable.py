@@ -28,3 +28,10 @@ def opened(directory: Path, config: Mapping[str, str] | None = None, nodes: int 
     cluster = durable(directory, config=config, nodes=nodes)
     cluster.open_directory()
     return cluster
+
+
+def die(cluster: Cluster) -> None:
+    """What the death of the process does: its directories' locks are free again."""
+    assert cluster.directory is not None
+    for backend in cluster.directory._backends.values():
+        backend._unlock()

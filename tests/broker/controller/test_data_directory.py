@@ -11,21 +11,12 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.protocol.errors import KafkaError
 from odradek.storage.backend import StorageError
-from odradek.storage.disk_backend import DiskBackend
 from tests.fakes.configs import set_configs
-from tests.fakes.durable import durable
+from tests.fakes.durable import die, durable
 from tests.fakes.file_system import Crash, FaultyFileSystem, full_after
 from tests.fakes.images import picture
 
 SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "300", "metadata.max.retention.bytes": "2000"}
-
-
-def abandon(cluster: Cluster) -> None:
-    """What the death of the process does: the lock is free again."""
-    assert cluster.directory is not None
-    backend = cluster.directory.backend
-    if isinstance(backend, DiskBackend):
-        backend._unlock()
 
 
 State = dict[str, tuple[int, dict[str, str]]]
@@ -77,7 +68,7 @@ def test_a_death_at_any_call_loses_nothing_that_was_acknowledged(tmp_path: Path,
                 possible = [after]
             break
         except Crash:
-            abandon(cluster)
+            die(cluster)
         look_at_what_is_left(directory, config, possible)
         stop += 1
     assert stop > 60
@@ -90,7 +81,7 @@ def look_at_what_is_left(directory: Path, config: dict[str, str], possible: list
     assert all(p.leader_id == 1 for topic in left.topics for p in topic.partitions)
     left.create_topic("after")
     before = picture(left.image)
-    abandon(left)
+    die(left)
     again = durable(directory, config=config)
     again.open_directory()
     after = picture(again.image)
@@ -145,7 +136,7 @@ def test_a_change_that_the_disk_refuses_did_not_happen(tmp_path: Path) -> None:
     assert "b" not in cluster.topics
     fs.refuse = lambda call, path: None
     cluster.create_topic("b")
-    abandon(cluster)
+    die(cluster)
     again = durable(tmp_path)
     again.open_directory()
     assert set(again.image.topics) == {"a", "b"}

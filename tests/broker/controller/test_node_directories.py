@@ -13,7 +13,7 @@ from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import parse_meta_properties
-from tests.fakes.durable import durable, opened
+from tests.fakes.durable import die, durable, opened
 
 
 def fill(cluster: Cluster, topic: str, index: int, *values: bytes) -> None:
@@ -74,12 +74,6 @@ def test_after_a_death_the_one_copy_counts(tmp_path: Path) -> None:
     assert values(cluster, "a", 0) == 2
     assert set(cluster.image.topics) == {"a", "b"}
     cluster.close_logs()
-
-
-def die(cluster: Cluster) -> None:
-    assert cluster.directory is not None
-    for backend in cluster.directory._backends.values():
-        backend._unlock()
 
 
 def test_replicas_that_moved_move_with_the_end(tmp_path: Path) -> None:
