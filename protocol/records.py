@@ -14,7 +14,7 @@ from typing import NamedTuple
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 
 Buffer = bytes | bytearray | memoryview
-Header = tuple[str, bytes | None]
+RecordHeader = tuple[str, bytes | None]
 
 
 class InvalidRecordError(CorruptDataError):
@@ -30,7 +30,7 @@ class Record(NamedTuple):
     timestamp: int = -1
     key: bytes | None = None
     value: bytes | None = None
-    headers: tuple[Header, ...] = ()
+    headers: tuple[RecordHeader, ...] = ()
 
 
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
@@ -91,7 +91,7 @@ def encode_record(record: Record, timestamp_delta: int, offset_delta: int) -> by
     return encode_varint(len(body)) + body
 
 
-def _encode_headers(headers: tuple[Header, ...], parts: list[bytes]) -> None:
+def _encode_headers(headers: tuple[RecordHeader, ...], parts: list[bytes]) -> None:
     parts.append(encode_varint(len(headers)))
     for name, content in headers:
         raw = name.encode()
@@ -151,7 +151,7 @@ def iter_records(
             if not size & 1:
                 value = data[pos : pos + (size >> 1)]
                 pos += size >> 1
-            headers: tuple[Header, ...] = ()
+            headers: tuple[RecordHeader, ...] = ()
             if data[pos]:
                 size, pos = read_varint(data, pos)
                 headers, pos = _read_headers(data, pos, stop, size)
@@ -179,10 +179,10 @@ def _read_bytes(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
     return data[pos:stop], stop
 
 
-def _read_headers(data: bytes, pos: int, end: int, count: int) -> tuple[tuple[Header, ...], int]:
+def _read_headers(data: bytes, pos: int, end: int, count: int) -> tuple[tuple[RecordHeader, ...], int]:
     if count < 0 or count > end - pos:
         raise InvalidRecordError(f"a record claims {count} headers")
-    headers: list[Header] = []
+    headers: list[RecordHeader] = []
     for _ in range(count):
         name, pos = _read_bytes(data, pos, end)
         if name is None:

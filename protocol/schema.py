@@ -178,7 +178,7 @@ def fold(message: type[VersionedMessage], version: int) -> StructBody:
     return fold_struct(message, version, is_flexible(message, version))
 
 
-class Codec(Generic[M]):
+class MessageCodec(Generic[M]):
     """Reads and writes one version of a message. Code is generated when a direction is used first.
 
     Errors: ProtocolError, for bytes that are not such a message and for values that the version cannot express.
@@ -219,12 +219,12 @@ class Codec(Generic[M]):
         self.encode, self.encode_parts = compile_encoders(self.construct, self.version)
 
 
-_codecs: dict[tuple[type[Any], int], Codec[Any]] = {}
+_codecs: dict[tuple[type[Any], int], MessageCodec[Any]] = {}
 
 
-def codec(message: type[M], version: int) -> Codec[M]:
+def codec(message: type[M], version: int) -> MessageCodec[M]:
     """The codec of a version of a message class, always the same. Raises ProtocolError if there is no such version."""
     found = _codecs.get((message, version))
     if found is None:
-        found = _codecs[message, version] = Codec(message, version)
+        found = _codecs[message, version] = MessageCodec(message, version)
     return found

@@ -1,8 +1,8 @@
 """Where the bytes of a log live: the contract between `PartitionLog` and a backend.
 
 A `LogBackend` (one per node) opens a `LogStore` per partition; a `LogStore` creates, lists, swaps and drops segments;
-a segment is a `SegmentFiles` bundle of four stores: the batches (`BatchStore`), the sparse offset index, the time index
-and the aborted-transaction index. `PartitionLog` holds all rules (offsets, validation, producers, rolling, retention,
+the `SegmentStores` of a segment are four: the batches (`BatchStore`), the sparse offset index, the time index and the
+aborted-transaction index. `PartitionLog` holds all rules (offsets, validation, producers, rolling, retention,
 compaction) and calls a backend only through this contract, from one owner at a time; all methods are synchronous.
 
 Rules that a backend keeps:
@@ -135,7 +135,7 @@ class TxnIndex(Protocol):
 
 
 @dataclass(slots=True)
-class SegmentFiles:
+class SegmentStores:
     """The stores of one segment."""
 
     base_offset: int
@@ -153,7 +153,7 @@ class SegmentFiles:
 class LoadedLog:
     """What a backend found of an existing log: recovered, with torn tails cut and indexes rebuilt."""
 
-    segments: list[SegmentFiles]
+    segments: list[SegmentStores]
     log_start_offset: int
     recovery_point: int
     leader_epochs: list[tuple[int, int]] = field(default_factory=list)
@@ -172,22 +172,22 @@ class LogStore(Protocol):
     def load(self) -> LoadedLog | None:
         """The existing log, or None for a new one."""
 
-    def create_segment(self, base_offset: int, config: LogConfig) -> SegmentFiles:
+    def create_segment(self, base_offset: int, config: LogConfig) -> SegmentStores:
         """A new, empty segment at the end of the log."""
 
-    def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentFiles:
+    def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentStores:
         """A new, empty segment that is not yet part of the log; `replace_segments` or `discard` follows."""
 
-    def replace_segments(self, old: Sequence[SegmentFiles], new: Sequence[SegmentFiles]) -> None:
+    def replace_segments(self, old: Sequence[SegmentStores], new: Sequence[SegmentStores]) -> None:
         """Swap cleaned segments in for the ones they were made from; one atomic step."""
 
-    def discard(self, cleaned: SegmentFiles) -> None:
+    def discard(self, cleaned: SegmentStores) -> None:
         """Drop a cleaned segment that will not be used."""
 
-    def drop_segments(self, segments: Sequence[SegmentFiles], delay_ms: int) -> None:
+    def drop_segments(self, segments: Sequence[SegmentStores], delay_ms: int) -> None:
         """Remove segments from the log; the medium may keep them for `delay_ms`."""
 
-    def segment_sealed(self, files: SegmentFiles) -> None:
+    def segment_sealed(self, stores: SegmentStores) -> None:
         """A segment will get no more appends (trim preallocated files and indexes)."""
 
     def save_producers(self, offset: int, producers: ProducerStates) -> None:

@@ -174,7 +174,7 @@ def _map_keys(log: CleanedLog, span: CleanableRange, latest: dict[bytes, int]) -
 
 
 def _aborted(segments: Sequence[Segment], from_offset: int) -> list[AbortedTxn]:
-    return [e for s in segments for e in s.files.txn_index.entries() if e.last_offset >= from_offset]
+    return [e for s in segments for e in s.stores.txn_index.entries() if e.last_offset >= from_offset]
 
 
 class _TransactionTracker:
@@ -232,18 +232,18 @@ class _Cleaner:
     def clean(self, group: list[Segment]) -> Iterator[None]:
         """Write the cleaned form of neighbouring segments and put it in their place."""
         log = self._log
-        files = log.store.create_cleaned(group[0].base_offset, log.config)
-        cleaned = Segment(files, group[0].created_ms, group[0].jitter_ms)
+        stores = log.store.create_cleaned(group[0].base_offset, log.config)
+        cleaned = Segment(stores, group[0].created_ms, group[0].jitter_ms)
         try:
             for segment in group:
                 yield from self._copy(segment, cleaned, group[0])
         except BaseException:
-            log.store.discard(files)
+            log.store.discard(stores)
             raise
         # Behind the cleaned part everything stays as it is, what the index says of its markers too.
-        behind = [e for s in group for e in s.files.txn_index.entries() if e.last_offset >= self._end]
+        behind = [e for s in group for e in s.stores.txn_index.entries() if e.last_offset >= self._end]
         for entry in [*self._transactions.kept_aborted, *behind]:
-            files.txn_index.append(entry)
+            stores.txn_index.append(entry)
         self._transactions.kept_aborted.clear()
         cleaned.seal()
         cleaned.last_modified_ms = group[-1].last_modified_ms

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.uuids import new_uuid, uuid_to_text
-from odradek.storage.backend import LoadedLog, LogStore, SegmentFiles, StorageError
+from odradek.storage.backend import LoadedLog, LogStore, SegmentStores, StorageError
 from odradek.storage.checkpoint_files import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -49,7 +49,7 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import check_log_directory, lock_directory, unlock_directory
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.recovery import finish_swaps, recover, restore_producers
-from odradek.storage.segment_files import DiskSegmentFiles
+from odradek.storage.segment_stores import DiskSegmentStores
 from odradek.storage.snapshot_file import format_snapshot
 
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERMARKS)
@@ -298,7 +298,7 @@ class DiskLogStore:
         except CorruptDataError as error:
             raise StorageError(f"{self.folder} can't be opened: {error}", str(self.folder)) from error
 
-    def _load_segments(self, found: list[DiskSegmentFiles], log_start: int) -> LoadedLog:
+    def _load_segments(self, found: list[DiskSegmentStores], log_start: int) -> LoadedLog:
         epochs = self._read_leader_epochs()
         recovery_point = self._backend.offset(RECOVERY_POINTS, self._key)
         recovered = recover(
@@ -319,13 +319,13 @@ class DiskLogStore:
             recovery_point if end is None else min(recovery_point, end),
             epochs.entries(),
             producers,
-            {files.base_offset: int(files.batches.path.stat().st_mtime * 1000) for files in segments},
+            {stores.base_offset: int(stores.batches.path.stat().st_mtime * 1000) for stores in segments},
             self._backend.offset(CLEANER_OFFSETS, self._key),
         )
 
-    def _open(self, base: int) -> DiskSegmentFiles:
+    def _open(self, base: int) -> DiskSegmentStores:
         size = self._fs.size(self.folder / file_name(base, LOG))
-        return DiskSegmentFiles(self._fs, self.folder, base, self._config.segment_index_bytes, size=size)
+        return DiskSegmentStores(self._fs, self.folder, base, self._config.segment_index_bytes, size=size)
 
     def _drop_snapshots_outside(self, first: int, end: int | None) -> None:
         for offset in [offset for offset in self._snapshots if offset < first or (end is not None and offset > end)]:
@@ -342,52 +342,52 @@ class DiskLogStore:
 
     # --- segments -----------------------------------------------------------------------------------------------------
 
-    def create_segment(self, base_offset: int, config: LogConfig) -> SegmentFiles:
+    def create_segment(self, base_offset: int, config: LogConfig) -> SegmentStores:
         self._config = config
-        files = DiskSegmentFiles(self._fs, self.folder, base_offset, config.segment_index_bytes, size=None)
+        stores = DiskSegmentStores(self._fs, self.folder, base_offset, config.segment_index_bytes, size=None)
         self._directory_changed = not self._backend.sync_rolls
         if self._backend.sync_rolls:
             self._fs.sync_directory(self.folder)
-        return files
+        return stores
 
-    def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentFiles:
-        return DiskSegmentFiles(
+    def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentStores:
+        return DiskSegmentStores(
             self._fs, self.folder, base_offset, config.segment_index_bytes, size=None, suffix=CLEANED
         )
 
-    def replace_segments(self, old: Sequence[SegmentFiles], new: Sequence[SegmentFiles]) -> None:
-        for files in new:
-            assert isinstance(files, DiskSegmentFiles)
-            files.batches.flush()
-            for index in (files.offset_index, files.time_index, files.txn_index):
+    def replace_segments(self, old: Sequence[SegmentStores], new: Sequence[SegmentStores]) -> None:
+        for stores in new:
+            assert isinstance(stores, DiskSegmentStores)
+            stores.batches.flush()
+            for index in (stores.offset_index, stores.time_index, stores.txn_index):
                 index.flush()
-            files.batches.seal()
-        for files in reversed(new):
-            assert isinstance(files, DiskSegmentFiles)
-            files.rename(SWAP)
+            stores.batches.seal()
+        for stores in reversed(new):
+            assert isinstance(stores, DiskSegmentStores)
+            stores.rename(SWAP)
         self._fs.sync_directory(self.folder)
         self.drop_segments(old, self._config.file_delete_delay_ms)
-        for files in new:
-            assert isinstance(files, DiskSegmentFiles)
-            files.rename("")
+        for stores in new:
+            assert isinstance(stores, DiskSegmentStores)
+            stores.rename("")
         self._fs.sync_directory(self.folder)
 
-    def discard(self, cleaned: SegmentFiles) -> None:
-        assert isinstance(cleaned, DiskSegmentFiles)
+    def discard(self, cleaned: SegmentStores) -> None:
+        assert isinstance(cleaned, DiskSegmentStores)
         cleaned.release()
         cleaned.remove()
 
-    def drop_segments(self, segments: Sequence[SegmentFiles], delay_ms: int) -> None:
-        for files in segments:
-            assert isinstance(files, DiskSegmentFiles)
-            files.release()
-            self._backend.doom(files.rename(DELETED), delay_ms)
+    def drop_segments(self, segments: Sequence[SegmentStores], delay_ms: int) -> None:
+        for stores in segments:
+            assert isinstance(stores, DiskSegmentStores)
+            stores.release()
+            self._backend.doom(stores.rename(DELETED), delay_ms)
 
-    def segment_sealed(self, files: SegmentFiles) -> None:
-        assert isinstance(files, DiskSegmentFiles)
+    def segment_sealed(self, stores: SegmentStores) -> None:
+        assert isinstance(stores, DiskSegmentStores)
         if self._backend.sync_rolls:
-            files.batches.flush()
-        files.batches.seal()
+            stores.batches.flush()
+        stores.batches.seal()
 
     # --- what is kept beside them -------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ _TAIL_LIMIT = 4 * 1024 * 1024
 
 
 class DiskBatchStore:
-    """A segment's file. Owner: its SegmentFiles; the descriptor is open from the first append to `seal` or `close`."""
+    """A segment's file. Owner: its SegmentStores; the descriptor is open from the first append to `seal` or `close`."""
 
     __slots__ = ("_descriptor", "_fs", "_map", "_tail", "_tail_start", "_unsynced", "path", "size")
 

@@ -29,9 +29,9 @@ class LoadingLog(Protocol):
 def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) -> list[Segment]:
     """The segments with what they knew when they were written: ends, largest timestamps, ages."""
     segments = []
-    for files, following in zip(loaded.segments, [*loaded.segments[1:], None], strict=True):
-        segment = Segment(files, now_ms, jitter_ms())
-        modified = loaded.last_modified_ms.get(files.base_offset, now_ms)
+    for stores, following in zip(loaded.segments, [*loaded.segments[1:], None], strict=True):
+        segment = Segment(stores, now_ms, jitter_ms())
+        modified = loaded.last_modified_ms.get(stores.base_offset, now_ms)
         try:
             segment.restore(following.base_offset if following else None, modified)
         except CorruptDataError as error:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from odradek.protocol.record_batch import LEADER_EPOCH_AT, assign_offsets
 from odradek.protocol.records import Buffer
-from odradek.storage.backend import LoadedLog, LogStore, SegmentFiles
+from odradek.storage.backend import LoadedLog, LogStore, SegmentStores
 from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
@@ -244,8 +244,8 @@ class MemoryLogStore:
     def load(self) -> LoadedLog | None:
         return None
 
-    def create_segment(self, base_offset: int, config: LogConfig) -> SegmentFiles:
-        return SegmentFiles(
+    def create_segment(self, base_offset: int, config: LogConfig) -> SegmentStores:
+        return SegmentStores(
             base_offset,
             MemoryBatchStore(),
             MemoryOffsetIndex(config.segment_index_bytes),
@@ -253,19 +253,19 @@ class MemoryLogStore:
             MemoryTxnIndex(),
         )
 
-    def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentFiles:
+    def create_cleaned(self, base_offset: int, config: LogConfig) -> SegmentStores:
         return self.create_segment(base_offset, config)
 
-    def replace_segments(self, old: Sequence[SegmentFiles], new: Sequence[SegmentFiles]) -> None:
+    def replace_segments(self, old: Sequence[SegmentStores], new: Sequence[SegmentStores]) -> None:
         """The log's own list of segments is the swap."""
-        for files in new:
-            self.segment_sealed(files)
+        for stores in new:
+            self.segment_sealed(stores)
 
-    def discard(self, cleaned: SegmentFiles) -> None: ...
-    def drop_segments(self, segments: Sequence[SegmentFiles], delay_ms: int) -> None: ...
-    def segment_sealed(self, files: SegmentFiles) -> None:
-        assert isinstance(files.batches, MemoryBatchStore)
-        files.batches.seal()
+    def discard(self, cleaned: SegmentStores) -> None: ...
+    def drop_segments(self, segments: Sequence[SegmentStores], delay_ms: int) -> None: ...
+    def segment_sealed(self, stores: SegmentStores) -> None:
+        assert isinstance(stores.batches, MemoryBatchStore)
+        stores.batches.seal()
 
     def save_producers(self, offset: int, producers: ProducerStates) -> None: ...
     def drop_producer_snapshots(self, before_offset: int) -> None: ...

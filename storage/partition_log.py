@@ -138,7 +138,7 @@ class PartitionLog:
             loading.take_over(self, loaded)
             if self.active.next_offset < self.log_start_offset:
                 self._begin_anew(self.log_start_offset, now_ms)
-            self._aborted_count = sum(len(s.files.txn_index.entries()) for s in self.segments)
+            self._aborted_count = sum(len(s.stores.txn_index.entries()) for s in self.segments)
             self._update_unstable()
         else:
             self.active = self._add_segment(start, now_ms)
@@ -312,7 +312,7 @@ class PartitionLog:
         """A marker ended a transaction that had data here: index it if it was aborted, move the stable offset."""
         if completed.aborted:
             stable = self.producers.first_ongoing_offset
-            self.active.files.txn_index.append(
+            self.active.stores.txn_index.append(
                 AbortedTxn(
                     completed.producer_id,
                     completed.first_offset,
@@ -353,7 +353,7 @@ class PartitionLog:
         if found is None:
             return []
         segment, start = found
-        end = segment.files.offset_index.offset_at_or_after(start + size_bytes)
+        end = segment.stores.offset_index.offset_at_or_after(start + size_bytes)
         return self.aborted_transactions(offset, segment.next_offset if end is None else end)
 
     # --- read ---------------------------------------------------------------------------------------------------------
@@ -370,7 +370,7 @@ class PartitionLog:
         if found is None:
             return _EMPTY
         segment, start = found
-        batches = segment.files.batches
+        batches = segment.stores.batches
         end = batches.size
         next_offset = segment.next_offset
         if up_to_offset < next_offset:
@@ -393,7 +393,7 @@ class PartitionLog:
     def _find(self, offset: int) -> tuple[Segment, int] | None:
         """Segment and position of the first batch that holds `offset` or a later one."""
         hint = self._hints.get(offset)
-        if hint is not None and hint[1] < hint[0].files.batches.size and offset >= self.log_start_offset:
+        if hint is not None and hint[1] < hint[0].stores.batches.size and offset >= self.log_start_offset:
             return hint
         if offset < self.log_start_offset or offset > self.log_end_offset:
             raise KafkaError(
@@ -478,15 +478,15 @@ class PartitionLog:
     # --- segments -----------------------------------------------------------------------------------------------------
 
     def _add_segment(self, base_offset: int, now_ms: int) -> Segment:
-        files = self.store.create_segment(base_offset, self._config)
-        segment = Segment(files, now_ms, self._jitter())
+        stores = self.store.create_segment(base_offset, self._config)
+        segment = Segment(stores, now_ms, self._jitter())
         self.segments.append(segment)
         self._bases.append(base_offset)
         return segment
 
     def _begin_anew(self, offset: int, now_ms: int) -> None:
         """The log ends before it starts (its tail was lost): drop everything and go on at its start, as Kafka does."""
-        self.store.drop_segments([s.files for s in self.segments], self._config.file_delete_delay_ms)
+        self.store.drop_segments([s.stores for s in self.segments], self._config.file_delete_delay_ms)
         self.segments, self._bases = [], []
         self.active = self._add_segment(offset, now_ms)
 
@@ -497,7 +497,7 @@ class PartitionLog:
     def roll(self, now_ms: int, base_offset: int | None = None) -> Segment:
         """Close the active segment to appends and begin a new one at the log's end (or at `base_offset` behind it)."""
         self.active.seal()
-        self.store.segment_sealed(self.active.files)
+        self.store.segment_sealed(self.active.stores)
         base = self.log_end_offset if base_offset is None else base_offset
         self.active = self._add_segment(base, now_ms)
         self.store.save_producers(self.log_end_offset, self.producers)
@@ -508,8 +508,8 @@ class PartitionLog:
         doomed = self.segments[:count]
         del self.segments[:count], self._bases[:count]
         self._hints.clear()
-        self._aborted_count -= sum(len(s.files.txn_index.entries()) for s in doomed)
-        self.store.drop_segments([s.files for s in doomed], self._config.file_delete_delay_ms)
+        self._aborted_count -= sum(len(s.stores.txn_index.entries()) for s in doomed)
+        self.store.drop_segments([s.stores for s in doomed], self._config.file_delete_delay_ms)
         self.store.drop_producer_snapshots(self._bases[0])
         if self._bases[0] > self.log_start_offset:
             self._move_start(self._bases[0])
@@ -517,18 +517,18 @@ class PartitionLog:
     def swap_segments(self, old: Sequence[Segment], new: Segment) -> None:
         """Put a compacted segment in place of the neighbours that it was made from."""
         index = self.segments.index(old[0])
-        self.store.replace_segments([s.files for s in old], [new.files])
+        self.store.replace_segments([s.stores for s in old], [new.stores])
         self.segments[index : index + len(old)] = [new]
         self._bases[index : index + len(old)] = [new.base_offset]
         self._hints.clear()
-        self._aborted_count += len(new.files.txn_index.entries())
-        self._aborted_count -= sum(len(s.files.txn_index.entries()) for s in old)
+        self._aborted_count += len(new.stores.txn_index.entries())
+        self._aborted_count -= sum(len(s.stores.txn_index.entries()) for s in old)
 
     # --- life ---------------------------------------------------------------------------------------------------------
 
     def begin_sync(self) -> Callable[[], None] | None:
         """What makes the active segment's batches durable, for any thread; None when there is nothing to do."""
-        return self.active.files.batches.begin_sync()
+        return self.active.stores.batches.begin_sync()
 
     def flush(self) -> None:
         """Make everything appended durable and note how far in the store."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, check_crc
-from odradek.storage.backend import SegmentFiles, StorageError
+from odradek.storage.backend import SegmentStores, StorageError
 from odradek.storage.file_system import FileSystem
 from odradek.storage.formats.file_names import CLEANED, LOG, SEGMENT_PARTS, SNAPSHOT, SWAP, file_name, parse_file_name
 from odradek.storage.formats.indexes import AbortedTxn
@@ -28,7 +28,7 @@ from odradek.storage.formats.log_file import stored_batch_at, stored_batches
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET
-from odradek.storage.segment_files import DiskSegmentFiles
+from odradek.storage.segment_stores import DiskSegmentStores
 from odradek.storage.snapshot_file import SnapshotFormatError, parse_snapshot
 
 _log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def _end_offset(data: bytes, base_offset: int) -> int:
 class Recovered(NamedTuple):
     """A log's segments as they are after recovery."""
 
-    segments: list[DiskSegmentFiles]
+    segments: list[DiskSegmentStores]
     scanned: frozenset[int]
     """Base offsets of the segments whose every batch was checked, and whose indexes were built anew."""
     end_offset: int | None
@@ -97,7 +97,7 @@ class Recovered(NamedTuple):
 
 
 def recover(
-    segments: list[DiskSegmentFiles],
+    segments: list[DiskSegmentStores],
     *,
     unflushed_from: int | None,
     index_interval_bytes: int,
@@ -112,17 +112,17 @@ def recover(
     """
     scanned = set()
     end: int | None = None
-    for index, files in enumerate(segments):
+    for index, stores in enumerate(segments):
         last = index == len(segments) - 1
         unflushed = unflushed_from is not None and (last or segments[index + 1].base_offset > unflushed_from)
-        if not (unflushed or indexes_unsound(files) or (last and ends_damaged(files))):
+        if not (unflushed or indexes_unsound(stores) or (last and ends_damaged(stores))):
             continue
-        scanned.add(files.base_offset)
-        scan = recover_segment(files, index_interval_bytes, epochs)
+        scanned.add(stores.base_offset)
+        scan = recover_segment(stores, index_interval_bytes, epochs)
         if last or scan.cut_bytes:
             end = scan.end_offset
         if scan.cut_bytes:
-            path, position = files.batches.path, files.batches.size
+            path, position = stores.batches.path, stores.batches.size
             report(f"{path}: {scan.cut_bytes} bytes cut off at position {position}, offset {end}: {scan.why}")
             for behind in segments[index + 1 :]:
                 report(f"{behind.batches.path}: removed, the log before it was cut")
@@ -142,30 +142,30 @@ class Scan(NamedTuple):
     """What was wrong with the bytes that were cut; empty if none were."""
 
 
-def recover_segment(files: DiskSegmentFiles, index_interval_bytes: int, epochs: LeaderEpochs) -> Scan:
+def recover_segment(stores: DiskSegmentStores, index_interval_bytes: int, epochs: LeaderEpochs) -> Scan:
     """Check every batch, cut the file behind the last good one, build the indexes anew, note newer leader epochs.
 
     Raises CorruptDataError, and cuts nothing, for what is no damage and can't be served either.
     """
-    files.forget_indexes()
-    size = files.batches.size
+    stores.forget_indexes()
+    size = stores.batches.size
     if size == 0:
-        return Scan(files.base_offset, 0, "")
-    view, _ = files.batches.view(0)
+        return Scan(stores.base_offset, 0, "")
+    view, _ = stores.batches.view(0)
     position, since_index = 0, 0
-    max_timestamp, max_timestamp_offset, expected = -1, -1, files.base_offset
+    max_timestamp, max_timestamp_offset, expected = -1, -1, stores.base_offset
     why = ""
     while position < size:
         try:
-            batch = _sound_batch(view, position, files.base_offset, expected)
+            batch = _sound_batch(view, position, stores.base_offset, expected)
         except CorruptBatchError as error:
             why = error.message
             break
         if batch.max_timestamp > max_timestamp:
             max_timestamp, max_timestamp_offset = batch.max_timestamp, batch.last_offset
         if since_index > index_interval_bytes:
-            files.offset_index.append(batch.last_offset, position)
-            files.time_index.append(max_timestamp, max_timestamp_offset)
+            stores.offset_index.append(batch.last_offset, position)
+            stores.time_index.append(max_timestamp, max_timestamp_offset)
             since_index = 0
         if batch.partition_leader_epoch > epochs.latest:
             epochs.assign(batch.partition_leader_epoch, batch.base_offset)
@@ -173,10 +173,10 @@ def recover_segment(files: DiskSegmentFiles, index_interval_bytes: int, epochs: 
         position += batch.size_bytes
         expected = batch.next_offset
     if max_timestamp >= 0:
-        files.time_index.append(max_timestamp, max_timestamp_offset)
+        stores.time_index.append(max_timestamp, max_timestamp_offset)
     del view
     if position < size:
-        files.batches.truncate(position)
+        stores.batches.truncate(position)
     return Scan(expected, size - position, why)
 
 
@@ -199,29 +199,29 @@ def _sound_batch(view: memoryview, position: int, base_offset: int, expected: in
     return batch
 
 
-def ends_damaged(files: DiskSegmentFiles) -> bool:
+def ends_damaged(stores: DiskSegmentStores) -> bool:
     """Whether the last segment of a cleanly closed log ends in something else than whole batches.
 
     Only the part behind the last index entry is walked, and no checksum is looked at: Kafka checks neither.
     """
-    if not files.batches.size:
+    if not stores.batches.size:
         return False
-    end = files.offset_index.floor(MAX_OFFSET)
-    view, start = files.batches.view(end)
+    end = stores.offset_index.floor(MAX_OFFSET)
+    view, start = stores.batches.view(end)
     try:
         for _, batch in stored_batches(view, start):
             end += batch.size_bytes
     except CorruptBatchError:
         return True
-    return end != files.batches.size
+    return end != stores.batches.size
 
 
-def indexes_unsound(files: DiskSegmentFiles) -> bool:
+def indexes_unsound(stores: DiskSegmentStores) -> bool:
     """Whether an index is missing or is no index: Kafka builds them anew then."""
-    if not (files.offset_index.is_whole() and files.time_index.is_whole()):
+    if not (stores.offset_index.is_whole() and stores.time_index.is_whole()):
         return True
     try:
-        files.txn_index.entries()
+        stores.txn_index.entries()
     except CorruptDataError:
         return True
     return False
@@ -242,11 +242,11 @@ def restore_producers(
     producers = ProducerStates(name)
     start = _load_snapshot(fs, directory, producers, [offset for offset in snapshots if offset <= recovered.trusted_to])
     segments = recovered.segments
-    for files, following in zip(segments, [*segments[1:], None], strict=True):
+    for stores, following in zip(segments, [*segments[1:], None], strict=True):
         if following is not None and following.base_offset <= start:
             continue
-        rebuild_txns = files.base_offset in recovered.scanned or not files.txn_index.entries()
-        _replay(files, producers, start, rebuild_txns)
+        rebuild_txns = stores.base_offset in recovered.scanned or not stores.txn_index.entries()
+        _replay(stores, producers, start, rebuild_txns)
     return producers
 
 
@@ -265,10 +265,10 @@ def _load_snapshot(fs: FileSystem, directory: Path, producers: ProducerStates, o
     return 0
 
 
-def _replay(files: SegmentFiles, producers: ProducerStates, start: int, rebuild_txns: bool) -> None:
-    if not files.batches.size:
+def _replay(stores: SegmentStores, producers: ProducerStates, start: int, rebuild_txns: bool) -> None:
+    if not stores.batches.size:
         return
-    view, _ = files.batches.view(0)
+    view, _ = stores.batches.view(0)
     for _, batch in stored_batches(view):
         if batch.base_offset < start or not batch.has_producer_id:
             continue
@@ -276,6 +276,6 @@ def _replay(files: SegmentFiles, producers: ProducerStates, start: int, rebuild_
         if completed is not None and completed.aborted and rebuild_txns:
             ongoing = producers.first_ongoing_offset
             stable = batch.next_offset if ongoing is None else ongoing
-            files.txn_index.append(
+            stores.txn_index.append(
                 AbortedTxn(completed.producer_id, completed.first_offset, completed.last_offset, stable)
             )

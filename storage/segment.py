@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from odradek.protocol.record_batch import HEADER_SIZE, LOG_OVERHEAD, CorruptBatchError, RecordBatch, read_batch
 from odradek.protocol.records import Buffer
-from odradek.storage.backend import SegmentFiles
+from odradek.storage.backend import SegmentStores
 from odradek.storage.log_config import LogConfig
 
 _WALK = struct.Struct(">qi11xi").unpack_from
@@ -27,19 +27,19 @@ class Segment:
         "_indexes_full",
         "base_offset",
         "created_ms",
-        "files",
         "first_timestamp",
         "jitter_ms",
         "last_modified_ms",
         "max_timestamp",
         "max_timestamp_offset",
         "next_offset",
+        "stores",
     )
 
-    def __init__(self, files: SegmentFiles, created_ms: int, jitter_ms: int = 0) -> None:
-        self.files = files
-        self.base_offset = files.base_offset
-        self.next_offset = files.base_offset
+    def __init__(self, stores: SegmentStores, created_ms: int, jitter_ms: int = 0) -> None:
+        self.stores = stores
+        self.base_offset = stores.base_offset
+        self.next_offset = stores.base_offset
         self.created_ms = created_ms
         self.last_modified_ms = created_ms
         self.jitter_ms = jitter_ms
@@ -51,7 +51,7 @@ class Segment:
 
     @property
     def size(self) -> int:
-        return self.files.batches.size
+        return self.stores.batches.size
 
     @property
     def largest_timestamp(self) -> int:
@@ -62,7 +62,7 @@ class Segment:
         self, batch: Buffer, base_offset: int, leader_epoch: int, last_offset: int, max_timestamp: int, interval: int
     ) -> int:
         """Append one batch; returns its position. `interval` is `index.interval.bytes`."""
-        position = self.files.batches.append(batch, base_offset, leader_epoch)
+        position = self.stores.batches.append(batch, base_offset, leader_epoch)
         if max_timestamp > self.max_timestamp:
             self.max_timestamp = max_timestamp
             self.max_timestamp_offset = last_offset
@@ -76,16 +76,16 @@ class Segment:
         return position
 
     def _index(self, offset: int, position: int) -> None:
-        files = self.files
-        files.offset_index.append(offset, position)
-        files.time_index.append(self.max_timestamp, self.max_timestamp_offset)
-        self._indexes_full = files.offset_index.is_full() or files.time_index.is_full()
+        stores = self.stores
+        stores.offset_index.append(offset, position)
+        stores.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+        self._indexes_full = stores.offset_index.is_full() or stores.time_index.is_full()
 
     def should_roll(
         self, config: LogConfig, max_bytes: int, batch_size: int, last_offset: int, max_timestamp: int, now_ms: int
     ) -> bool:
         """Whether a batch must go to a new segment: size, age, a full index or offsets too far from the base."""
-        size = self.files.batches.size
+        size = self.stores.batches.size
         return (
             size > max_bytes - batch_size
             or last_offset - self.base_offset > MAX_RELATIVE_OFFSET
@@ -102,16 +102,16 @@ class Segment:
     def seal(self) -> None:
         """No more appends: the time index ends with the segment's largest timestamp."""
         if self.max_timestamp >= 0:
-            self.files.time_index.append(self.max_timestamp, self.max_timestamp_offset)
+            self.stores.time_index.append(self.max_timestamp, self.max_timestamp_offset)
 
     # --- finding ------------------------------------------------------------------------------------------------------
 
     def position_of(self, offset: int) -> int | None:
         """Position of the first batch that holds `offset` or a later one; None when there is none here."""
-        return self._walk(self.files.offset_index.floor(offset), offset)
+        return self._walk(self.stores.offset_index.floor(offset), offset)
 
     def _walk(self, position: int, offset: int) -> int | None:
-        batches = self.files.batches
+        batches = self.stores.batches
         size = batches.size
         while position < size:
             view, at = batches.view(position)
@@ -135,10 +135,10 @@ class Segment:
 
     def boundary_before(self, start: int, limit: int) -> int:
         """The largest batch boundary in (start, limit], or `start` when its batch does not end by `limit`."""
-        batches = self.files.batches
+        batches = self.stores.batches
         if limit >= batches.size:
             return batches.size
-        position = max(start, self.files.offset_index.floor_position(limit))
+        position = max(start, self.stores.offset_index.floor_position(limit))
         while position < limit:
             view, at = batches.view(position)
             begin, end = at, len(view)
@@ -155,16 +155,16 @@ class Segment:
         return position
 
     def batch_size(self, position: int) -> int:
-        view, at = self.files.batches.view(position)
+        view, at = self.stores.batches.view(position)
         return LOG_OVERHEAD + int(_WALK(view, at)[1])
 
     def batch_at(self, position: int) -> RecordBatch:
-        view, at = self.files.batches.view(position)
+        view, at = self.stores.batches.view(position)
         return read_batch(view, at)
 
     def iter_batches(self, position: int = 0) -> Iterator[tuple[int, RecordBatch]]:
         """(position, batch) from `position` on, up to what is there when the iteration starts."""
-        batches = self.files.batches
+        batches = self.stores.batches
         size = batches.size
         while position < size:
             view, at = batches.view(position)
@@ -185,25 +185,25 @@ class Segment:
     def restore(self, following: int | None, last_modified_ms: int) -> None:
         """Take over a segment that a backend loaded with its indexes; `following` is the next one's base offset."""
         self.last_modified_ms = last_modified_ms
-        last = self.files.time_index.last()
+        last = self.stores.time_index.last()
         self.max_timestamp, self.max_timestamp_offset = last
         if self.size:
             self.first_timestamp = self.batch_at(0).max_timestamp
         # Batches behind the last index entry may carry larger timestamps than the index knows.
-        position = self.files.offset_index.floor(MAX_OFFSET)
+        position = self.stores.offset_index.floor(MAX_OFFSET)
         for _, batch in self.iter_batches(position):
             self.next_offset = batch.next_offset
             if batch.max_timestamp > self.max_timestamp:
                 self.max_timestamp = batch.max_timestamp
                 self.max_timestamp_offset = batch.last_offset
         self._bytes_since_index = self.size - position
-        self._indexes_full = self.files.offset_index.is_full() or self.files.time_index.is_full()
+        self._indexes_full = self.stores.offset_index.is_full() or self.stores.time_index.is_full()
         if following is not None:
             self.next_offset = following
 
     def flush(self) -> None:
-        for part in (self.files.batches, self.files.offset_index, self.files.time_index, self.files.txn_index):
+        for part in (self.stores.batches, self.stores.offset_index, self.stores.time_index, self.stores.txn_index):
             part.flush()
 
     def close(self) -> None:
-        self.files.close()
+        self.stores.close()

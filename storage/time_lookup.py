@@ -23,8 +23,8 @@ def first_offset_from(segments: Sequence[Segment], timestamp: int, from_offset: 
         if segment.max_timestamp < timestamp or segment.next_offset <= from_offset:
             continue
         # All batches up to an index entry's offset are older than the entries behind it.
-        indexed = segment.files.time_index.floor(timestamp - 1)
-        start = segment.files.offset_index.floor(max(indexed, from_offset))
+        indexed = segment.stores.time_index.floor(timestamp - 1)
+        start = segment.stores.offset_index.floor(max(indexed, from_offset))
         for _, batch in segment.iter_batches(start):
             if batch.max_timestamp >= timestamp and batch.last_offset >= from_offset:
                 found = _in_batch(batch, timestamp, from_offset)

@@ -17,7 +17,7 @@ def aborted_between(segments: Sequence[Segment], first: int, from_offset: int, t
     """
     found: list[tuple[int, int]] = []
     for i in range(first, len(segments)):
-        entries = segments[i].files.txn_index.entries()
+        entries = segments[i].stores.txn_index.entries()
         for at in range(bisect_left(entries, from_offset, key=lambda entry: entry.last_offset), len(entries)):
             entry = entries[at]
             if entry.first_offset < to_offset:

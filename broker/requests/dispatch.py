@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
     from odradek.broker.requests.faults import FaultSet
     from odradek.broker.requests.services import Services
-    from odradek.protocol.schema import Codec
+    from odradek.protocol.schema import MessageCodec
 
 _SIZED_CORRELATION = Struct(">ii")
 
@@ -40,8 +40,8 @@ class Route:
         spec = handler.spec
         self.handler = handler
         self.function = handler.function
-        self.request: Codec[Any] = codec(spec.request, version)
-        self.response: Codec[Any] = codec(spec.response, version)
+        self.request: MessageCodec[Any] = codec(spec.request, version)
+        self.response: MessageCodec[Any] = codec(spec.response, version)
         self.flexible_request = spec.request_header_version(version) >= 2
         self.flexible_response = spec.response_header_version(version) >= 1
 

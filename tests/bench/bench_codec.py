@@ -12,7 +12,7 @@ from timeit import Timer
 
 from odradek.protocol.message import VersionedMessage
 from odradek.protocol.messages import fetch, metadata, produce
-from odradek.protocol.schema import Codec, codec
+from odradek.protocol.schema import MessageCodec, codec
 
 REPEATS = 5
 
@@ -75,7 +75,7 @@ def microseconds(run: Callable[[], object]) -> float:
     return best / number * 1e6
 
 
-def measure(codec_: Codec[VersionedMessage], message: VersionedMessage) -> tuple[float, float, float, float]:
+def measure(codec_: MessageCodec[VersionedMessage], message: VersionedMessage) -> tuple[float, float, float, float]:
     frame = memoryview(codec_.encode(message))
     title = type(message).__name__
     return (

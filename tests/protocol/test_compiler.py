@@ -17,7 +17,7 @@ from odradek.protocol.message import Message, VersionedMessage
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.protocol.schema import Codec, codec
+from odradek.protocol.schema import MessageCodec, codec
 from tests.protocol.message_strategies import all_messages, instances, versions
 
 MESSAGES = list(all_messages())
@@ -30,13 +30,13 @@ FEW = settings(
 )
 
 
-def interpreted_build(codec_: Codec[Any], message: VersionedMessage) -> bytes:
+def interpreted_build(codec_: MessageCodec[Any], message: VersionedMessage) -> bytes:
     out = BytesIO()
     codec_.construct._build(message, out, None, "message")
     return out.getvalue()
 
 
-def interpreted_parse(codec_: Codec[Any], data: bytes) -> tuple[Message, int]:
+def interpreted_parse(codec_: MessageCodec[Any], data: bytes) -> tuple[Message, int]:
     stream = BytesIO(data)
     return codec_.construct._parse(stream, None, "message"), stream.tell()
 
@@ -158,7 +158,7 @@ def test_large_records_are_parts_of_their_own() -> None:
     ],
 )
 def test_values_that_a_version_cannot_express(message: VersionedMessage, version: int, path: str | None) -> None:
-    codec_: Codec[Any] = codec(type(message), version)
+    codec_: MessageCodec[Any] = codec(type(message), version)
     if path is None:
         codec_.encode(message)
         return

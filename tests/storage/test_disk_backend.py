@@ -77,7 +77,7 @@ def test_an_unclean_stop_of_kafka_gives_the_same_log(kafka_log_dir: Path) -> Non
     txn = PartitionLog("d-txn", 0, LogConfig(), backend, now_ms=NOW)
     assert (txn.log_end_offset, txn.last_stable_offset) == (55, 53)
     assert txn.aborted_transactions(0, 55) == [(29, 6), (28, 18), (30, 30), (29, 42)]
-    assert [e._asdict() for s in txn.segments for e in s.files.txn_index.entries()] == [
+    assert [e._asdict() for s in txn.segments for e in s.stores.txn_index.entries()] == [
         {"producer_id": 29, "first_offset": 6, "last_offset": 11, "last_stable_offset": 12},
         {"producer_id": 28, "first_offset": 18, "last_offset": 23, "last_stable_offset": 24},
         {"producer_id": 30, "first_offset": 30, "last_offset": 35, "last_stable_offset": 36},
@@ -155,13 +155,13 @@ def test_lost_indexes_are_built_anew(tmp_path: Path) -> None:
     log = open_log(backend)
     for i in range(40):
         put(log, (b"k%d" % i, b"v" * 20), at=NOW + i)
-    expected = [(s.files.offset_index.entries(), s.files.time_index.entries()) for s in log.segments[:-1]]
+    expected = [(s.stores.offset_index.entries(), s.stores.time_index.entries()) for s in log.segments[:-1]]
     log.close()
     backend.close()
     for path in (tmp_path / "t-0").glob("*index"):
         path.unlink()
     log = reopened(tmp_path)
-    assert [(s.files.offset_index.entries(), s.files.time_index.entries()) for s in log.segments[:-1]] == expected
+    assert [(s.stores.offset_index.entries(), s.stores.time_index.entries()) for s in log.segments[:-1]] == expected
     assert log.offset_for_timestamp(NOW + 33).offset == 33  # type: ignore[union-attr]
 
 

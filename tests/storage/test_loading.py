@@ -35,7 +35,7 @@ class KeptBackend(MemoryBackend):
 
 def reopened(log: PartitionLog, *, with_producers: bool) -> PartitionLog:
     found = LoadedLog(
-        [segment.files for segment in log.segments],
+        [segment.stores for segment in log.segments],
         log.log_start_offset,
         log.recovery_point,
         log.leader_epochs.entries(),

@@ -225,7 +225,7 @@ def test_a_real_partition_with_transactions_gives_the_real_indexes_and_producers
             log.append(batch.data, now_ms=NOW, origin=AppendOrigin.REPLICATION)
     assert_producers(log, snapshots[log.log_end_offset])
     assert checked == len(snapshots) - 1
-    aborted = [tuple(e) for s in log.segments for e in s.files.txn_index.entries()]
+    aborted = [tuple(e) for s in log.segments for e in s.stores.txn_index.entries()]
     assert aborted == [tuple(row) for row in real["aborted"]]
     assert log.last_stable_offset == 53
 

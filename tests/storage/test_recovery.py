@@ -134,7 +134,7 @@ def test_a_length_that_turns_bad_does_not_hang_a_reader(tmp_path: Path) -> None:
     backend, log = open_log(tmp_path)
     for data in head():
         log.append(data, now_ms=NOW)
-    log.store.segment_sealed(log.active.files)  # read from the file from now on
+    log.store.segment_sealed(log.active.stores)  # read from the file from now on
     path = tmp_path / "t-0" / LOG
     with open(path, "r+b") as file:
         file.seek(8)
@@ -214,7 +214,7 @@ def test_unsound_indexes_are_built_anew(tmp_path: Path, kind: str, content: byte
         put(log, (b"k", b"v" * 300), producer=(7, 0, number), transactional=True)
         end(log, 7, 0, commit=False)
     aborted = log.aborted_transactions(0, log.log_end_offset)
-    indexes = [(list(s.files.offset_index.entries()), list(s.files.time_index.entries())) for s in log.segments]
+    indexes = [(list(s.stores.offset_index.entries()), list(s.stores.time_index.entries())) for s in log.segments]
     bases = [segment.base_offset for segment in log.segments]
     log.close()
     backend.close()
@@ -222,7 +222,7 @@ def test_unsound_indexes_are_built_anew(tmp_path: Path, kind: str, content: byte
     path.unlink() if content is None else path.write_bytes(content)
     _, log = open_log(tmp_path, config)
     assert log.aborted_transactions(0, log.log_end_offset) == aborted
-    found = [(list(s.files.offset_index.entries()), list(s.files.time_index.entries())) for s in log.segments]
+    found = [(list(s.stores.offset_index.entries()), list(s.stores.time_index.entries())) for s in log.segments]
     assert found[:-1] == indexes[:-1]
 
 

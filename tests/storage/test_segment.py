@@ -36,7 +36,7 @@ def test_a_loaded_segment_knows_what_the_written_one_knew(lengths: list[int], in
     for i, length in enumerate(lengths):
         put(log, (b"k", bytes(length)), at=NOW + (i * 37) % 101)
     written = log.active
-    loaded = Segment(written.files, NOW)
+    loaded = Segment(written.stores, NOW)
     loaded.restore(None, NOW)
     assert loaded.next_offset == written.next_offset
     assert (loaded.max_timestamp, loaded.max_timestamp_offset) == (written.max_timestamp, written.max_timestamp_offset)
@@ -49,9 +49,9 @@ def test_index_entries_hold_a_batchs_last_offset_and_position() -> None:
         put(log, (b"a", b""), (b"b", b""), at=NOW + i)
     size = log.active.batch_size(0)
     every = 150 // size + 1
-    assert [tuple(e) for e in log.active.files.offset_index.entries()] == [
+    assert [tuple(e) for e in log.active.stores.offset_index.entries()] == [
         (2 * i + 1, i * size) for i in range(every, 10, every)
     ]
-    assert [tuple(e) for e in log.active.files.time_index.entries()] == [
+    assert [tuple(e) for e in log.active.stores.time_index.entries()] == [
         (NOW + i, 2 * i + 1) for i in range(every, 10, every)
     ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from odradek.storage.backend import SegmentFiles
+from odradek.storage.backend import SegmentStores
 from odradek.storage.disk_batches import DiskBatchStore
 from odradek.storage.file_system import FileSystem
 from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, SEGMENT_PARTS, TIME_INDEX, TXN_INDEX, file_name
 from odradek.storage.index_files import DiskOffsetIndex, DiskTimeIndex, DiskTxnIndex
 
 
-class DiskSegmentFiles(SegmentFiles):
+class DiskSegmentStores(SegmentStores):
     """The stores of one segment on disk, which know how to move to other names."""
 
     __slots__ = ("directory", "fs", "suffix")
