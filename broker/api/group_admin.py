@@ -122,7 +122,7 @@ def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
     by_partition: dict[tuple[str, int], list[str]] = {}
     for group_id in group_ids:
         by_partition.setdefault((GROUP_TOPIC, groups.partition_for(group_id)), []).append(group_id)
-    return [each for key in java_order(by_partition, hash_of_partition) for each in by_partition[key]]
+    return [group_id for key in java_order(by_partition, hash_of_partition) for group_id in by_partition[key]]
 
 
 def _delete(ctx: RequestContext, group_id: str) -> DeletableGroupResult:

@@ -24,7 +24,7 @@ from odradek.broker.coordinator.transaction.commands import (
     EndTransaction,
     VerifyPartitions,
 )
-from odradek.broker.coordinator.transaction.inspect import select_transactions
+from odradek.broker.coordinator.transaction.listing import select_transactions
 from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.coordinator.transaction.verification import Support
@@ -406,7 +406,7 @@ def list_transactions(ctx: RequestContext, request: ListTransactionsRequest) -> 
     return ListTransactionsResponse(
         unknown_state_filters=unknown_states,
         transaction_states=[
-            ListedTransaction(each.transactional_id, each.producer_id, each.state.label) for each in found
+            ListedTransaction(listed.transactional_id, listed.producer_id, listed.state.label) for listed in found
         ],
     )
 

@@ -16,9 +16,9 @@ from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.coordinator.group.inspect import Group, GroupInfo
     from odradek.broker.coordinator.transaction.holds import Hold
-    from odradek.broker.coordinator.transaction.inspect import TransactionInfo
+    from odradek.broker.facade.groups import Group, GroupInfo
+    from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.partitions.topic import Topic
 
 T = TypeVar("T")
@@ -143,13 +143,13 @@ class Broker:
 
     def groups(self) -> dict[str, GroupInfo]:
         """The consumer groups by id, as they are at the time of the call."""
-        from odradek.broker.coordinator.group.inspect import list_groups
+        from odradek.broker.facade.groups import list_groups
 
         return self._call(lambda: list_groups(self._cluster))
 
     def group(self, group_id: str) -> Group:
         """A consumer group to look at and wait for: ``broker.group("g").wait_stable_sync(members=2)``."""
-        from odradek.broker.coordinator.group.inspect import Group
+        from odradek.broker.facade.groups import Group
 
         return Group(group_id, self._cluster, self._call)
 
@@ -163,7 +163,7 @@ class Broker:
     @property
     def transactions(self) -> dict[str, TransactionInfo]:
         """The transactional ids with state, partitions and age, as they are now."""
-        from odradek.broker.coordinator.transaction.inspect import list_transactions
+        from odradek.broker.facade.transactions import list_transactions
 
         return self._call(lambda: list_transactions(self._cluster))
 
@@ -173,7 +173,7 @@ class Broker:
         ``at``: ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
         ``Marker:topic-partition``; ValueError for anything else.
         """
-        from odradek.broker.coordinator.transaction.inspect import hold
+        from odradek.broker.facade.transactions import hold
 
         return TransactionHold(self._call(lambda: hold(self._cluster, transactional_id, at)), self._call_in_broker)
 

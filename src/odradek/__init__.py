@@ -14,12 +14,12 @@ from odradek._version import __version__
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import ConfigError
-    from odradek.broker.coordinator.group.inspect import Group, GroupInfo, MemberInfo, OffsetInfo
-    from odradek.broker.coordinator.transaction.inspect import TransactionInfo
     from odradek.broker.facade.broker import Broker, PartitionInfo, TopicInfo, TransactionHold
+    from odradek.broker.facade.groups import Group, GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.facade.stored_record import StoredRecord
     from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, open_broker
     from odradek.broker.facade.topic_spec import TopicSpec
+    from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.requests.bugs import Bug
     from odradek.broker.requests.faults import Fault, FaultContext
     from odradek.protocol.errors import ErrorCode, KafkaError
@@ -60,18 +60,18 @@ _HOMES = {
     "ErrorCode": "odradek.protocol.errors",
     "Fault": "odradek.broker.requests.faults",
     "FaultContext": "odradek.broker.requests.faults",
-    "Group": "odradek.broker.coordinator.group.inspect",
-    "GroupInfo": "odradek.broker.coordinator.group.inspect",
+    "Group": "odradek.broker.facade.groups",
+    "GroupInfo": "odradek.broker.facade.groups",
     "KafkaBroker": "odradek.broker.facade.threaded",
     "KafkaError": "odradek.protocol.errors",
-    "MemberInfo": "odradek.broker.coordinator.group.inspect",
-    "OffsetInfo": "odradek.broker.coordinator.group.inspect",
+    "MemberInfo": "odradek.broker.facade.groups",
+    "OffsetInfo": "odradek.broker.facade.groups",
     "PartitionInfo": "odradek.broker.facade.broker",
     "StoredRecord": "odradek.broker.facade.stored_record",
     "TopicInfo": "odradek.broker.facade.broker",
     "TopicSpec": "odradek.broker.facade.topic_spec",
     "TransactionHold": "odradek.broker.facade.broker",
-    "TransactionInfo": "odradek.broker.coordinator.transaction.inspect",
+    "TransactionInfo": "odradek.broker.facade.transactions",
     "open_broker": "odradek.broker.facade.threaded",
 }
 
