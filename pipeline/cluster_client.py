@@ -78,15 +78,15 @@ class ClusterClient:
         """Partitions by topic, of all topics or the named ones; KafkaError for a name that does not exist."""
         wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
         answer = self._ask(self._any(), MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
-        brokers = {each.node_id: (each.host, each.port) for each in answer.brokers}
+        brokers = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         found: dict[str, list[int]] = {}
         for topic in answer.topics:
             if topic.error_code:
                 raise KafkaError(ErrorCode(topic.error_code), f"topic {topic.name}")
-            found[topic.name] = sorted(each.partition_index for each in topic.partitions)
-            for each in topic.partitions:
-                if each.leader_id in brokers:
-                    self._leaders[topic.name, each.partition_index] = brokers[each.leader_id]
+            found[topic.name] = sorted(partition.partition_index for partition in topic.partitions)
+            for partition in topic.partitions:
+                if partition.leader_id in brokers:
+                    self._leaders[topic.name, partition.partition_index] = brokers[partition.leader_id]
         return found
 
     def create_topics(self, partitions: Mapping[str, int]) -> None:
@@ -95,7 +95,7 @@ class ClusterClient:
             CreatableTopic(name=name, num_partitions=count, replication_factor=-1) for name, count in partitions.items()
         ]
         metadata = self._ask(self._any(), MetadataRequest(topics=[], allow_auto_topic_creation=False))
-        address = {each.node_id: (each.host, each.port) for each in metadata.brokers}[metadata.controller_id]
+        address = {broker.node_id: (broker.host, broker.port) for broker in metadata.brokers}[metadata.controller_id]
         answer = self._ask(self._connection(address), CreateTopicsRequest(topics=topics, timeout_ms=30_000))
         for topic in answer.topics:
             if topic.error_code not in (0, ErrorCode.TOPIC_ALREADY_EXISTS):
@@ -132,9 +132,9 @@ class ClusterClient:
                 topics=[ListOffsetsTopic(name=name, partitions=parts) for name, parts in topics.items()],
             )
             for topic in self._ask(self._connection(address), request).topics:
-                for each in topic.partitions:
-                    _check(each.error_code, "ListOffsets", topic.name, each.partition_index)
-                    found[topic.name, each.partition_index] = each.offset
+                for partition in topic.partitions:
+                    _check(partition.error_code, "ListOffsets", topic.name, partition.partition_index)
+                    found[topic.name, partition.partition_index] = partition.offset
         return found
 
     def fetch(
@@ -161,7 +161,9 @@ class ClusterClient:
         _check(answer.error_code, "Fetch", topic, partition)
         data = answer.responses[0].partitions[0]
         _check(data.error_code, "Fetch", topic, partition)
-        aborted = [(each.producer_id, each.first_offset) for each in data.aborted_transactions or ()]
+        aborted = [
+            (transaction.producer_id, transaction.first_offset) for transaction in data.aborted_transactions or ()
+        ]
         records = memoryview(data.records) if data.records is not None else memoryview(b"")
         return Fetched(records, aborted, data.high_watermark, data.last_stable_offset, data.log_start_offset)
 

@@ -119,7 +119,11 @@ def plan(
         indexes = _Indexes(segment)
         if first >= last or (wanted.from_ms is not None and indexes.last_timestamp < wanted.from_ms):
             continue
-        inside = tuple(each for each in aborted if each.first_offset < segment.end and each.last_offset >= segment.base)
+        inside = tuple(
+            transaction
+            for transaction in aborted
+            if transaction.first_offset < segment.end and transaction.last_offset >= segment.base
+        )
         for begin in range(first, last, step or last - first):
             position = indexes.position_of_offset(begin)
             if wanted.from_ms is not None:
@@ -142,8 +146,8 @@ def read(task: SegmentTask) -> Iterator[RecordBatch]:
 def _by_producer(aborted: tuple[AbortedRange, ...]) -> dict[int, list[tuple[int, int]]]:
     """First and last offsets of each producer's aborted transactions, in order: they do not overlap."""
     found: dict[int, list[tuple[int, int]]] = {}
-    for each in sorted(aborted, key=lambda one: one.first_offset):
-        found.setdefault(each.producer_id, []).append((each.first_offset, each.last_offset))
+    for transaction in sorted(aborted, key=lambda one: one.first_offset):
+        found.setdefault(transaction.producer_id, []).append((transaction.first_offset, transaction.last_offset))
     return found
 
 

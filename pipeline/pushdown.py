@@ -103,11 +103,11 @@ def _range(kind: str, value: Any) -> tuple[Any, Any]:
 
 
 def _latest(one: Any, other: Any) -> Any:
-    return max((each for each in (one, other) if each is not None), default=None)
+    return max((bound for bound in (one, other) if bound is not None), default=None)
 
 
 def _earliest(one: Any, other: Any) -> Any:
-    return min((each for each in (one, other) if each is not None), default=None)
+    return min((bound for bound in (one, other) if bound is not None), default=None)
 
 
 _NARROW = {"topic": _topic, "partition": _partition, "offset": _offset, "timestamp": _timestamp}

@@ -253,4 +253,4 @@ def _as_text(keys: pa.Array) -> pa.Array:
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([each.decode(errors="replace") for each in keys.to_pylist()], pa.string())
+        return pa.array([key.decode(errors="replace") for key in keys.to_pylist()], pa.string())

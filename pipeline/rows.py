@@ -45,7 +45,7 @@ SCHEMA = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 _CHUNK_ROWS = 20_000
 _CHUNK_BYTES = 16 * 1024 * 1024
 _IN_BODIES = frozenset({"timestamp", "key", "value", "headers"})
-_CONTROL_NAMES = {each.value: each.name.lower() for each in ControlRecordType}
+_CONTROL_NAMES = {kind.value: kind.name.lower() for kind in ControlRecordType}
 
 
 class Wanted(NamedTuple):

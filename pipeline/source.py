@@ -223,13 +223,15 @@ class _Place(ABC):
     @property
     def from_ms(self) -> int | None:
         """The first timestamp that the options and the query's filters leave."""
-        return max((each for each in (self.options.from_ms, self.narrowing.from_ms) if each is not None), default=None)
+        return max(
+            (bound for bound in (self.options.from_ms, self.narrowing.from_ms) if bound is not None), default=None
+        )
 
     @property
     def until_ms(self) -> int | None:
         """The timestamp behind the last one."""
         bounds = (self.options.until_ms, self.narrowing.until_ms)
-        return min((each for each in bounds if each is not None), default=None)
+        return min((bound for bound in bounds if bound is not None), default=None)
 
     def ranges(self, start: Offsets, end: Offsets) -> Iterator[tuple[TopicPartition, int, int]]:
         """What is to be read of each partition: first offset, and the one behind the last."""

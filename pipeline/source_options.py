@@ -71,7 +71,7 @@ class SourceOptions:
         return cls(
             path=path,
             bootstrap_servers=servers,
-            topics=tuple(each.strip() for each in topics.split(",") if each.strip()) if topics else None,
+            topics=tuple(name.strip() for name in topics.split(",") if name.strip()) if topics else None,
             pattern=_pattern(pattern),
             starting=_position("startingOffsets", options.get("startingoffsets", "earliest")),
             ending=_position("endingOffsets", options.get("endingoffsets", "latest")),
@@ -88,11 +88,11 @@ class SourceOptions:
         """The wanted ones of the topics that exist; OptionError if a named one does not."""
         existing = set(topics)
         if self.topics is not None:
-            if missing := [each for each in self.topics if each not in existing]:
+            if missing := [name for name in self.topics if name not in existing]:
                 raise OptionError(f"no topic {', '.join(missing)}")
             return sorted(set(self.topics))
         if self.pattern is not None:
-            return sorted(each for each in existing if re.fullmatch(self.pattern, each))
+            return sorted(name for name in existing if re.fullmatch(self.pattern, name))
         return sorted(existing)
 
 

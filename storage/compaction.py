@@ -9,11 +9,13 @@ Unlike Kafka the map of keys has no size limit: one run covers the whole dirty p
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from odradek.protocol.control import parse_control_record
+from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch, read_batch
 from odradek.protocol.records import Buffer, Record
@@ -23,6 +25,7 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
 
+_log = logging.getLogger(__name__)
 _STEP_BYTES = 64 * 1024
 """How much is read between two points at which a compaction run may be interrupted."""
 
@@ -30,12 +33,14 @@ _STEP_BYTES = 64 * 1024
 class CleanedLog(Protocol):
     """What compaction knows of a `PartitionLog`."""
 
+    name: str
     segments: list[Segment]
     active: Segment
     store: LogStore
     producers: ProducerStates
     log_start_offset: int
     cleaner_offset: int
+    uncleanable: bool
 
     @property
     def config(self) -> LogConfig: ...
@@ -98,9 +103,10 @@ def cleanable_range(log: CleanedLog, now_ms: int) -> CleanableRange:
 def compaction_steps(log: CleanedLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
     """Compact if it is worth it. Yields None where other work may go on, and the result at the end, if there is one.
 
-    The log may be appended to between steps; a run whose segments were dropped meanwhile gives up.
+    The log may be appended to between steps; a run whose segments were dropped meanwhile gives up. So does a run that
+    meets records that can't be read: like Kafka's cleaner it leaves the log alone from then on.
     """
-    if not log.config.compact:
+    if not log.config.compact or log.uncleanable:
         return
     span = cleanable_range(log, now_ms)
     if not span.dirty_bytes or span.first_dirty >= span.first_uncleanable:
@@ -112,6 +118,10 @@ def compaction_steps(log: CleanedLog, now_ms: int, *, force: bool = False) -> It
         yield from _map_keys(log, span, latest)
         result = yield from _clean(log, now_ms, span, latest)
     except _Interrupted:
+        return
+    except CorruptDataError as error:
+        _log.warning("%s can't be compacted until the next start: %s", log.name, error)
+        log.uncleanable = True
         return
     log.cleaner_offset = span.first_uncleanable
     log.store.save_cleaner_offset(log.cleaner_offset)

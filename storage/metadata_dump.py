@@ -12,7 +12,7 @@ from odradek.protocol.kraft_control import parse_kraft_control_record
 from odradek.protocol.metadata_records import MetadataRecordError, decode_metadata_record
 from odradek.protocol.records import Record
 
-_CONTROL_NAMES = {each.value: each.name for each in ControlRecordType}
+_CONTROL_NAMES = {kind.value: kind.name for kind in ControlRecordType}
 _SHOWN_CONTROLS = {  # what the dump tool writes in front of the fields
     "LEADER_CHANGE": "LeaderChange:",
     "SNAPSHOT_HEADER": "SnapshotHeader",

@@ -80,7 +80,7 @@ def format_metadata_snapshot(
     parts = [build_kraft_control_batch(_header(snapshot), timestamp=now_ms, leader_epoch=epoch)]
     offset = 1 if snapshot.kraft_version == 0 else 2 if snapshot.voters is None else 3
     for values in _runs(
-        encode_metadata_record(each, record_version(each, metadata_version)) for each in snapshot.records
+        encode_metadata_record(record, record_version(record, metadata_version)) for record in snapshot.records
     ):
         parts.append(build_value_batch(values, timestamp=now_ms, base_offset=offset, leader_epoch=epoch))
         offset += len(values)

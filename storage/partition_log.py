@@ -98,6 +98,7 @@ class PartitionLog:
         "segments",
         "store",
         "topic",
+        "uncleanable",
         "unflushed_messages",
     )
 
@@ -122,6 +123,8 @@ class PartitionLog:
         self._first_unstable: int | None = None
         self._aborted_count = 0
         self.cleaner_offset = 0
+        self.uncleanable = False
+        """Whether compaction met records that it can't read."""
         self.unflushed_messages = 0
         self.leader_epochs = LeaderEpochs()
         self.producers = ProducerStates(self.name)

@@ -123,7 +123,7 @@ class _PartitionWriter:
         self._first_offset = -1
 
     def add(self, row: Mapping[str, Any]) -> None:
-        headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
+        headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
         self._waiting.append(Record(0, row["timestamp_ms"], row["key"], row["value"], headers))
         self._size += len(row["key"] or b"") + len(row["value"] or b"") + _RECORD_OVERHEAD
         if self._size >= _BATCH_BYTES:

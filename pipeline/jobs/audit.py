@@ -70,7 +70,8 @@ class Verdict:
         """The verdict as text."""
         lines = [f"{name}: {count}" for name, count in self.counts.items()]
         lines += [
-            f"{each.check}: {each.topic}-{each.partition} offset {each.offset}: {each.detail}" for each in self.findings
+            f"{finding.check}: {finding.topic}-{finding.partition} offset {finding.offset}: {finding.detail}"
+            for finding in self.findings
         ]
         lines += [f"{check}: {count} found" for check, count in sorted(self.found.items())]
         return [*lines, "passed" if self.passed else "FAILED"]

@@ -122,7 +122,7 @@ def _classic_group(value: Any) -> Row:
         "protocol_type": value.protocol_type,
         "protocol": value.protocol,
         "leader": value.leader,
-        "members": [_classic_member(each, value.protocol_type) for each in value.members],
+        "members": [_classic_member(member, value.protocol_type) for member in value.members],
     }
 
 
@@ -133,7 +133,7 @@ def _classic_member(member: Any, protocol_type: str) -> Row:
         try:
             subscription = sorted(decode_subscription(member.subscription)[0].topics)
             assigned = decode_assignment(member.assignment)[0].assigned_partitions
-            assignment = [f"{each.topic}-{index}" for each in assigned for index in sorted(each.partitions)]
+            assignment = [f"{topic.topic}-{index}" for topic in assigned for index in sorted(topic.partitions)]
         except ProtocolError:
             pass  # a client's own bytes under the type "consumer": shown as a member without topics
     return {
@@ -149,7 +149,7 @@ def _classic_member(member: Any, protocol_type: str) -> Row:
 
 
 def _by_id(topics: Any) -> list[str]:
-    return sorted(f"{uuid_to_text(each.topic_id)}-{index}" for each in topics for index in each.partitions)
+    return sorted(f"{uuid_to_text(topic.topic_id)}-{index}" for topic in topics for index in topic.partitions)
 
 
 _FILL: Mapping[str, Callable[[Any], Row]] = {
@@ -186,7 +186,7 @@ def _transaction(value: Any) -> Row:
         "producer_epoch": value.producer_epoch,
         "timeout_ms": value.transaction_timeout_ms,
         "state": TRANSACTION_STATES.get(value.transaction_status, str(value.transaction_status)),
-        "partitions": sorted(f"{each.topic}-{index}" for each in topics for index in each.partition_ids),
+        "partitions": sorted(f"{topic.topic}-{index}" for topic in topics for index in topic.partition_ids),
         "start_ms": value.transaction_start_timestamp_ms,
         "update_ms": value.transaction_last_update_timestamp_ms,
     }

@@ -56,7 +56,7 @@ def _group_events(
     generation = row["generation"]
     events = [] if generation == before else [_event(row, generation, "generation", None, ())]
     if row["kind"] == "GroupMetadata":
-        now = {each["member_id"]: set(each["assignment"]) for each in row["members"]}
+        now = {member["member_id"]: set(member["assignment"]) for member in row["members"]}
         for member in sorted(members.keys() - now.keys()):
             events.append(_event(row, generation, "left", member, members[member]))
         for member, assigned in sorted(now.items()):

@@ -82,7 +82,7 @@ def rebalances(records: DataFrame) -> DataFrame:
 
         rows = pdf.sort_values("log_offset").astype(object)
         rows = rows.where(rows.notna(), None)
-        return pandas.DataFrame(_events(rows), columns=[each.split()[0] for each in TIMELINE_SCHEMA.split(", ")])
+        return pandas.DataFrame(_events(rows), columns=[column.split()[0] for column in TIMELINE_SCHEMA.split(", ")])
 
     return (
         records.where("group_id is not null and kind != 'OffsetCommit'")
@@ -92,7 +92,7 @@ def rebalances(records: DataFrame) -> DataFrame:
 
 
 def _events(rows: pd.DataFrame) -> Iterator[tuple[object, ...]]:
-    yield from (tuple(each) for each in timeline(rows.to_dict("records")))
+    yield from (tuple(event) for event in timeline(rows.to_dict("records")))
 
 
 def lag(spark: SparkSession, place: LogPlace, commits: DataFrame) -> DataFrame:
@@ -135,4 +135,4 @@ def _existing(spark: SparkSession, place: LogPlace, topics: list[str]) -> list[s
     else:
         with ClusterClient(place.bootstrap_servers or "") as client:
             known = set(client.topics())
-    return [each for each in topics if each in known]
+    return [topic for topic in topics if topic in known]

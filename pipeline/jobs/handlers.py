@@ -46,15 +46,17 @@ def handling(handler: Callable[[Any], Any], *, by_batch: bool) -> Callable[[Iter
 
         for chunk in chunks:
             messages = [_message(row) for row in chunk.to_pylist()]
-            errors = _batch_errors(handler, messages) if by_batch else [_error_of(handler, each) for each in messages]
-            column = pyarrow.array([None if each is None else each[:_MAX_ERROR_CHARS] for each in errors], "string")
+            errors = (
+                _batch_errors(handler, messages) if by_batch else [_error_of(handler, message) for message in messages]
+            )
+            column = pyarrow.array([None if error is None else error[:_MAX_ERROR_CHARS] for error in errors], "string")
             yield pyarrow.RecordBatch.from_arrays([*chunk.columns, column], names=[*chunk.schema.names, "error"])
 
     return handle
 
 
 def _message(row: dict[str, Any]) -> Message:
-    headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
+    headers = tuple((header["key"], header["value"]) for header in row["headers"] or ())
     return Message(
         row["topic"],
         row["partition"],
@@ -83,7 +85,7 @@ def _batch_errors(handler: Callable[[Any], Any], messages: list[Message]) -> lis
             raise ValueError(f"the handler answered {len(results)} of {len(messages)} messages")
     except Exception as error:
         return [describe(error)] * len(messages)
-    return [None if each is None else describe(each) for each in results]
+    return [None if result is None else describe(result) for result in results]
 
 
 def describe(error: Any) -> str:

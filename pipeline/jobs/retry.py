@@ -115,7 +115,7 @@ class RetryJob:
         writer = writer.option("checkpointLocation", f"{self.checkpoint}/replay")
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
-        return sum(int(each["numInputRows"]) for each in query.recentProgress)
+        return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
 
     def reader_options(self) -> dict[str, str]:
         """The connector's options for reading and writing."""
@@ -173,7 +173,7 @@ class _Batch:
     def _counts(self, messages: DataFrame) -> tuple[int, int, int]:
         """How many arrived, how many of all are not due, and how many are: most batches have nothing to do."""
         columns = ("arrived", f"due_ms > {self.now_ms}", f"due_ms <= {self.now_ms}")
-        (counts,) = messages.selectExpr(*(f"count_if({each})" for each in columns)).collect()
+        (counts,) = messages.selectExpr(*(f"count_if({column})" for column in columns)).collect()
         return (counts[0], counts[1], counts[2])
 
     def _park(self, rows: DataFrame) -> None:
@@ -197,7 +197,7 @@ class _Batch:
 
     def _buckets(self) -> list[int]:
         prefix = "bucket="
-        return [int(each[len(prefix) :]) for each in self.state.names("pending") if each.startswith(prefix)]
+        return [int(name[len(prefix) :]) for name in self.state.names("pending") if name.startswith(prefix)]
 
     def _forget_finished(self) -> None:
         """Remove what only batches that are committed needed."""

@@ -29,7 +29,7 @@ class StateFolder:
         """What lies in a subfolder; empty when there is none."""
         if not self.exists(name):
             return []
-        return sorted(each.getPath().getName() for each in self._fs.listStatus(self._at(name)))
+        return sorted(status.getPath().getName() for status in self._fs.listStatus(self._at(name)))
 
     def read_text(self, name: str) -> str | None:
         """The text of a file, or None when it is not there."""

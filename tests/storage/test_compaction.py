@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.protocol.record_batch import Codec, RecordBatch, iter_batches
+from odradek.protocol.record_batch import Codec, RecordBatch, assemble, iter_batches
 from odradek.storage.compaction import cleanable_range
 from odradek.storage.loading import rebuild_producers
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
@@ -286,3 +286,20 @@ def test_a_marker_behind_the_cleaned_part_keeps_its_index_entry() -> None:
     end(log, 1, 0, commit=False)
     assert [(r.key, r.value) for r in committed(log)] == [(b"k", b"new")]
     assert log.aborted_transactions(0, log.log_end_offset) == [(2, 3), (1, 2)]
+
+
+def test_records_that_cannot_be_read_end_compaction(caplog: pytest.LogCaptureFixture) -> None:
+    """As Kafka's cleaner marks such a partition uncleanable; nobody else is troubled by it."""
+    log = make_log(cleanup=["compact"], min_cleanable_dirty_ratio=0.0)
+    put(log, (b"k", b"1"))
+    log.append(assemble(1, 0, (0, 4, 0, 0, -1, -1, -1, 5), b"\xff" * 40), now_ms=NOW, origin=AppendOrigin.REPLICATION)
+    put(log, (b"k", b"2"))
+    log.roll(NOW)
+    before = [(b.base_offset, bytes(b.data)) for b in batches(log)]
+    assert log.compact(NOW) is None
+    assert "t-0 can't be compacted until the next start" in caplog.text
+    caplog.clear()
+    assert log.compact(NOW) is None
+    assert caplog.text == ""
+    assert [(b.base_offset, bytes(b.data)) for b in batches(log)] == before
+    assert put(log).base_offset == 7
