@@ -12,6 +12,7 @@ import trio
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
 from odradek.broker.controller.commands import Adopt, NewTopic
 from odradek.broker.controller.controller import Controller
@@ -93,6 +94,7 @@ class Cluster:
             self.topics.publish,
             self._publish_to_coordinators,
             self.maintenance.publish,
+            announce,
         )
         if data_dir is None:
             self.controller.open(MemoryMetadataLog())

@@ -52,7 +52,7 @@ ALL_TOPIC_OPERATIONS = 3576
 ALL_CLUSTER_OPERATIONS = 8096
 NOT_ASKED = -(1 << 31)
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("odradek.broker.api")
 
 _FIRST_VERSION_WITH_NULL_FOR_ALL = 1
 _FIRST_VERSION_BY_ID = 12

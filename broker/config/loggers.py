@@ -1,6 +1,7 @@
 """The loggers that clients can see and set through the BROKER_LOGGER resource.
 
 Kafka's names for what odradek has too stand for odradek's own Python loggers, so that a changed level has its effect.
+Each room of the broker has one logger, named as the package.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ _PYTHON_LEVELS = {
     "ERROR": logging.ERROR,
     "FATAL": logging.CRITICAL,
 }
-_PYTHON_LOGGERS = {
+PYTHON_LOGGERS = {
     ROOT: "odradek",
     "kafka.server.KafkaApis": "odradek.broker.api",
-    "kafka.request.logger": "odradek.broker.requests.dispatch",
-    "kafka.network.SocketServer": "odradek.broker.net.server",
-    "kafka.server.ReplicaManager": "odradek.broker.partitions.partition",
-    "org.apache.kafka.storage.internals.log.LogCleaner": "odradek.storage.compaction",
-    "org.apache.kafka.storage.internals.log.UnifiedLog": "odradek.storage.partition_log",
+    "kafka.request.logger": "odradek.broker.requests",
+    "kafka.network.SocketServer": "odradek.broker.net",
+    "kafka.server.ReplicaManager": "odradek.broker.partitions",
+    "org.apache.kafka.controller.QuorumController": "odradek.broker.controller",
+    "org.apache.kafka.storage.internals.log.LogCleaner": "odradek.broker.partitions.compaction",
+    "org.apache.kafka.storage.internals.log.UnifiedLog": "odradek.broker.partitions.retention",
     "org.apache.kafka.coordinator.group.GroupCoordinatorService": "odradek.broker.coordinator.group",
     "org.apache.kafka.coordinator.transaction.TransactionCoordinator": "odradek.broker.coordinator.transaction",
 }
@@ -35,12 +37,12 @@ _PYTHON_LOGGERS = {
 
 def levels() -> dict[str, str]:
     """Every logger with the level that it works at."""
-    return {name: _name_of(logging.getLogger(python).getEffectiveLevel()) for name, python in _PYTHON_LOGGERS.items()}
+    return {name: _name_of(logging.getLogger(python).getEffectiveLevel()) for name, python in PYTHON_LOGGERS.items()}
 
 
 def check(name: str, level: str | None = None) -> None:
     """INVALID_CONFIG in Kafka's words for an unknown logger or level (None: the level does not matter)."""
-    if name not in _PYTHON_LOGGERS:
+    if name not in PYTHON_LOGGERS:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
     if level is not None and level not in LEVELS:
         raise KafkaError(
@@ -53,7 +55,7 @@ def check(name: str, level: str | None = None) -> None:
 def set_level(name: str, level: str | None) -> None:
     """Set a checked level; None goes back to the one of the logger above."""
     number = logging.NOTSET if level is None else _PYTHON_LEVELS[level]
-    logging.getLogger(_PYTHON_LOGGERS[name]).setLevel(number)
+    logging.getLogger(PYTHON_LOGGERS[name]).setLevel(number)
 
 
 def _name_of(number: int) -> str:

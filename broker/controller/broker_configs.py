@@ -8,7 +8,7 @@ from odradek.broker.config.broker_config import BrokerConfig, ConfigError, broke
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("odradek.broker.controller")
 
 
 class BrokerConfigPublisher:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from odradek.protocol.message import MetadataRecord
 
 LOG_NAME = "__cluster_metadata-0"
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("odradek.broker.controller")
 
 
 class Publisher(Protocol):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
     from odradek.broker.requests.dispatch import Dispatcher, Parts
 
-_log = logging.getLogger("odradek.connection")
+_log = logging.getLogger("odradek.broker.net")
 
 _REQUESTS_AT_ONCE = 16  # answered for one connection before the others get their turn
 _BYTES_AT_ONCE = 4 * 1024 * 1024  # and so many bytes read

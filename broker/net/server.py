@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import logging
 import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
     from odradek.broker.requests.bugs import BugLog
     from odradek.broker.requests.dispatch import Dispatcher
+
+_log = logging.getLogger("odradek.broker.net")
 
 _BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -85,6 +88,7 @@ class Server:
         listener = _listen(host, port)
         self._listeners[node.id] = listener
         node.host, node.port = host, listener.getsockname()[1]
+        _log.info("node %d listens on %s:%d", node.id, host, node.port)
 
     def accept_for(self, nursery: trio.Nursery, node: Node) -> None:
         """Start the task that accepts the connections of a bound node."""

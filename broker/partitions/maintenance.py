@@ -7,6 +7,7 @@ everything that came due run once, not once for each interval passed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 RETENTION_INTERVAL = "log.retention.check.interval.ms"
 COMPACTION_INTERVAL = "log.cleaner.backoff.ms"
 EXPIRATION_INTERVAL = "producer.id.expiration.check.interval.ms"
+
+_log = logging.getLogger("odradek.broker.partitions.retention")
+_cleaner_log = logging.getLogger("odradek.broker.partitions.compaction")
 
 _SLICE = 64
 """Partitions between two checkpoints of the task."""
@@ -49,12 +53,22 @@ class _Round:
 
 
 def _retention(partition: Partition, now_ms: int) -> Iterator[object]:
-    partition.log.apply_retention(now_ms)
+    log = partition.log
+    dropped = log.apply_retention(now_ms)
+    if dropped:
+        _log.info("retention dropped %d segments of %s, it starts at %d", dropped, log.name, log.log_start_offset)
     return iter(())
 
 
 def _compaction(partition: Partition, now_ms: int) -> Iterator[object]:
-    return partition.log.compact_steps(now_ms)
+    for result in partition.log.compact_steps(now_ms):
+        if result is not None:
+            _cleaner_log.info(
+                "%s is compacted up to offset %d: %d of %d records are left, %d of %d bytes",
+                *(partition.log.name, result.end_offset, result.records_after, result.records_before),
+                *(result.bytes_after, result.bytes_before),
+            )
+        yield result
 
 
 def _expiration(partition: Partition, now_ms: int) -> Iterator[object]:

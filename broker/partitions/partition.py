@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from odradek.protocol.message import Buffer
 
 _CLIENT = AppendOrigin.CLIENT
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("odradek.broker.partitions")
 
 
 class OwnTopic(Protocol):

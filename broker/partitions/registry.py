@@ -15,7 +15,7 @@ from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("odradek.broker.partitions")
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from struct import Struct
 from types import CoroutineType
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from odradek.broker.requests.faults import FaultSet
     from odradek.broker.requests.services import Services
     from odradek.protocol.schema import MessageCodec
+
+_log = logging.getLogger("odradek.broker.requests")
 
 _SIZED_CORRELATION = Struct(">ii")
 
@@ -143,15 +146,13 @@ class Dispatcher:
             raise
         except Exception as error:
             response = self.error_answer(context, request, error, frame)
-        if response is None:
-            return None
-        if (
+        if response is not None and (
             response.__class__ is CoroutineType
             or isinstance(response, Parked)
             or (watch is not None and watch.must_wait(appended))
         ):
             return Pending(route, context, request, frame, response, appended)
-        return self._encode(route, response, version, correlation_id)
+        return self._answer(route, context, request, response)
 
     def resume(self, pending: Pending) -> Parts | Pending | None:
         """Look again at a request that is parked; ``pending`` itself when there is still something to wait for."""
@@ -167,8 +168,7 @@ class Dispatcher:
         if watch is not None and watch.must_wait(pending.appended):
             pending.response = response
             return pending
-        context = pending.context
-        return self._encode(pending.route, response, context.api_version, context.correlation_id)
+        return self._answer(pending.route, pending.context, pending.request, response)
 
     async def finish(self, pending: Pending) -> Parts | None:
         """Wait for the response, and until what the request appended is durable: it may not be told before."""
@@ -182,9 +182,7 @@ class Dispatcher:
             raise
         except Exception as error:
             response = self.error_answer(context, pending.request, error, pending.frame)
-        if response is None:
-            return None
-        return self._encode(route, response, context.api_version, context.correlation_id)
+        return self._answer(route, context, pending.request, response)
 
     async def _response_of(self, returned: Any) -> Any:
         """The response behind what a handler returned."""
@@ -203,23 +201,35 @@ class Dispatcher:
         response = await self._response_of(function(context, request))
         return None if lost is not None else response
 
-    def _encode(self, route: Route, response: Any, version: int, correlation_id: int) -> Parts:
-        """The response as parts, with size and header."""
+    def _answer(self, route: Route, context: RequestContext, request: Any, response: Any) -> Parts | None:
+        """What the client gets: the response as parts, with size and header; None for no answer."""
+        if _log.isEnabledFor(logging.INFO):
+            self._log_answer(context, request, response)
+        return None if response is None else self._encode(route, context, response)
+
+    def _log_answer(self, context: RequestContext, request: Any, response: Any) -> None:
+        from odradek.broker.requests.request_log import log_answer
+
+        log_answer(context, request, response)
+
+    def _encode(self, route: Route, context: RequestContext, response: Any) -> Parts:
         try:
             if response.__class__ is EncodedBody:
                 parts: Parts = [response.body]
             else:
                 parts = route.response.encode_parts(response)
         except Exception as error:
-            self._bugs.report(f"the answer to {route.handler.spec.name} v{version}: {response!r:.2000}", error)
+            self._bugs.report(
+                f"the answer to {route.handler.spec.name} v{context.api_version}: {response!r:.2000}", error
+            )
             raise CloseConnection("the answer cannot be encoded") from error
         size = 4
         for part in parts:
             size += len(part)
         if route.flexible_response:
-            parts.insert(0, _SIZED_CORRELATION.pack(size + 1, correlation_id) + b"\0")
+            parts.insert(0, _SIZED_CORRELATION.pack(size + 1, context.correlation_id) + b"\0")
         else:
-            parts.insert(0, _SIZED_CORRELATION.pack(size, correlation_id))
+            parts.insert(0, _SIZED_CORRELATION.pack(size, context.correlation_id))
         return parts
 
     def error_answer(self, context: RequestContext, request: Any, error: Exception, frame: memoryview) -> Any:

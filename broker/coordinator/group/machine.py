@@ -25,7 +25,7 @@ from odradek.broker.coordinator.group.topic_source import FixedTopics, TopicSour
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
 from odradek.protocol.errors import KafkaError
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("odradek.broker.coordinator.group")
 
 Decision = Callable[[Any, int], Outcome[Any]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -33,6 +34,8 @@ from odradek.broker.coordinator.transaction.transaction import (
 )
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+_log = logging.getLogger("odradek.broker.coordinator.transaction")
 
 MARKER_RETRY_MS = 100
 """How long to wait before a marker is tried again that its partition did not take."""
@@ -178,6 +181,7 @@ class TransactionMachine:
             return self._set_timers()
 
         reply = ProducerIdentity(new.producer_id, new.producer_epoch)
+        _log.info("transactional id %s has producer %d, epoch %d", transactional_id, *reply)
         return Outcome([self._record(old, new)], reply=reply, then=then)
 
     def _add_partitions(self, command: AddPartitions, now_ms: int) -> Outcome[None]:
@@ -241,6 +245,7 @@ class TransactionMachine:
 
     def _prepare(self, old: Transaction, step: decisions.Step, now_ms: int, reply: Any) -> Outcome[Any]:
         prepared, last_epoch = step
+        _log.debug("transaction of %s: %s", old.transactional_id, prepared.state.label)
 
         def then() -> Sequence[Effect]:
             self._last_epochs[old.transactional_id] = last_epoch
@@ -335,6 +340,7 @@ class TransactionMachine:
             return Outcome()
         if (transaction.producer_epoch, transaction.start_ms) != (expected.producer_epoch, expected.start_ms):
             return Outcome()
+        _log.info("transaction of %s was open for too long and is aborted", expected.transactional_id)
         return self._fence(transaction, now_ms)
 
     def _expire_ids(self, _: ExpireIds, now_ms: int) -> Outcome[None]:

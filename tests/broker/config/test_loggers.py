@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from odradek.broker.config import loggers
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +56,9 @@ def test_unknown_names_and_levels() -> None:
         "Cannot set the log level of root to info as it is not a supported log level. Valid log levels are DEBUG, "
         "ERROR, FATAL, INFO, TRACE, WARN"
     )
+
+
+def test_every_logger_that_kafkas_names_stand_for_is_used() -> None:
+    sources = [path.read_text() for folder in ("broker", "src/odradek") for path in (ROOT / folder).rglob("*.py")]
+    made = {name for source in sources for name in re.findall(r'getLogger\("([^"]+)"\)', source)}
+    assert set(loggers.PYTHON_LOGGERS.values()) <= made

@@ -192,7 +192,7 @@ def test_bad_input_ends_that_connection_only(install: Install, junk: bytes) -> N
 
 
 def test_the_log_says_why_a_connection_was_cut(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("DEBUG", "odradek.connection")
+    caplog.set_level("DEBUG", "odradek.broker.net")
     cluster = FakeCluster()
 
     async def scenario(server: Server) -> None:
@@ -201,7 +201,7 @@ def test_the_log_says_why_a_connection_was_cut(caplog: pytest.LogCaptureFixture)
             assert await is_closed(stream)
 
     run(cluster, scenario)
-    opened, cut = (each for each in caplog.records if each.name == "odradek.connection")
+    _, opened, cut = (each for each in caplog.records if each.name == "odradek.broker.net")
     assert opened.getMessage().endswith("opened")
     assert (cut.levelname, "API key 999 is not served" in cut.getMessage()) == ("INFO", True)
 

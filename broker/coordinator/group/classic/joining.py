@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from itertools import count
 
@@ -17,6 +18,8 @@ from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+_log = logging.getLogger("odradek.broker.coordinator.group")
 
 KNOWN_MEMBER_ID_FROM = 4
 """JoinGroup versions from which a new dynamic member is told its id before it can join (KIP-394)."""
@@ -142,6 +145,7 @@ class Joining:
         if not group.members:
             group.protocol_type = command.protocol_type
         group.add(member)
+        _log.info("group %s: member %s joins from %s", group.group_id, member_id, command.host)
         self._rebalance.expect_heartbeat(member, changes, self._settings.new_member_join_timeout_ms)
         self._carry_out(group.rules.join.new, group, changes)
         return changes.parked(ticket)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from odradek.broker.coordinator.group.classic.changes import Changes
@@ -24,6 +25,8 @@ from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.runtime.machine import Answer, Effect, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+_log = logging.getLogger("odradek.broker.coordinator.group")
 
 _UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
 _SYNC_ERRORS = {
@@ -90,6 +93,7 @@ class Members:
         def hand_out() -> Sequence[Effect]:
             after = Changes(changes.now_ms)
             self._rebalance.hand_out(group, after)
+            _log.info("group %s: generation %d is stable", group.group_id, group.generation)
             self._rebalance.expect_heartbeat(leader, after)
             return after.effects
 
@@ -144,6 +148,7 @@ class Members:
             member = group.validate_member(member_id, instance_id)
         except KafkaError as error:
             return error.code
+        _log.info("group %s: member %s leaves", group.group_id, member_id)
         self._rebalance.drop_member(group, member, changes)
         return ErrorCode.NONE
 
@@ -161,6 +166,8 @@ class Members:
                 self._rebalance.drop_pending(group, command.member_id, changes)
                 self._rebalance.look(group, changes)
         elif not member.keeps_session:
+            timeout_ms = member.session_timeout_ms
+            _log.info("group %s: member %s was silent for %d ms", group.group_id, member.member_id, timeout_ms)
             self._rebalance.drop_member(group, member, changes)
             self._rebalance.after_departure(group, changes)
         return changes.answered(None)

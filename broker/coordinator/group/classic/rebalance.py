@@ -14,6 +14,8 @@ is served as it comes, and members that start together would cause one rebalance
 
 from __future__ import annotations
 
+import logging
+
 from odradek.broker.coordinator.group.classic.changes import Changes
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.commands import EndJoinPhase, EndJoinPhaseIfAll, ExpireSync
@@ -31,6 +33,8 @@ from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Answer, Cancel, Pause, Schedule
 from odradek.protocol.errors import ErrorCode
+
+_log = logging.getLogger("odradek.broker.coordinator.group")
 
 PENDING_JOIN_MS = 50
 """How long the first rebalance of a group waits, after its delay, for members that were told their ids (KIP-394)."""
@@ -53,6 +57,7 @@ class Rebalance:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, changes)
         changes.effects.append(Cancel(_sync_timer(group)))
         group.transition_to(PREPARING_REBALANCE, changes.now_ms)
+        _log.info("group %s: generation %d ends, all %d members have to join", *_standing(group))
         changes.effects.append(GroupChanged(group.group_id))
         if initial:
             delay_ms = self.settings.initial_rebalance_delay_ms
@@ -121,6 +126,7 @@ class Rebalance:
             self._schedule_end(group, group.rebalance_timeout_ms, changes)
             return
         group.next_generation(changes.now_ms)
+        _log.info("group %s: generation %d has %d members, protocol %s", *_standing(group), group.protocol)
         changes.effects.append(GroupChanged(group.group_id))
         if group.state is EMPTY:
             changes.records.append((encode_group_key(group.group_id), encode_group_value(group.to_stored())))
@@ -179,6 +185,7 @@ class Rebalance:
 
     def drop_member(self, group: ClassicGroup, member: Member, changes: Changes) -> None:
         """Take a member out; what it waits for is answered with UNKNOWN_MEMBER_ID."""
+        _log.info("group %s: member %s is out", group.group_id, member.member_id)
         changes.effects.append(Cancel(member.session_key))
         self.answer_join(group, member, join_refused("", ErrorCode.UNKNOWN_MEMBER_ID), changes)
         if member.sync_ticket is not None:
@@ -198,6 +205,10 @@ class Rebalance:
             self.begin(group, changes)
         elif action is DepartureAction.LOOK:
             self.look(group, changes)
+
+
+def _standing(group: ClassicGroup) -> tuple[str, int, int]:
+    return group.group_id, group.generation, len(group.members)
 
 
 def _join_timer(group: ClassicGroup) -> tuple[str, str]:
