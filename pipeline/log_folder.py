@@ -49,7 +49,7 @@ class Segment(NamedTuple):
 
 
 class SegmentTask(NamedTuple):
-    """A part of a segment to read: from the byte ``position`` on, what is wanted, without the aborted."""
+    """A part of a segment to read: the wanted records from the byte ``position`` on."""
 
     path: str
     position: int
@@ -97,7 +97,7 @@ def end_offset(segments: list[Segment]) -> int:
 
 
 def offset_at(segments: list[Segment], timestamp: int) -> int:
-    """The first offset whose record is that young; the end offset if none is."""
+    """The offset of the first record from ``timestamp`` on; the end offset if there is none."""
     for segment in segments:
         indexes = _Indexes(segment)
         if indexes.last_timestamp < timestamp:

@@ -110,7 +110,7 @@ def _rows_of(batches: Sequence[RecordBatch], bodies: Sequence[Buffer], wanted: W
 
 
 class _Chunk:
-    """Some batches as arrays: what a batch says by batch, what a record says by row, and which batch a row is of."""
+    """Some batches as arrays: headers by batch, fields of records by row, and the batch of each row."""
 
     def __init__(self, batches: Sequence[RecordBatch], bodies: Sequence[Buffer]) -> None:
         import numpy as np
@@ -134,7 +134,7 @@ class _Chunk:
         return len(self.offset)
 
     def each(self, values: Sequence[Any]) -> Any:
-        """What the batches say, for every row."""
+        """Values by batch, repeated for every row."""
         return self.np.array(values)[self.batch_of]
 
     def timestamp(self) -> Any:
@@ -183,7 +183,7 @@ class _Chunk:
         return pa.array([names.get(offset) for offset in self.offset.tolist()], pa.string())
 
     def labels(self, values: Sequence[str]) -> pa.Array:
-        """Texts that batches have, for every row: few different ones."""
+        """Texts by batch, repeated for every row. Only a few of them differ."""
         import pyarrow as pa
 
         different = sorted(set(values))
@@ -192,7 +192,7 @@ class _Chunk:
 
 
 def _numbers(kind: str, read: Callable[[RecordBatch], int | bool]) -> Callable[[_Chunk, Wanted], pa.Array]:
-    """A column of what batches say."""
+    """A column of numbers from batch headers."""
 
     def build(chunk: _Chunk, wanted: Wanted) -> pa.Array:
         return _array(chunk.each([read(batch) for batch in chunk.batches]), kind)

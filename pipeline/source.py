@@ -30,7 +30,7 @@ Offsets = dict[TopicPartition, int]
 
 
 class DataLossError(RuntimeError):
-    """Offsets that were to be read are gone from the log."""
+    """The log no longer has offsets that the query has to read."""
 
 
 class FetchTask(NamedTuple):
@@ -164,7 +164,7 @@ def _from_json(shown: Mapping[str, Mapping[str, int]]) -> Offsets:
 def _without_lost(
     first: Offsets, last: Offsets, bounds: Mapping[TopicPartition, tuple[int, int]], *, fail: bool
 ) -> Offsets:
-    """Starts moved to what is left of the logs; DataLossError if something is gone and that is to fail."""
+    """Move starts to what is left of the logs. Raises DataLossError if records are gone and the options say so."""
     kept = dict(first)
     for key, offset in first.items():
         earliest, latest = bounds.get(key, (0, 0))
@@ -202,7 +202,7 @@ class _Place(ABC):
 
     @abstractmethod
     def offsets_at(self, timestamp: int, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
-        """The first offset that young (the end where none is), by partition."""
+        """By partition, the offset of the first record from a timestamp on; the end offset where there is none."""
 
     @abstractmethod
     def plan(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask | FetchTask]:

@@ -118,7 +118,7 @@ def _size_hint(codec: Codec, data: Buffer) -> int:
 
 
 def _gunzip(data: Buffer, max_size: int) -> bytes:
-    """The leading gzip members, without what follows and is none: Java's reader does not mind it, others do."""
+    """Inflate the leading gzip members and ignore what follows them, as Java's reader does."""
     out: list[bytes] = []
     rest = bytes(data)
     left = max_size
@@ -138,7 +138,7 @@ def _gunzip(data: Buffer, max_size: int) -> bytes:
 
 
 def _first_lz4_frame(view: memoryview) -> memoryview:
-    """The first LZ4 frame: Java's reader stops at its end, whatever follows. Checked no further than that takes."""
+    """The first LZ4 frame: Java's reader stops at its end, whatever follows. Only its block lengths are checked."""
     if len(view) < 7 or _LZ4_MAGIC.unpack_from(view)[0] != 0x184D2204:
         return view
     flags = view[4]

@@ -177,7 +177,7 @@ class ListOf(LengthPrefixed):
 
 
 class NullableStruct(Construct):  # type: ignore[misc]
-    """A marker, then unless it says null the struct.
+    """A marker, then the struct unless the marker says null.
 
     The marker is an INT8 that is negative for null; in a tagged field it is like a compact length, 0 for null.
     """

@@ -70,9 +70,9 @@ class BatchStore(Protocol):
         """Make everything appended durable."""
 
     def begin_sync(self) -> Callable[[], None] | None:
-        """What makes the bytes appended so far durable, to be called in any thread; None when there is nothing to do.
+        """A function that makes the bytes appended so far durable, for any thread; None when there is nothing to do.
 
-        Only while the segment takes appends; the returned call raises StorageError.
+        It may be called while the segment takes appends. The function raises StorageError.
         """
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Compaction: keep the latest record of each key, as Kafka's log cleaner does.
 
-Cleaned are the segments before the active one, up to the last stable offset and outside `min.compaction.lag.ms`.
-Kept are the latest record of each key; tombstones and transaction markers until their delete horizon (set by the first
+A run cleans the segments before the active one, up to the last stable offset and outside `min.compaction.lag.ms`. It
+keeps the latest record of each key; tombstones and transaction markers until their delete horizon (set by the first
 compaction that could drop them, KIP-534); the offsets and sequences of every batch that survives; the last batch of
 each known producer, emptied if need be; markers while data of their transaction remain. Aborted data goes at once.
 Unlike Kafka the map of keys has no size limit: one run covers the whole dirty part.
@@ -150,7 +150,7 @@ def _clean(
 
 
 def _groups(segments: Sequence[Segment], max_bytes: int) -> list[list[Segment]]:
-    """Neighbouring segments whose cleaned content surely fits one segment."""
+    """Groups of neighbouring segments; the cleaned content of a group fits one segment."""
     groups: list[list[Segment]] = []
     size = 0
     for segment in segments:
@@ -250,7 +250,7 @@ class _Cleaner:
         except BaseException:
             log.store.discard(stores)
             raise
-        # Behind the cleaned part everything stays as it is, what the index says of its markers too.
+        # Nothing changes behind the cleaned part, the index entries of its markers included.
         behind = [e for s in group for e in s.stores.txn_index.entries() if e.last_offset >= self._end]
         for entry in [*self._transactions.kept_aborted, *behind]:
             stores.txn_index.append(entry)

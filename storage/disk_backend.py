@@ -242,7 +242,7 @@ class DiskBackend:
         return min((at for at, _ in self._doomed), default=None)
 
     def close(self, *, clean: bool = True) -> None:
-        """Write what is left to write and let the directory go; all logs were closed before."""
+        """Write what is left to write and unlock the directory. All logs must be closed before."""
         if self._lock < 0:
             return
         try:

@@ -55,7 +55,7 @@ class DiskBatchStore:
         return position
 
     def _cut_file(self, size: int) -> None:
-        """Take back a partly written batch; where even that fails the torn batch is cut at the next start."""
+        """Take back a partly written batch. If even that fails, the next start cuts the torn batch."""
         if self._descriptor >= 0:
             try:
                 self._fs.truncate(self._descriptor, size, self.path)
@@ -118,7 +118,7 @@ class DiskBatchStore:
         self._unsynced = False
 
     def begin_sync(self) -> Callable[[], None] | None:
-        """What makes the bytes appended so far durable, to be called in any thread; None when they are already."""
+        """See `BatchStore.begin_sync`."""
         if not self._unsynced or self._descriptor < 0:
             return None
         descriptor = os.dup(self._descriptor)
@@ -136,7 +136,7 @@ class DiskBatchStore:
         return sync
 
     def seal(self) -> None:
-        """No more appends: what is in memory is read from the file from now on; flushing stays to be done."""
+        """No more appends: reads go to the file from now on. The bytes may still need a flush."""
         self._close_descriptor()
         self._tail, self._tail_start = MemoryBatchStore(), self.size
 

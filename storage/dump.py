@@ -210,7 +210,7 @@ def _decoded(decoder: Decoder, key: bytes, value: bytes | None) -> Item:
 
 
 def _show_members(data: Any, value: Any) -> None:
-    """Subscriptions and assignments of consumers as what they say, where they are in the consumer protocol."""
+    """Decode the members' subscriptions and assignments; bytes that are none stay as they are."""
     if value.protocol_type != "consumer":
         return
     for shown, member in zip(data["members"], value.members, strict=True):

@@ -84,7 +84,7 @@ class FileSystem:
             return path.read_bytes()
 
     def write_atomically(self, path: Path, data: bytes, *, durable: bool = True) -> None:
-        """Replace a small file: written beside it as `.tmp`, synced, renamed over it."""
+        """Replace a small file: write it as `.tmp`, sync it, rename it over the old one."""
         temporary = path.with_name(path.name + ".tmp")
         descriptor = self.open(temporary)
         try:
@@ -103,7 +103,7 @@ class FileSystem:
             os.replace(source, target)
 
     def remove(self, path: Path) -> None:
-        """Remove a file; one that is gone already is no error."""
+        """Remove a file. It is no error if the file is gone already."""
         with _naming(path):
             path.unlink(missing_ok=True)
 

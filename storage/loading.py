@@ -56,7 +56,7 @@ def take_over(log: LoadingLog, loaded: LoadedLog) -> None:
 
 
 def _fit_epochs(log: LoadingLog) -> bool:
-    """Forget epochs of what the log lost. One that begins at the log's end stays: it was begun, with nothing in it."""
+    """Forget epochs of what the log lost; returns whether there were any. An epoch that begins at its end stays."""
     cut = log.leader_epochs.truncate_from_end(log.log_end_offset + 1)
     return log.leader_epochs.truncate_from_start(log.log_start_offset) or cut
 

@@ -348,7 +348,7 @@ class PartitionLog:
     def aborted_in_read(self, offset: int, size_bytes: int) -> list[tuple[int, int]]:
         """Aborted transactions that may concern a read of `size_bytes` from `offset`.
 
-        Its end is looked up in the sparse index, as in Kafka, so some behind it may be named too.
+        The end of the read is looked up in the sparse index, as in Kafka, so transactions behind it may be named too.
         """
         if not self._aborted_count:
             return []
@@ -530,11 +530,11 @@ class PartitionLog:
     # --- life ---------------------------------------------------------------------------------------------------------
 
     def begin_sync(self) -> Callable[[], None] | None:
-        """What makes the active segment's batches durable, for any thread; None when there is nothing to do."""
+        """A function that makes the active segment's batches durable; see `BatchStore.begin_sync`."""
         return self.active.stores.batches.begin_sync()
 
     def flush(self) -> None:
-        """Make everything appended durable and note how far in the store."""
+        """Make everything appended durable and tell the store how far that goes."""
         for segment in self.segments:
             if segment.next_offset > self.recovery_point or segment is self.active:
                 segment.flush()

@@ -136,7 +136,7 @@ class ProducerStates:
                 and (transactional or state.current_txn_first_offset is None)
                 and not self._verifying
             ):
-                return None  # the usual next batch; the rest below says the same of it
+                return None  # the usual next batch; all checks below would pass it
             last_sequence = next_sequence(base_sequence, last_offset_delta)
             duplicate = state.find_duplicate(epoch, base_sequence, last_sequence)
             if duplicate is not None:

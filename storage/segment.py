@@ -55,7 +55,7 @@ class Segment:
 
     @property
     def largest_timestamp(self) -> int:
-        """What time retention goes by: the largest record timestamp, or the time of the last write without one."""
+        """The time that retention looks at: the largest record timestamp, or else the time of the last write."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.last_modified_ms
 
     def append(

@@ -132,8 +132,8 @@ def too_large(size: int, config: LogConfig, name: str) -> RecordsRefused:
 
 
 def single_batch(buf: Buffer) -> Buffer:
-    """The one batch that a produce request may carry for a partition, without bytes that are no batch behind it."""
-    if len(buf) >= _LENGTH.size and _LENGTH.unpack_from(buf)[0] > _MAX_INT - 12:
+    """The one batch that a produce request may carry for a partition, without bytes behind it that are no batch."""
+    if len(buf) >= _LENGTH.size and _LENGTH.unpack_from(buf)[0] > _MAX_INT - LOG_OVERHEAD:
         raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "The length of a batch overflows")
     try:
         size = batch_size_at(buf)
@@ -204,7 +204,7 @@ def _validate_compressed(batch: RecordBatch, config: LogConfig, now_ms: int, nam
 
 
 def _recompressed(batch: RecordBatch, body: Buffer, target: Codec, config: LogConfig, now_ms: int) -> bytes:
-    """The batch built again in the topic's own codec; Kafka's builder is stricter than its checks elsewhere are."""
+    """Build the batch again in the topic's own codec. Kafka's builder is stricter than its other checks."""
     appended = batch.max_timestamp if batch.has_append_time else None
     records = list(iter_records(body, batch.record_count, 0, batch.base_timestamp, appended))
     producer_id, epoch = batch.producer_id, batch.producer_epoch
@@ -256,7 +256,7 @@ def _restamp(
 
 
 def _records_refused(batch: RecordBatch, scan: RecordScan, config: LogConfig, now_ms: int) -> bool:
-    """Whether any record breaks a rule of the topic (which ones is worked out only then)."""
+    """Whether any record breaks a rule of the topic. `_raise_record_errors` finds out which."""
     if scan.keyless and config.compact:
         return True
     if config.message_timestamp_type == TimestampType.LOG_APPEND_TIME:
@@ -320,7 +320,7 @@ def _java_long(value: int) -> int:
 
 
 def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
-    """A batch that the broker itself built: trusted, but sized and stamped as the topic's config says."""
+    """Take a batch that the broker itself built: check its size only, and stamp it as the topic's config says."""
     batch = read_batch(buf)
     if batch.size_bytes > config.max_message_bytes:
         raise too_large(batch.size_bytes, config, name)

@@ -22,7 +22,7 @@ _SEQUENCED = ["topic", "partition", "offset", "producer_id", "producer_epoch", "
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong: what, where (partition and offset, -1 where there is none), and in words."""
+    """One fault: which check failed, where (partition and offset, -1 for none), and a description."""
 
     check: str
     topic: str

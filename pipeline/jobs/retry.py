@@ -165,13 +165,13 @@ class _Batch:
     # -- what came, and what is due
 
     def _messages(self, rows: DataFrame) -> DataFrame:
-        """What arrived, and what was parked and came due, told apart by the column ``arrived``."""
+        """The messages that arrived and the parked ones that came due; the column ``arrived`` tells them apart."""
         messages = rows.where("topic is not null").selectExpr("*", "true as arrived")
         pending = self._came_due()
         return messages if pending is None else messages.unionByName(pending.selectExpr("*", "false as arrived"))
 
     def _counts(self, messages: DataFrame) -> tuple[int, int, int]:
-        """How many arrived, how many of all are not due, and how many are: most batches have nothing to do."""
+        """The numbers of messages that arrived, that are not due yet, and that are due. Most batches have none."""
         columns = ("arrived", f"due_ms > {self.now_ms}", f"due_ms <= {self.now_ms}")
         (counts,) = messages.selectExpr(*(f"count_if({column})" for column in columns)).collect()
         return (counts[0], counts[1], counts[2])
@@ -258,7 +258,7 @@ class _Batch:
         writer.options(**self.job.reader_options()).save()
 
     def _unwritten(self, output: DataFrame) -> DataFrame:
-        """The output without what an earlier attempt at this batch wrote: all that came behind its end offsets."""
+        """The output without what an earlier attempt at this batch wrote, which lies behind the batch's end offsets."""
         ends = self._end_offsets()
         reader = self.spark.read.format("kafka").options(**self.job.reader_options())
         reader = reader.option("includeHeaders", "true").option("failOnDataLoss", "false")

@@ -93,7 +93,7 @@ def with_outcome(rows: DataFrame) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    # From the end backwards: Spark's window over all rows that follow costs their square, over all before it does not.
+    # Backwards from the end: Spark's window over all rows that follow costs their square, over all before it does not.
     backwards = Window.partitionBy("topic", "partition", "producer_id").orderBy(f.desc("offset"))
     backwards = backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return rows.withColumn("outcome", f.last("control", ignorenulls=True).over(backwards))
