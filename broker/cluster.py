@@ -22,7 +22,7 @@ from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType, directory_of
 from odradek.broker.metadata.node import Node, advertised_addresses
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
 from odradek.broker.partitions.registry import PartitionRegistry
@@ -36,12 +36,14 @@ from odradek.protocol.uuids import new_uuid, uuid_to_text
 
 if TYPE_CHECKING:
     from odradek.broker.controller.data_directory import DataDirectory
-    from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.coordinator.group.service import GroupService, Performers
+    from odradek.broker.coordinator.share_state.service import ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
+    from odradek.broker.partitions.share.live import SharePartitions
     from odradek.broker.partitions.topic import Topic
 
 _GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
@@ -124,6 +126,8 @@ class Cluster:
             groups=Deferred(self._make_groups),
             handlers=SERVED,
             nodes=self.nodes,
+            share_partitions=Deferred(self._make_share_partitions),
+            share_states=Deferred(self._make_share_states),
             topics=self.topics,
             transactions=Deferred(self._make_transactions),
         )
@@ -139,7 +143,41 @@ class Cluster:
             read_settings(self.config),
             LiveConfigs(self.config, lambda group_id: self.image.configs_of(ResourceType.GROUP, group_id)),
             ImageTopics(self.image),
+            self._share_performers,
         )
+
+    def _share_performers(self) -> Performers:
+        from odradek.broker.coordinator.group.share.performing import performers
+
+        return performers(self.services.share_states)
+
+    def _make_share_partitions(self) -> SharePartitions:
+        from odradek.broker.coordinator.group.share.settings import share_settings
+        from odradek.broker.coordinator.share_state.client import ShareStateClient
+        from odradek.broker.partitions.share.live import SharePartitions
+
+        configs = self.groups.configs
+        return SharePartitions(
+            self.clock,
+            ShareStateClient(self.services.share_states),
+            lambda group_id: share_settings(configs, group_id),
+            self.start,
+            self.bug_log.report,
+        )
+
+    def _make_share_states(self) -> ShareStateService:
+        from odradek.broker.coordinator.share_state.service import LiveSettings, ShareStateService
+
+        return ShareStateService(
+            InternalTopic(self.topics, SHARE_GROUP_STATE, self.controller.ensure_topic),
+            self._surroundings(),
+            LiveSettings(self.config),
+            self._partition_count,
+        )
+
+    def _partition_count(self, topic_id: bytes) -> int:
+        topic = self.image.topics_by_id.get(topic_id)
+        return 0 if topic is None else len(topic.partitions)
 
     def _make_transactions(self) -> TransactionService:
         from odradek.broker.coordinator.transaction.markers import MarkerWriter
@@ -179,7 +217,7 @@ class Cluster:
         return self.controller.controller_id
 
     def _publish_to_coordinators(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        made = (self.services.groups.made, self.services.transactions.made)
+        made = (self.services.groups.made, self.services.transactions.made, self.services.share_states.made)
         for service in [service for service in made if service is not None]:
             for gone in delta.deleted.values():
                 service.topic_deleted(gone.name, len(gone.partitions))
@@ -226,7 +264,7 @@ class Cluster:
         return self.topics.by_name(name)
 
     def ensure_topic(self, name: str) -> Topic:
-        """``__consumer_offsets`` or ``__transaction_state``, created on first use with Kafka's settings for it."""
+        """An internal topic, created on first use with Kafka's settings for it."""
         self.controller.ensure_topic(name)
         return self.topics.by_name(name)
 
@@ -293,6 +331,8 @@ class Cluster:
         """
         for service in (self.groups, self.transactions):
             service.start_stored()
+        if SHARE_GROUP_STATE in self.image.topics:
+            self.services.share_states().start_stored()
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Accept connections for every node; OSError if an address cannot be taken."""

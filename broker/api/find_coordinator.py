@@ -11,6 +11,7 @@ coordinator, so well-formed share keys get COORDINATOR_NOT_AVAILABLE, as from a 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from odradek.broker.coordinator.service import CoordinatorService
@@ -28,6 +29,7 @@ SHARE = 2
 _BATCHED_FROM = 4
 _SHARE_FROM = 6
 _NO_NODE = -1
+_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 _UNKNOWN_TYPE = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
@@ -36,10 +38,10 @@ _UNKNOWN_TYPE = (
 
 @handles(
     FindCoordinatorRequest,
-    differs="the coordinator topic is created at once: no COORDINATOR_NOT_AVAILABLE first; no share coordinator",
+    differs="the coordinator topic is created at once: no COORDINATOR_NOT_AVAILABLE first",
 )
 def find_coordinator(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    """Which node coordinates a group or transactional id."""
+    """Which node coordinates a group, a transactional id or a share partition."""
     if ctx.api_version >= _BATCHED_FROM:
         found = [_find(ctx, request.key_type, key) for key in request.coordinator_keys]
         return FindCoordinatorResponse(coordinators=found)
@@ -84,16 +86,16 @@ def _service(ctx: RequestContext, key_type: int, key: str) -> CoordinatorService
     if ctx.api_version < _SHARE_FROM or not _is_share_key(key):
         text = _UNKNOWN_TYPE if ctx.api_version < _BATCHED_FROM else ""
         raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
+    return ctx.services.share_states()
 
 
 def _is_share_key(key: str) -> bool:
     """`group:topicId:partition`, where the group may hold colons itself."""
     parts = key.rsplit(":", 2)
-    if len(parts) != 3 or not parts[0]:
+    if len(parts) != 3 or not parts[0].strip() or not _NUMBER.fullmatch(parts[2]):
         return False
     try:
         uuid_from_text(parts[1])
-        return int(parts[2]) >= 0
     except ValueError:
         return False
+    return True

@@ -48,4 +48,16 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     69: ("consumer_groups", 0, 1, True),  # ConsumerGroupDescribe
     74: ("configs", 0, 1, True),  # ListConfigResources
     75: ("metadata", 0, 0, True),  # DescribeTopicPartitions
+    76: ("share_groups", 1, 1, True),  # ShareGroupHeartbeat
+    77: ("share_groups", 1, 1, True),  # ShareGroupDescribe
+    78: ("share_fetch", 1, 2, True),  # ShareFetch
+    79: ("share_acknowledge", 1, 2, True),  # ShareAcknowledge
+    83: ("share_state", 0, 0, True),  # InitializeShareGroupState
+    84: ("share_state", 0, 0, True),  # ReadShareGroupState
+    85: ("share_state", 0, 1, True),  # WriteShareGroupState
+    86: ("share_state", 0, 0, True),  # DeleteShareGroupState
+    87: ("share_state", 0, 1, True),  # ReadShareGroupStateSummary
+    90: ("share_group_offsets", 0, 1, True),  # DescribeShareGroupOffsets
+    91: ("share_group_offsets", 0, 0, True),  # AlterShareGroupOffsets
+    92: ("share_group_offsets", 0, 0, True),  # DeleteShareGroupOffsets
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.commands import NewTopic
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 
 def internal_topic(name: str, config: BrokerConfig, brokers: int) -> NewTopic:
@@ -18,6 +18,9 @@ def internal_topic(name: str, config: BrokerConfig, brokers: int) -> NewTopic:
     elif name == TRANSACTION_STATE:
         partitions = config.get_int("transaction.state.log.num.partitions")
         factor = config.get_int("transaction.state.log.replication.factor")
+    elif name == SHARE_GROUP_STATE:
+        partitions = config.get_int("share.coordinator.state.topic.num.partitions")
+        factor = config.get_int("share.coordinator.state.topic.replication.factor")
     else:
         raise ValueError(f"{name} is no internal topic")
     return NewTopic(name, partitions, min(factor, brokers), configs=internal_configs(name, config, brokers))
@@ -39,5 +42,14 @@ def internal_configs(name: str, config: BrokerConfig, brokers: int) -> dict[str,
             "min.insync.replicas": str(in_sync),
             "segment.bytes": str(config.get_int("transaction.state.log.segment.bytes")),
             "unclean.leader.election.enable": "false",
+        }
+    if name == SHARE_GROUP_STATE:
+        in_sync = min(config.get_int("share.coordinator.state.topic.min.isr"), brokers)
+        return {
+            "cleanup.policy": "delete",
+            "compression.type": "producer",
+            "min.insync.replicas": str(in_sync),
+            "retention.ms": "-1",
+            "segment.bytes": str(config.get_int("share.coordinator.state.topic.segment.bytes")),
         }
     return {}

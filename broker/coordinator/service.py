@@ -50,7 +50,7 @@ class CoordinatorService(Generic[M]):
     partition; when the leader changes, it reloads from the log, as a coordinator on another machine would.
 
     ``perform(shard, effect)`` carries out the machine's own effects (see `Shard`). ``base_sequence`` is in the
-    batches: Kafka's group coordinator writes 0, its transaction coordinator -1.
+    batches: Kafka's group coordinator writes 0, its transaction coordinator -1. ``keyed``: see `PartitionJournal`.
     """
 
     def __init__(
@@ -61,12 +61,14 @@ class CoordinatorService(Generic[M]):
         *,
         perform: Callable[[Shard[M], Effect], None] | None = None,
         base_sequence: int = -1,
+        keyed: bool = True,
     ) -> None:
         self.topic = topic
         self._surroundings = surroundings
         self._machine_factory = machine_factory
         self._perform = perform
         self._base_sequence = base_sequence
+        self._keyed = keyed
         self._shards: dict[int, Shard[M]] = {}
 
     # -- finding
@@ -178,7 +180,7 @@ class CoordinatorService(Generic[M]):
             f"{self.topic.name}-{index}",
             index,
             lambda: self._machine_factory(index),
-            PartitionJournal(partition, base_sequence=self._base_sequence),
+            PartitionJournal(partition, base_sequence=self._base_sequence, keyed=self._keyed),
             self._surroundings.clock,
             perform=self._perform,
             report=self._surroundings.report,

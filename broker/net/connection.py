@@ -164,6 +164,8 @@ class Connection:
         self._left = None
         self.state = _CLOSED
         self._socket.close()
+        for told in self.info.on_closed:
+            told()
 
     # -- in the poller's task
 

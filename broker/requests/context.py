@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class ConnectionInfo:
 
     ``host``/``port``: the address the client dialled. ``peer_host``/``peer_port``: where it came from.
     ``client_software_*``: from ApiVersions v3 and later (KIP-511), empty before. ``attributes``: state that a
-    handler family keeps per connection under its own key.
+    handler family keeps per connection under its own key. ``on_closed``: called once when the connection has ended.
     """
 
     __slots__ = (
@@ -28,6 +29,7 @@ class ConnectionInfo:
         "host",
         "id",
         "listener",
+        "on_closed",
         "peer_host",
         "peer_port",
         "port",
@@ -55,6 +57,7 @@ class ConnectionInfo:
         self.client_software_name = ""
         self.client_software_version = ""
         self.attributes: dict[str, Any] = {}
+        self.on_closed: list[Callable[[], None]] = []
 
 
 class RequestContext:

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
     from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.coordinator.share_state.service import ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.node import Node
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
     from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.share.live import SharePartitions
     from odradek.broker.requests.deferred import Deferred
     from odradek.broker.requests.registry import Registry
 
@@ -39,6 +41,8 @@ class Services:
         "handlers",
         "image",
         "nodes",
+        "share_partitions",
+        "share_states",
         "topic_answers",
         "topics",
         "transactions",
@@ -55,6 +59,8 @@ class Services:
         groups: Deferred[GroupService],
         handlers: Registry,
         nodes: dict[int, Node],
+        share_partitions: Deferred[SharePartitions],
+        share_states: Deferred[ShareStateService],
         topics: PartitionRegistry,
         transactions: Deferred[TransactionService],
     ) -> None:
@@ -69,6 +75,8 @@ class Services:
         self.groups = groups
         self.handlers = handlers
         self.nodes = nodes
+        self.share_partitions = share_partitions
+        self.share_states = share_states
         self.topics = topics
         self.transactions = transactions
 

@@ -54,9 +54,11 @@ class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
 class PartitionJournal:
     """A partition of this broker as a journal."""
 
-    def __init__(self, partition: Partition, *, base_sequence: int = -1) -> None:
+    def __init__(self, partition: Partition, *, base_sequence: int = -1, keyed: bool = True) -> None:
+        """``keyed``: of the records of one key only the last one counts. A log that stores changes is not."""
         self._partition = partition
         self._base_sequence = base_sequence
+        self._keyed = keyed
 
     @property
     def end_offset(self) -> int:
@@ -80,7 +82,7 @@ class PartitionJournal:
 
     def load(self, machine: Machine) -> Iterator[int]:
         """See `Journal`."""
-        return load(self, machine)
+        return load(self, machine, keyed=self._keyed)
 
     def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
         """See `KeyedJournal`."""
@@ -142,10 +144,10 @@ def split(records: Sequence[NewRecord], max_batch_bytes: int) -> Iterator[Sequen
     yield part
 
 
-def load(journal: KeyedJournal, machine: Machine) -> Iterator[int]:
-    """See `Journal.load`."""
+def load(journal: KeyedJournal, machine: Machine, *, keyed: bool = True) -> Iterator[int]:
+    """See `Journal.load`; ``keyed`` as for a `PartitionJournal`."""
     position = journal.start_offset
-    reader = _Reader(machine)
+    reader = _Reader(machine, keyed)
     while position < journal.end_offset:
         parts = journal.read(position)
         if not parts:
@@ -160,10 +162,12 @@ class _Reader:
 
     Of the records of one key in a run only the last one is replayed, as if the log cleaner had been there: machines get
     the same state from a compacted log. Like the cleaner this stops at transactions, here at the first one of the log.
+    Of a log that is not ``keyed`` every record is replayed.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, keyed: bool) -> None:
         self._machine = machine
+        self._keyed = keyed
         self._compact = True
 
     def replay(self, data: bytes) -> int:
@@ -172,7 +176,7 @@ class _Reader:
         position, end, next_offset = 0, len(data), 0
         while position < end:
             batch = read_batch(data, position)
-            if not batch.attributes & _NOT_PLAIN:
+            if self._keyed and not batch.attributes & _NOT_PLAIN:
                 _last_of_each_key(data, position + HEADER_SIZE, batch.record_count, batch.base_offset, latest)
                 if not self._compact:
                     self._flush(data, latest)

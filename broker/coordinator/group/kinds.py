@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 KIND_MODULES: Mapping[GroupType, str] = {
     GroupType.CLASSIC: "odradek.broker.coordinator.group.classic.kind",
     GroupType.CONSUMER: "odradek.broker.coordinator.group.consumer.kind",
+    GroupType.SHARE: "odradek.broker.coordinator.group.share.kind",
 }
 """The modules of the kinds that this broker serves; imported with the first command or record of the kind."""
 

@@ -18,13 +18,16 @@ from odradek.broker.runtime.shard import Shard
 
 _MINUTE_MS = 60_000
 
+Performers = dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]]
+"""What carries out the effects of kinds of groups, by their class."""
+
 
 class GroupService(CoordinatorService[GroupMachine]):
     """All consumer groups of a cluster. Owner: the cluster.
 
     ``watchers`` are called when any group has entered another state (by whatever key they were put there), so that
     nobody who waits for a group has to look again and again. ``performers`` carry out the effects of the kinds of
-    groups (see `kinds`) that reach beyond the coordinator, by the class of the effect.
+    groups (see `kinds`) that reach beyond the coordinator; ``more_performers`` makes those that few need.
     """
 
     def __init__(
@@ -34,7 +37,10 @@ class GroupService(CoordinatorService[GroupMachine]):
         settings: GroupSettings,
         configs: GroupConfigs,
         topics: TopicSource,
+        more_performers: Callable[[], Performers] = dict,
     ) -> None:
+        self.configs = configs
+        self._more_performers = more_performers
         super().__init__(
             topic,
             surroundings,
@@ -43,11 +49,11 @@ class GroupService(CoordinatorService[GroupMachine]):
             base_sequence=0,
         )
         self.watchers: dict[object, Callable[[], None]] = {}
-        self.performers: dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]] = {
-            GroupChanged: self._group_changed
-        }
+        self.performers: Performers = {GroupChanged: self._group_changed}
 
     def _perform_effect(self, shard: Shard[GroupMachine], effect: Effect) -> None:
+        if effect.__class__ not in self.performers:
+            self.performers |= self._more_performers()
         self.performers[effect.__class__](shard, effect)
 
     def _group_changed(self, shard: Shard[GroupMachine], effect: GroupChanged) -> None:

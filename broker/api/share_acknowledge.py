@@ -1,0 +1,163 @@
+"""ShareAcknowledge (key 79), and the acknowledgements that come with ShareFetch.
+
+Versions 1 and 2 (KIP-932); v2 renews locks (KIP-1222). A request belongs to the member's share session with the node;
+the last one, with epoch -1, ends it, and what the member still holds is available again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from odradek.broker.api.leader_hints import leader_endpoints
+from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, SessionKey
+from odradek.broker.partitions.share.states import RENEW, AcknowledgementBatch, ShareKey
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.share_acknowledge import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
+
+RENEWALS_FROM = 2
+LEADER_ERRORS = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+_MAX_MEMBER_ID = 36
+
+Answers = dict[Place, KafkaError | None]
+"""What came of the acknowledgements of each partition."""
+
+_TEXTS: Mapping[ErrorCode, str] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+}
+
+
+@handles(ShareAcknowledgeRequest)
+def share_acknowledge(ctx: RequestContext, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse:
+    """What a member says of the records that it holds."""
+    try:
+        check_member(request.group_id, request.member_id)
+        _take_turn(ctx, request)
+    except KafkaError as error:
+        return ShareAcknowledgeResponse(error_code=error.code)
+    answers = acknowledge_all(ctx, request)
+    if request.share_session_epoch == FINAL_EPOCH:
+        end_session(ctx, request)
+    return _response(ctx, request, answers)
+
+
+def check_member(group_id: str | None, member_id: str | None) -> None:
+    """INVALID_REQUEST without a group, and for a member id that no client may have."""
+    if group_id is None or not member_id or len(member_id) > _MAX_MEMBER_ID:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+
+def _take_turn(ctx: RequestContext, request: ShareAcknowledgeRequest) -> None:
+    """The request is the next one of the member's session."""
+    epoch = request.share_session_epoch
+    if epoch == INITIAL_EPOCH:
+        raise KafkaError(ErrorCode.INVALID_SHARE_SESSION_EPOCH)
+    session = ctx.services.share_partitions().sessions(ctx.node.id).find(session_key(request))
+    if epoch != FINAL_EPOCH:
+        session.check(epoch)
+        session.advance()
+
+
+def session_key(request: Any) -> SessionKey:
+    """Whose session a request belongs to."""
+    return SessionKey(request.group_id, request.member_id)
+
+
+def end_session(ctx: RequestContext, request: Any) -> None:
+    """The member has said that its session is over."""
+    ctx.services.share_partitions().end_session(ctx.node.id, session_key(request))
+
+
+def acknowledge_all(ctx: RequestContext, request: Any) -> Answers:
+    """Carry out all acknowledgements of a ShareAcknowledge or ShareFetch request.
+
+    A partition without any is answered only beside one with some, as in Kafka.
+    """
+    refused: Answers = {}
+    empty: Answers = {}
+    taken: Answers = {}
+    topics = ctx.services.topics
+    renewals = ctx.api_version >= RENEWALS_FROM
+    for topic in request.topics:
+        known = topics.by_id(topic.topic_id)
+        for partition in topic.partitions:
+            place = (topic.topic_id, partition.partition_index)
+            batches = partition.acknowledgement_batches
+            if known is None:
+                refused[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+            elif not _well_formed(batches, renewals=renewals, is_renew=request.is_renew_ack):
+                refused[place] = KafkaError(ErrorCode.INVALID_REQUEST)
+            elif not 0 <= place[1] < len(known.partitions):
+                refused[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif not batches:
+                empty[place] = None
+            else:
+                taken[place] = _acknowledge(ctx, request, place, batches)
+    return {**taken, **refused, **empty} if taken else refused
+
+
+def _acknowledge(ctx: RequestContext, request: Any, place: Place, batches: Iterable[Any]) -> KafkaError | None:
+    said = [AcknowledgementBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types) for batch in batches]
+    try:
+        ctx.services.share_partitions().acknowledge(ShareKey(request.group_id, *place), request.member_id, said)
+    except KafkaError as error:
+        return KafkaError(error.code, error.message or _TEXTS.get(error.code))
+    return None
+
+
+def _well_formed(batches: Iterable[Any], *, renewals: bool, is_renew: bool) -> bool:
+    """Whether batches are in order, and say one thing of all their offsets or one of each."""
+    end = -1
+    largest = RENEW if renewals else RENEW - 1
+    for batch in batches:
+        first, last, types = batch.first_offset, batch.last_offset, batch.acknowledge_types
+        if first > last or first < end or not types:
+            return False
+        if len(types) > 1 and last - first != len(types) - 1:
+            return False
+        if min(types) < 0 or max(types) > largest or (not is_renew and max(types) == RENEW):
+            return False
+        end = last
+    return True
+
+
+def _response(ctx: RequestContext, request: ShareAcknowledgeRequest, answers: Answers) -> ShareAcknowledgeResponse:
+    topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
+    leaders: list[int] = []
+    for (topic_id, index), error in answers.items():
+        row = PartitionData(partition_index=index)
+        if error is not None:
+            row.error_code, row.error_message = error.code, error.message
+            if error.code in LEADER_ERRORS:
+                leader = leader_of(ctx, (topic_id, index))
+                row.current_leader = LeaderIdAndEpoch(*leader)
+                leaders.append(leader[0])
+        topics.setdefault(topic_id, ShareAcknowledgeTopicResponse(topic_id=topic_id)).partitions.append(row)
+    return ShareAcknowledgeResponse(
+        responses=list(topics.values()),
+        acquisition_lock_timeout_ms=lock_duration_ms(ctx, request.group_id),
+        node_endpoints=leader_endpoints(ctx, leaders, NodeEndpoint) if leaders else [],
+    )
+
+
+def leader_of(ctx: RequestContext, place: Place) -> tuple[int, int]:
+    """Leader and leader epoch of a partition, -1 where there is none."""
+    topic = ctx.services.topics.by_id(place[0])
+    if topic is None or not 0 <= place[1] < len(topic.partitions):
+        return -1, -1
+    partition = topic.partitions[place[1]]
+    return partition.leader_id, partition.leader_epoch
+
+
+def lock_duration_ms(ctx: RequestContext, group_id: str | None) -> int:
+    """How long members of the group hold what they acquire now."""
+    return ctx.services.share_partitions().settings_of(group_id or "").lock_duration_ms

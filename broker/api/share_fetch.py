@@ -1,0 +1,312 @@
+"""ShareFetch (key 78).
+
+Versions 1 and 2 (KIP-932). Members of a share group fetch without offsets: they are given records that nobody else
+holds, each locked for them until they acknowledge it or its lock runs out. v2 knows a strict limit of records
+(KIP-1206) and renews locks (KIP-1222). A request may carry acknowledgements, which are carried out first.
+
+A fetch waits like `Fetch`, also for records to come back. Whether the member belongs to the group is not asked, as in
+Kafka: the group coordinator alone knows the members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from odradek.broker.api.leader_hints import leader_endpoints
+from odradek.broker.api.share_acknowledge import (
+    LEADER_ERRORS,
+    RENEWALS_FROM,
+    Answers,
+    acknowledge_all,
+    check_member,
+    end_session,
+    leader_of,
+    lock_duration_ms,
+    session_key,
+)
+from odradek.broker.partitions.share.live import LiveSharePartition
+from odradek.broker.partitions.share.reading import ShareRead, ShareReadRequest, read_shared
+from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
+from odradek.broker.partitions.share.states import RECORD_LIMIT, ShareKey
+from odradek.broker.partitions.waiters import Waiter
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.registry import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.share_fetch import (
+    AcquiredRecords,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+)
+
+_EMPTY = b""
+
+
+class _ShareFetch:
+    """One request at work. ``session``: the one that it goes on with, None if it begins or ends one.
+
+    ``failed``: partitions that cannot be read; ``answers``: what came of the acknowledgements.
+    """
+
+    __slots__ = ("answers", "ctx", "epoch_due", "failed", "lives", "read", "request", "session")
+
+    def __init__(self, ctx: RequestContext, request: ShareFetchRequest) -> None:
+        self.ctx = ctx
+        self.request = request
+        self.session: ShareSession | None = None
+        self.epoch_due = 0
+        self.answers: Answers = {}
+        self.failed: dict[Place, KafkaError] = {}
+        self.lives: list[LiveSharePartition] = []
+        most = max(0, min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes")))
+        self.read = ShareReadRequest(
+            request.member_id or "",
+            request.max_records,
+            request.batch_size,
+            request.share_acquire_mode,
+            min(request.min_bytes, most),
+            most,
+        )
+
+
+@handles(ShareFetchRequest, differs="a record that is released wakes other members' waiting fetches at once")
+def share_fetch(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse | Parked:
+    """Acquire records now; park only when there is less than the member wants to wait for."""
+    work = _ShareFetch(ctx, request)
+    try:
+        check_member(request.group_id, request.member_id)
+        _check_renewal(ctx, request)
+        places = _open(work)
+    except KafkaError as error:
+        if error.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED and request.max_wait_ms > 0:
+            return _ParkedRefusal(ctx, request.max_wait_ms, error.code)
+        return ShareFetchResponse(error_code=error.code)
+    if _has_acknowledgements(request):
+        work.answers = acknowledge_all(ctx, request)
+    if ctx.api_version >= RENEWALS_FROM and request.is_renew_ack:
+        work.failed.clear()
+        return _answer(work, [])
+    try:
+        return _fetch(work, places)
+    except KafkaError as error:
+        return ShareFetchResponse(error_code=error.code)
+
+
+def _check_renewal(ctx: RequestContext, request: ShareFetchRequest) -> None:
+    """A request that renews locks fetches nothing."""
+    asks = request.max_bytes or request.min_bytes or request.max_records or request.max_wait_ms
+    if ctx.api_version >= RENEWALS_FROM and request.is_renew_ack and asks:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+
+def _has_acknowledgements(request: ShareFetchRequest) -> bool:
+    return any(partition.acknowledgement_batches for topic in request.topics for partition in topic.partitions)
+
+
+# -- sessions
+
+
+def _open(work: _ShareFetch) -> list[Place]:
+    """Find out what to read: from the request, or from the session that it goes on with."""
+    ctx, request = work.ctx, work.request
+    sessions = ctx.services.share_partitions().sessions(ctx.node.id)
+    key = session_key(request)
+    epoch = request.share_session_epoch
+    if epoch == FINAL_EPOCH:
+        sessions.find(key)
+        return []
+    topics = ctx.services.topics
+    named: list[tuple[Place, str | None]] = []
+    for topic in request.topics:
+        known = topics.by_id(topic.topic_id)
+        name = None if known is None else known.name
+        named += [((topic.topic_id, partition.partition_index), name) for partition in topic.partitions]
+    if epoch == INITIAL_EPOCH:
+        if _has_acknowledgements(request):
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        limit = ctx.services.config.get_int("group.share.max.share.sessions")
+        if not sessions.knows_connection(ctx.connection.id):
+            closed = partial(ctx.services.share_partitions().connection_closed, ctx.node.id, ctx.connection.id)
+            ctx.connection.on_closed.append(closed)
+        session = sessions.open(key, named, ctx.connection.id, limit)
+    else:
+        session = sessions.find(key)
+        session.check(epoch)
+        forgotten = [(topic.topic_id, index) for topic in request.forgotten_topics_data for index in topic.partitions]
+        session.change(named, forgotten)
+        session.advance()
+        work.session = session
+        work.epoch_due = session.epoch
+    return _known_places(work, session)
+
+
+def _known_places(work: _ShareFetch, session: ShareSession) -> list[Place]:
+    """The partitions to read, beginning with another one in each request; those that are not there have failed."""
+    topics = work.ctx.services.topics
+    places: list[Place] = []
+    for place, item in session.places.items():
+        topic = topics.by_id(place[0])
+        if item.name is None:
+            work.failed[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        elif topic is None or not 0 <= place[1] < len(topic.partitions):
+            work.failed[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        else:
+            places.append(place)
+    turn = work.request.share_session_epoch % len(places) if places else 0
+    return places[turn:] + places[:turn]
+
+
+# -- reading
+
+
+def _fetch(work: _ShareFetch, places: Sequence[Place]) -> ShareFetchResponse | Parked:
+    request = work.request
+    if any(error.code is ErrorCode.UNKNOWN_TOPIC_ID for error in work.failed.values()):
+        # Kafka's broker stumbles over a topic that it has no name of, and with it over the whole session.
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if not places:
+        return _answer(work, [])
+    if not 0 <= request.share_acquire_mode <= RECORD_LIMIT:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no acquire mode {request.share_acquire_mode}")
+    if request.max_records == 0 or work.read.max_bytes == 0:
+        return _answer(work, [])
+    _open_partitions(work, places)
+    if not work.lives:
+        return _answer(work, [])
+    found = _read(work, at_once=request.max_wait_ms <= 0)
+    return _ParkedShareFetch(work) if found is None else _answer(work, found)
+
+
+def _open_partitions(work: _ShareFetch, places: Sequence[Place]) -> None:
+    ctx = work.ctx
+    shares = ctx.services.share_partitions()
+    for place in places:
+        topic = ctx.services.topics.by_id(place[0])
+        assert topic is not None
+        key = ShareKey(work.request.group_id or "", *place)
+        try:
+            work.lives.append(shares.open(key, topic.partitions[place[1]], ctx.node.id))
+        except KafkaError as error:
+            work.failed[place] = error
+
+
+def _read(work: _ShareFetch, *, at_once: bool) -> list[ShareRead] | None:
+    services = work.ctx.services
+    return read_shared(services.share_partitions(), work.lives, work.read, services.clock.now_ms(), at_once=at_once)
+
+
+class _ParkedShareFetch(Parked):
+    """A share fetch that waits for records to come, or to come back. It misses nothing from when it is made."""
+
+    __slots__ = ("_waiter", "_work")
+
+    def __init__(self, work: _ShareFetch) -> None:
+        super().__init__(work.ctx.services.clock.now_ms() + work.request.max_wait_ms)
+        self._work = work
+        self._register()
+
+    def resume(self) -> ShareFetchResponse | None:
+        """Look again."""
+        over = self._waiter.over or self._work.ctx.services.clock.now_ms() >= self.deadline_ms
+        if not self._waiter.woken and not over:
+            return None
+        self.abandon()
+        found = _read(self._work, at_once=over)
+        if found is not None:
+            return _answer(self._work, found)
+        self._register()
+        return None
+
+    def abandon(self) -> None:
+        self._work.ctx.services.share_partitions().discard_waiter(self._waiter, self._work.lives)
+
+    def _register(self) -> None:
+        self._waiter = Waiter(1, self._wake)
+        self._work.ctx.services.share_partitions().add_waiter(self._waiter, self._work.lives)
+
+    def _wake(self) -> None:
+        self.wake()
+
+
+class _ParkedRefusal(Parked):
+    """A member that gets no session tries again at once, so it is told only when its fetch would have been over."""
+
+    __slots__ = ("_clock", "_code")
+
+    def __init__(self, ctx: RequestContext, max_wait_ms: int, code: ErrorCode) -> None:
+        super().__init__(ctx.services.clock.now_ms() + max_wait_ms)
+        self._clock = ctx.services.clock
+        self._code = code
+
+    def resume(self) -> ShareFetchResponse | None:
+        """The refusal, when its time has come."""
+        return ShareFetchResponse(error_code=self._code) if self._clock.now_ms() >= self.deadline_ms else None
+
+    def abandon(self) -> None:
+        """There is nothing to leave behind."""
+
+
+# -- answering
+
+
+def _answer(work: _ShareFetch, found: Sequence[ShareRead]) -> ShareFetchResponse:
+    session = work.session
+    if session is not None and session.epoch != work.epoch_due:
+        return ShareFetchResponse(error_code=ErrorCode.INVALID_SHARE_SESSION_EPOCH)
+    rows = {(read.live.key.topic_id, read.live.key.partition): _row(read) for read in found}
+    rows |= {place: _failed_row(place, error) for place, error in work.failed.items()}
+    if session is not None:
+        rows = {place: row for place, row in rows.items() if _must_answer(session, place, row)}
+    for place, error in work.answers.items():
+        row = rows.setdefault(place, PartitionData(partition_index=place[1], records=_EMPTY))
+        if error is not None:
+            row.acknowledge_error_code, row.acknowledge_error_message = error.code, error.message
+    if work.request.share_session_epoch == FINAL_EPOCH:
+        end_session(work.ctx, work.request)
+    return _response(work, rows)
+
+
+def _row(read: ShareRead) -> PartitionData:
+    row = PartitionData(partition_index=read.live.key.partition, records=list(read.records) or _EMPTY)
+    row.acquired_records = [AcquiredRecords(*taken) for taken in read.ranges]
+    if read.error is not None:
+        row.error_code = read.error.code
+    return row
+
+
+def _failed_row(place: Place, error: KafkaError) -> PartitionData:
+    return PartitionData(partition_index=place[1], error_code=error.code, records=_EMPTY)
+
+
+def _must_answer(session: ShareSession, place: Place, row: PartitionData) -> bool:
+    """Whether a request that goes on with a session has to hear of a partition."""
+    item = session.places.get(place)
+    if item is None:
+        return True
+    must = item.must_answer or bool(row.records) or row.error_code != ErrorCode.NONE
+    item.must_answer = row.error_code != ErrorCode.NONE
+    if row.records:
+        session.served(place)
+    return must
+
+
+def _response(work: _ShareFetch, rows: dict[Place, PartitionData]) -> ShareFetchResponse:
+    ctx = work.ctx
+    topics: dict[bytes, ShareFetchableTopicResponse] = {}
+    leaders: list[int] = []
+    for place, row in rows.items():
+        if row.error_code in LEADER_ERRORS:
+            leader = leader_of(ctx, place)
+            row.current_leader = LeaderIdAndEpoch(*leader)
+            leaders.append(leader[0])
+        topics.setdefault(place[0], ShareFetchableTopicResponse(topic_id=place[0])).partitions.append(row)
+    return ShareFetchResponse(
+        responses=list(topics.values()),
+        acquisition_lock_timeout_ms=lock_duration_ms(ctx, work.request.group_id),
+        node_endpoints=leader_endpoints(ctx, leaders, NodeEndpoint) if leaders else [],
+    )

@@ -1,0 +1,227 @@
+"""DescribeShareGroupOffsets (90), AlterShareGroupOffsets (91) and DeleteShareGroupOffsets (92): KIP-932.
+
+Versions 0, and 1 of DescribeShareGroupOffsets, which tells the lag (KIP-1226). Where a share group stands is what the
+share coordinator has stored, which is a little behind what members have acknowledged; the lag takes that into account.
+Groups are altered and deleted while they have no members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from odradek.broker.coordinator.group.share.commands import (
+    AlterShareOffsets,
+    BeginDeleteOffsets,
+    EndDeleteOffsets,
+    StatesInitialized,
+)
+from odradek.broker.coordinator.group.share.group import ShareGroup
+from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState, ReadSummary, StateSummary
+from odradek.broker.coordinator.share_state.records import UNINITIALIZED
+from odradek.broker.partitions.share.states import ShareKey
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages import alter_share_group_offsets as alter
+from odradek.protocol.messages import delete_share_group_offsets as delete
+from odradek.protocol.messages import describe_share_group_offsets as describe
+from odradek.protocol.primitives import ZERO_UUID
+
+_UNKNOWN_TEXT = "This server does not host this topic-partition."
+_INVALID_GROUP_TEXT = "The group id is invalid."
+_UNKNOWN_LAG = -1
+
+
+# -- describing
+
+
+@handles(describe.DescribeShareGroupOffsetsRequest)
+def describe_offsets(
+    ctx: RequestContext, request: describe.DescribeShareGroupOffsetsRequest
+) -> describe.DescribeShareGroupOffsetsResponse:
+    """Where share groups stand."""
+    return describe.DescribeShareGroupOffsetsResponse(groups=[_describe_group(ctx, asked) for asked in request.groups])
+
+
+def _describe_group(
+    ctx: RequestContext, asked: describe.DescribeShareGroupOffsetsRequestGroup
+) -> describe.DescribeShareGroupOffsetsResponseGroup:
+    answer = describe.DescribeShareGroupOffsetsResponseGroup(group_id=asked.group_id)
+    try:
+        if asked.topics is None:
+            answer.topics = _all_topics(ctx, asked.group_id)
+        else:
+            rows = [_described_topic(ctx, asked.group_id, topic.topic_name, topic.partitions) for topic in asked.topics]
+            answer.topics = [row for row in rows if row.topic_id != ZERO_UUID]
+            answer.topics += [row for row in rows if row.topic_id == ZERO_UUID]
+    except KafkaError as error:
+        answer.error_code, answer.error_message = error.code, error.message
+    return answer
+
+
+def _all_topics(ctx: RequestContext, group_id: str) -> list[describe.DescribeShareGroupOffsetsResponseTopic]:
+    """Everything that is stored for the group, of topics that exist."""
+    group = ctx.services.groups().machine_for(group_id, ctx.node).group(group_id)
+    if not isinstance(group, ShareGroup):
+        return []
+    rows = []
+    for topic_id, states in group.initialized.items():
+        topic = ctx.services.topics.by_id(topic_id)
+        if topic is not None:
+            rows.append(_described_topic(ctx, group_id, topic.name, sorted(states.partitions)))
+    return rows
+
+
+def _described_topic(
+    ctx: RequestContext, group_id: str, name: str, indexes: Iterable[int]
+) -> describe.DescribeShareGroupOffsetsResponseTopic:
+    topic = ctx.services.topics.get(name)
+    answer = describe.DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=ZERO_UUID)
+    if topic is None:
+        answer.partitions = [
+            describe.DescribeShareGroupOffsetsResponsePartition(partition_index=index, start_offset=UNINITIALIZED)
+            for index in indexes
+        ]
+        return answer
+    answer.topic_id = topic.topic_id
+    answer.partitions = [_described(ctx, ShareKey(group_id, topic.topic_id, index), topic) for index in indexes]
+    return answer
+
+
+def _described(ctx: RequestContext, key: ShareKey, topic: Any) -> describe.DescribeShareGroupOffsetsResponsePartition:
+    row = describe.DescribeShareGroupOffsetsResponsePartition(
+        partition_index=key.partition, start_offset=UNINITIALIZED, lag=_UNKNOWN_LAG
+    )
+    try:
+        summary: StateSummary = ctx.services.share_states().ask_about(ReadSummary(key))
+    except KafkaError:
+        return row
+    row.start_offset, row.leader_epoch = summary.start_offset, summary.leader_epoch
+    if UNINITIALIZED not in (summary.start_offset, summary.delivery_complete_count):
+        end = topic.partitions[key.partition].log.high_watermark
+        row.lag = end - summary.start_offset - summary.delivery_complete_count
+    return row
+
+
+# -- altering
+
+
+@handles(alter.AlterShareGroupOffsetsRequest)
+def alter_offsets(
+    ctx: RequestContext, request: alter.AlterShareGroupOffsetsRequest
+) -> alter.AlterShareGroupOffsetsResponse:
+    """Let a share group begin anew at other offsets."""
+    rows = {
+        (topic.topic_name, asked.partition_index): alter.AlterShareGroupOffsetsResponsePartition(asked.partition_index)
+        for topic in request.topics
+        for asked in topic.partitions
+    }
+    offsets: dict[bytes, dict[int, int]] = {}
+    for topic in request.topics:
+        known = ctx.services.topics.get(topic.topic_name)
+        if known is not None:
+            offsets.setdefault(known.topic_id, {})
+        for asked in topic.partitions:
+            if known is None or asked.partition_index >= len(known.partitions):
+                row = rows[topic.topic_name, asked.partition_index]
+                row.error_code, row.error_message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _UNKNOWN_TEXT
+            else:
+                offsets[known.topic_id][asked.partition_index] = asked.start_offset
+    try:
+        _check_group_id(request.group_id)
+        failed = _alter(ctx, request.group_id, offsets)
+    except KafkaError as error:
+        return alter.AlterShareGroupOffsetsResponse(error_code=error.code, error_message=error.message)
+    return alter.AlterShareGroupOffsetsResponse(responses=_altered_topics(ctx, request, rows, failed))
+
+
+def _alter(
+    ctx: RequestContext, group_id: str, offsets: Mapping[bytes, Mapping[int, int]]
+) -> dict[ShareKey, KafkaError]:
+    """Begin anew; why the share coordinator refused any of it."""
+    groups, states = ctx.services.groups(), ctx.services.share_states()
+    state_epoch = groups.ask_now(group_id, AlterShareOffsets(group_id, offsets), ctx.node)
+    failed: dict[ShareKey, KafkaError] = {}
+    for topic_id, by_partition in offsets.items():
+        for index, offset in by_partition.items():
+            key = ShareKey(group_id, topic_id, index)
+            try:
+                states.ask_about(InitializeState(key, state_epoch, offset))
+            except KafkaError as error:
+                failed[key] = error
+    if not failed and any(offsets.values()):
+        places = {topic_id: list(by_partition) for topic_id, by_partition in offsets.items() if by_partition}
+        groups.ask_now(group_id, StatesInitialized(group_id, places), ctx.node)
+    return failed
+
+
+def _altered_topics(
+    ctx: RequestContext,
+    request: alter.AlterShareGroupOffsetsRequest,
+    rows: Mapping[tuple[str, int], alter.AlterShareGroupOffsetsResponsePartition],
+    failed: Mapping[ShareKey, KafkaError],
+) -> list[alter.AlterShareGroupOffsetsResponseTopic]:
+    topics: dict[str, alter.AlterShareGroupOffsetsResponseTopic] = {}
+    for (name, index), row in rows.items():
+        known = ctx.services.topics.get(name)
+        topic_id = ZERO_UUID if known is None else known.topic_id
+        error = failed.get(ShareKey(request.group_id, topic_id, index))
+        if error is not None:
+            row.error_code, row.error_message = error.code, error.message
+        topics.setdefault(name, alter.AlterShareGroupOffsetsResponseTopic(name, topic_id)).partitions.append(row)
+    return sorted(topics.values(), key=lambda topic: topic.topic_id != ZERO_UUID)
+
+
+# -- deleting
+
+
+@handles(delete.DeleteShareGroupOffsetsRequest)
+def delete_offsets(
+    ctx: RequestContext, request: delete.DeleteShareGroupOffsetsRequest
+) -> delete.DeleteShareGroupOffsetsResponse:
+    """Forget where a share group stands in topics."""
+    names = [topic.topic_name for topic in request.topics]
+    try:
+        _check_group_id(request.group_id)
+        places, unknown = ctx.services.groups().ask_now(
+            request.group_id, BeginDeleteOffsets(request.group_id, names), ctx.node
+        )
+        rows = _delete(ctx, request.group_id, places)
+    except KafkaError as error:
+        return delete.DeleteShareGroupOffsetsResponse(error_code=error.code, error_message=error.message)
+    for name in unknown:
+        exists = ctx.services.topics.get(name) is not None
+        text = "There is no offset information to delete." if exists else _UNKNOWN_TEXT
+        rows.append(
+            delete.DeleteShareGroupOffsetsResponseTopic(
+                topic_name=name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=text
+            )
+        )
+    return delete.DeleteShareGroupOffsetsResponse(responses=rows)
+
+
+def _delete(
+    ctx: RequestContext, group_id: str, places: Mapping[bytes, Iterable[int]]
+) -> list[delete.DeleteShareGroupOffsetsResponseTopic]:
+    done: list[delete.DeleteShareGroupOffsetsResponseTopic] = []
+    failed: list[delete.DeleteShareGroupOffsetsResponseTopic] = []
+    for topic_id, indexes in places.items():
+        topic = ctx.services.topics.by_id(topic_id)
+        row = delete.DeleteShareGroupOffsetsResponseTopic("" if topic is None else topic.name, topic_id)
+        try:
+            for index in indexes:
+                ctx.services.share_states().ask_about(DeleteState(ShareKey(group_id, topic_id, index)))
+            done.append(row)
+        except KafkaError as error:
+            row.error_code, row.error_message = error.code, error.message
+            failed.append(row)
+    if done:
+        gone = [row.topic_id for row in done]
+        ctx.services.groups().ask_now(group_id, EndDeleteOffsets(group_id, gone), ctx.node)
+    return done + failed
+
+
+def _check_group_id(group_id: str) -> None:
+    if not group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID, _INVALID_GROUP_TEXT)

@@ -1,0 +1,150 @@
+"""A share group while it lives: what the log says of it, changed by replay only, and when to look at topics again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
+from odradek.broker.coordinator.group.share.members import ShareMember, TopicStates
+from odradek.broker.coordinator.group.share.records import group_tombstones
+from odradek.broker.coordinator.group.target import TargetAssignment
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
+
+
+class ShareGroup:
+    """See `kinds.Group`. Invariants: ``subscribed`` counts the members by topic name.
+
+    ``refresh_due``: soft; a heartbeat looks at the topics again, as they may have changed.
+    """
+
+    group_type = GroupType.SHARE
+    expires = False
+    protocol_type = "share"
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.epoch = 1
+        self.metadata_hash = 0
+        self.members: dict[str, ShareMember] = {}
+        self.subscribed: dict[str, int] = {}
+        self.target = TargetAssignment()
+        self.assignment_epoch = 1
+        self.assigned_ms = 0
+        self.has_states = False
+        self.initializing: dict[bytes, TopicStates] = {}
+        self.initialized: dict[bytes, TopicStates] = {}
+        self.deleting: dict[bytes, str] = {}
+        self.refresh_due = True
+
+    # -- Group
+
+    @property
+    def state_name(self) -> str:
+        """See `Group`."""
+        return "Stable" if self.members else "Empty"
+
+    @property
+    def is_empty(self) -> bool:
+        """See `Group`."""
+        return not self.members
+
+    def is_in_state(self, names: Collection[str]) -> bool:
+        """See `Group`."""
+        return self.state_name.lower() in names
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """See `Group`."""
+        return topic in self.subscribed
+
+    def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
+        """See `Group`: share groups have no committed offsets."""
+        raise self._no_offsets()
+
+    def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
+        """See `Group`."""
+        raise self._no_offsets()
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
+        """See `Group`: whoever asks is told that there are none."""
+
+    def check_delete_offsets(self) -> None:
+        """See `Group`."""
+        raise self._no_offsets()
+
+    def check_delete(self) -> None:
+        """See `Group`."""
+        if self.members:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP, "The group is not empty.")
+
+    def expiry_basis(self) -> ExpiryBasis | None:
+        """See `Group`."""
+        return None
+
+    def tombstones(self) -> list[NewRecord]:
+        """See `Group`."""
+        return group_tombstones(self.group_id, list(self.members))
+
+    def on_removed(self) -> Sequence[Effect]:
+        """See `Group`."""
+        timers = [Cancel(session_key(self.group_id, member_id)) for member_id in self.members]
+        return [*timers, GroupChanged(self.group_id)]
+
+    def _no_offsets(self) -> KafkaError:
+        return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")
+
+    # -- reading
+
+    def member(self, member_id: str) -> ShareMember:
+        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
+        member = self.members.get(member_id)
+        if member is None:
+            text = f"Member {member_id} is not a member of group {self.group_id}."
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
+        return member
+
+    def names(self, topic: str) -> bool:
+        """Whether anything is stored, or is about to be, of a topic of that name."""
+        rows = (*self.initializing.values(), *self.initialized.values())
+        return any(row.name == topic for row in rows) or topic in self.deleting.values()
+
+    def topics_with(self, member: ShareMember | None, without: str) -> dict[str, int]:
+        """How many members subscribe to each topic, with ``member`` in place of the one of id ``without``."""
+        counts = dict(self.subscribed)
+        before = self.members.get(without)
+        _count(counts, () if before is None else before.topics, -1)
+        _count(counts, () if member is None else member.topics, 1)
+        return counts
+
+    # -- changing, by replay
+
+    def put(self, member: ShareMember) -> None:
+        """A member is new or has changed."""
+        before = self.members.get(member.member_id)
+        if before is None or before.topics != member.topics:
+            _count(self.subscribed, () if before is None else before.topics, -1)
+            _count(self.subscribed, member.topics, 1)
+        self.members[member.member_id] = member
+
+    def remove(self, member_id: str) -> None:
+        """A member is gone."""
+        member = self.members.pop(member_id, None)
+        if member is not None:
+            _count(self.subscribed, member.topics, -1)
+
+
+def _count(counts: dict[str, int], topics: Iterable[str], step: int) -> None:
+    for topic in topics:
+        counts[topic] = counts.get(topic, 0) + step
+        if not counts[topic]:
+            del counts[topic]
+
+
+def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
+    """The key of a member's session timer."""
+    return ("share session", group_id, member_id)

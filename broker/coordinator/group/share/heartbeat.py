@@ -1,0 +1,249 @@
+"""What a heartbeat of a share group's member comes to: epochs, the target assignment and the member's part of it.
+
+A member gets its new assignment at once and gives nothing up first: partitions are shared anyway. A partition is
+assigned when the share coordinator stores its state, so the first heartbeat of a group has that begun, and a later one
+gets the partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.broker.coordinator.group.hash_table import HashTable, hash_of_uuid
+from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
+from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
+from odradek.broker.coordinator.group.share import commands as c
+from odradek.broker.coordinator.group.share import records as r
+from odradek.broker.coordinator.group.share.assignor import assign
+from odradek.broker.coordinator.group.share.group import ShareGroup, session_key
+from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMember, TopicStates, joined
+from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, Schedule
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_text, java_order
+
+FindGroup = Callable[[str], ShareGroup]
+
+
+class Heartbeats:
+    """Decides on what members say and on those who say nothing. Owner: `ShareKind`."""
+
+    def __init__(self, context: KindContext, existing: FindGroup) -> None:
+        self._context = context
+        self._existing = existing
+
+    def heartbeat(self, command: c.ShareGroupHeartbeat, now_ms: int) -> Outcome[c.HeartbeatReply]:
+        """A member joins, goes on or leaves."""
+        if command.member_epoch == LEAVE:
+            return self._leave(command)
+        group = self._group_for(command)
+        member = self._member_for(group, command)
+        work = _Heartbeat(self._context, group, member, command, now_ms)
+        return work.outcome()
+
+    def expire(self, command: c.ExpireShareMember, now_ms: int) -> Outcome[None]:
+        """A member has been silent for too long."""
+        group = self._context.groups.find(command.group_id, ShareGroup)
+        if group is None or command.member_id not in group.members:
+            return Outcome()
+        return Outcome(self._without(group, command.member_id), effects=[GroupChanged(group.group_id)])
+
+    def _leave(self, command: c.ShareGroupHeartbeat) -> Outcome[c.HeartbeatReply]:
+        group = self._existing(command.group_id)
+        group.member(command.member_id)
+        effects = [Cancel(session_key(group.group_id, command.member_id)), GroupChanged(group.group_id)]
+        records = self._without(group, command.member_id)
+        return Outcome(records, reply=c.HeartbeatReply(LEAVE, 0, None), effects=effects)
+
+    def _without(self, group: ShareGroup, member_id: str) -> list[NewRecord]:
+        topics = group.topics_with(None, without=member_id)
+        hashed = metadata_hash(self._context.topics, topics)
+        return [
+            *r.member_tombstones(group.group_id, member_id),
+            r.epoch_record(group.group_id, group.epoch + 1, hashed),
+        ]
+
+    def _group_for(self, command: c.ShareGroupHeartbeat) -> ShareGroup:
+        found = self._context.groups.get(command.group_id)
+        if found is None and command.member_epoch != JOIN:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {command.group_id} not found.")
+        if found is not None and not isinstance(found, ShareGroup):
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a share group.")
+        group = found or ShareGroup(command.group_id)
+        limit = self._context.configs.broker("group.share.max.size")
+        if len(group.members) >= limit and command.member_id not in group.members:
+            text = f"The share group has reached its maximum capacity of {limit} members."
+            raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
+        return group
+
+    def _member_for(self, group: ShareGroup, command: c.ShareGroupHeartbeat) -> ShareMember:
+        epoch = command.member_epoch
+        if epoch == JOIN:
+            return group.members.get(command.member_id) or ShareMember(command.member_id)
+        member = group.member(command.member_id)
+        if epoch in (member.epoch, member.previous_epoch):
+            return member
+        word = "greater" if epoch > member.epoch else "smaller"
+        text = (
+            f"The share group member has a {word} member epoch ({epoch}) than the one known by the group coordinator "
+            f"({member.epoch})"
+        )
+        if epoch < member.epoch:
+            text += f", and it does not match the previous member epoch ({member.previous_epoch})"
+        raise KafkaError(
+            ErrorCode.FENCED_MEMBER_EPOCH, f"{text}. The member must abandon all its partitions and rejoin."
+        )
+
+
+class _Heartbeat:
+    """One heartbeat at work."""
+
+    def __init__(
+        self, context: KindContext, group: ShareGroup, member: ShareMember, command: c.ShareGroupHeartbeat, now_ms: int
+    ) -> None:
+        self._topics = context.topics
+        self._configs = context.configs
+        self._group = group
+        self._before = member
+        self._command = command
+        self._now_ms = now_ms
+        self._records: list[NewRecord] = []
+        self._names = dict(group.subscribed)
+
+    def outcome(self) -> Outcome[c.HeartbeatReply]:
+        group, command, before = self._group, self._command, self._before
+        member = self._updated()
+        epoch, bumped = self._decide_epoch(member)
+        target_epoch, target = self._decide_target(member, epoch)
+        member = self._reconciled(member, target_epoch, target, bumped)
+        effects: list[Effect] = [self._session()]
+        if self._records:
+            effects.append(GroupChanged(group.group_id))
+        effects += self._begin_states(epoch)
+        told = command.member_epoch == JOIN or command.topics is not None or member.assigned != before.assigned
+        interval = self._configs.group(group.group_id, "share.heartbeat.interval.ms")
+        reply = c.HeartbeatReply(member.epoch, interval, member.assigned if told else None)
+        return Outcome(self._records, reply=reply, effects=effects)
+
+    def _updated(self) -> ShareMember:
+        command, before = self._command, self._before
+        member = before._replace(
+            rack_id=before.rack_id if command.rack_id is None else command.rack_id,
+            client_id=command.client_id,
+            client_host=command.client_host,
+            topics=before.topics if command.topics is None else frozenset(command.topics),
+        )
+        if member != before or before.member_id not in self._group.members:
+            self._records.append(r.member_record(self._group.group_id, member))
+        return member
+
+    def _decide_epoch(self, member: ShareMember) -> tuple[int, bool]:
+        """The group's epoch, and whether it is a new one."""
+        group = self._group
+        bump = member.topics != self._before.topics
+        if group.assignment_epoch >= group.epoch:
+            bump = bump or self._has_unassigned()
+        if not bump and not group.refresh_due:
+            return group.epoch, False
+        self._names = group.topics_with(member, without=member.member_id)
+        hashed = metadata_hash(self._topics, self._names)
+        bump = bump or hashed != group.metadata_hash
+        group.refresh_due = False
+        if not bump:
+            return group.epoch, False
+        self._records.append(r.epoch_record(group.group_id, group.epoch + 1, hashed))
+        return group.epoch + 1, True
+
+    def _has_unassigned(self) -> bool:
+        """Whether a subscribed topic has partitions that could be assigned and are not, or the other way round."""
+        group = self._group
+        if not group.members or not group.subscribed:
+            return False
+        assigned: dict[bytes, set[int]] = {}
+        for partitions in group.target.by_member.values():
+            for topic_id, indexes in partitions.items():
+                assigned.setdefault(topic_id, set()).update(indexes)
+        return any(
+            row.name in group.subscribed and assigned.get(topic_id, set()) != set(row.partitions)
+            for topic_id, row in group.initialized.items()
+        )
+
+    def _decide_target(self, member: ShareMember, epoch: int) -> tuple[int, Partitions]:
+        """The epoch of the target assignment, and the member's part of it."""
+        group = self._group
+        if group.assignment_epoch >= epoch or not self._may_assign():
+            return group.assignment_epoch, group.target.of(member.member_id)
+        members = {**group.members, member.member_id: member}
+        order = java_order(members, hash_of_text)
+        ids = self._topic_ids(self._names_of(members.values()))
+        subscriptions = {
+            member_id: [ids[name].topic_id for name in sorted(members[member_id].topics) if name in ids]
+            for member_id in order
+        }
+        assignable = {topic_id: row.partitions for topic_id, row in group.initialized.items()}
+        target = assign(subscriptions, group.target.by_member, assignable)
+        for member_id in order:
+            if member_id not in group.target.by_member or target[member_id] != group.target.of(member_id):
+                self._records.append(r.target_record(group.group_id, member_id, target[member_id]))
+        self._records.append(r.target_epoch_record(group.group_id, epoch, self._now_ms))
+        return epoch, target[member.member_id]
+
+    def _may_assign(self) -> bool:
+        """Assignments keep a distance in time (``share.assignment.interval.ms``)."""
+        interval = self._configs.group(self._group.group_id, "share.assignment.interval.ms")
+        return interval == 0 or self._group.assigned_ms == 0 or self._now_ms - self._group.assigned_ms >= interval
+
+    def _reconciled(self, member: ShareMember, target_epoch: int, target: Partitions, bumped: bool) -> ShareMember:
+        if not bumped and member.epoch == target_epoch:
+            return member
+        ids = {facts.topic_id for facts in self._topic_ids(member.topics).values()}
+        assigned = {topic_id: indexes for topic_id, indexes in target.items() if topic_id in ids}
+        fresh = member._replace(assigned=assigned)
+        if member.epoch != target_epoch:
+            fresh = fresh._replace(epoch=target_epoch, previous_epoch=member.epoch)
+        if fresh != member:
+            self._records.append(r.current_record(self._group.group_id, fresh))
+        return fresh
+
+    def _begin_states(self, epoch: int) -> list[Effect]:
+        """Have the share coordinator store the partitions of subscribed topics that it does not store yet."""
+        group = self._group
+        wanted: dict[bytes, TopicStates] = {}
+        for name, facts in self._topic_ids(self._names).items():
+            stored = group.initialized.get(facts.topic_id)
+            known = frozenset() if stored is None else stored.partitions
+            if len(known) < facts.partitions:
+                wanted[facts.topic_id] = TopicStates(name, frozenset(range(facts.partitions)) - known)
+        if not wanted:
+            return []
+        wanted = {topic_id: wanted[topic_id] for topic_id in HashTable(hash_of_uuid, wanted)}
+        deleting = {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in wanted}
+        initializing = joined(group.initializing, wanted)
+        self._records.append(r.states_record(group.group_id, initializing, group.initialized, deleting))
+        places = {topic_id: sorted(row.partitions) for topic_id, row in wanted.items()}
+        return [c.InitializeStates(group.group_id, epoch, places)]
+
+    def _session(self) -> Effect:
+        timeout = self._configs.group(self._group.group_id, "share.session.timeout.ms")
+        member_id = self._before.member_id
+        expire = c.ExpireShareMember(self._group.group_id, member_id)
+        return Schedule(session_key(self._group.group_id, member_id), timeout, expire)
+
+    def _topic_ids(self, names: Iterable[str]) -> dict[str, TopicFacts]:
+        found = {name: self._topics.named(name) for name in names}
+        return {name: facts for name, facts in found.items() if facts is not None}
+
+    @staticmethod
+    def _names_of(members: Iterable[ShareMember]) -> set[str]:
+        return {name for member in members for name in member.topics}
+
+
+def metadata_hash(topics: TopicSource, names: Iterable[str]) -> int:
+    """The hash of the topics that members subscribe to, as they are now."""
+    hashes: dict[str, int] = {}
+    for name in names:
+        facts = topics.named(name)
+        if facts is not None:
+            hashes[name] = topic_hash(name, facts.topic_id, [sorted(racks) for racks in facts.racks])
+    return group_hash(hashes)

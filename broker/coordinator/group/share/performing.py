@@ -1,0 +1,51 @@
+"""What the group coordinator has the share coordinator do for share groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from odradek.broker.coordinator.group.machine import GroupMachine
+from odradek.broker.coordinator.group.share.commands import (
+    DeleteStates,
+    EndDeleteGroup,
+    InitializeStates,
+    Places,
+    StatesInitialized,
+)
+from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
+from odradek.broker.coordinator.share_state.records import UNINITIALIZED
+from odradek.broker.coordinator.share_state.service import ShareStateService
+from odradek.broker.partitions.share.states import ShareKey
+from odradek.broker.runtime.machine import Effect
+from odradek.broker.runtime.shard import Shard
+from odradek.protocol.errors import KafkaError
+
+Performer = Callable[[Shard[GroupMachine], Any], None]
+
+
+def performers(states: Callable[[], ShareStateService]) -> dict[type[Effect], Performer]:
+    """What carries out the effects of share groups."""
+
+    def initialize(shard: Shard[GroupMachine], effect: InitializeStates) -> None:
+        failed = False
+        try:
+            for key in keys_of(effect.group_id, effect.places):
+                states().ask_about(InitializeState(key, effect.state_epoch, UNINITIALIZED))
+        except KafkaError:
+            failed = True
+        shard.submit(StatesInitialized(effect.group_id, effect.places, failed=failed))
+
+    def delete(shard: Shard[GroupMachine], effect: DeleteStates) -> None:
+        for key in keys_of(effect.group_id, effect.places):
+            states().ask_about(DeleteState(key))
+        shard.submit(EndDeleteGroup(effect.group_id))
+
+    return {InitializeStates: initialize, DeleteStates: delete}
+
+
+def keys_of(group_id: str, places: Places) -> Iterator[ShareKey]:
+    """The share partitions of a group at these places."""
+    for topic_id, indexes in places.items():
+        for index in indexes:
+            yield ShareKey(group_id, topic_id, index)

@@ -1,0 +1,304 @@
+"""The machine of one partition of `__share_group_state`: the share partitions that belong to it.
+
+Source: KIP-932 and the observed behaviour of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from odradek.broker.coordinator.share_state import commands as c
+from odradek.broker.coordinator.share_state.batches import combine
+from odradek.broker.coordinator.share_state.records import (
+    SNAPSHOT,
+    UNINITIALIZED,
+    UPDATE,
+    ShareDelta,
+    ShareState,
+    decode_key,
+    decode_snapshot,
+    decode_update,
+    encode_key,
+    encode_snapshot,
+    encode_update,
+)
+from odradek.broker.partitions.share.states import ShareKey, StoredState
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+PRUNE_TIMER = "prune"
+IDLE_TIMER = "snapshot idle"
+
+_WRONG_PARTITION = "The partition id cannot be a negative number."
+_UNKNOWN = "This server does not host this topic-partition."
+_FENCED_LEADER = "The leader epoch in the request is older than the epoch on the broker."
+_FENCED_STATE = "The share coordinator rejected the request because the share-group state epoch did not match."
+
+
+class ShareStateSettings(Protocol):
+    """The configs of the share coordinator that are in force now."""
+
+    @property
+    def updates_per_snapshot(self) -> int:
+        """share.coordinator.snapshot.update.records.per.snapshot"""
+
+    @property
+    def prune_interval_ms(self) -> int:
+        """share.coordinator.state.topic.prune.interval.ms"""
+
+    @property
+    def idle_interval_ms(self) -> int:
+        """share.coordinator.cold.partition.snapshot.interval.ms"""
+
+
+class PruneLog(Effect):
+    """Delete the records of the partition before ``offset``."""
+
+    __slots__ = ("offset",)
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+
+
+class ShareStateMachine:
+    """See `odradek.broker.runtime.machine.Machine`.
+
+    Everything but ``_pruned_to`` can be rebuilt from the log. The highest epochs are kept beside the states, as a state
+    may be begun anew with lower ones. ``_snapshots``: where the last snapshot of each share partition stands.
+    """
+
+    def __init__(self, settings: ShareStateSettings, partition_count: Callable[[bytes], int]) -> None:
+        """``partition_count(topic_id)``: how many partitions the topic has now, 0 if there is none."""
+        self._settings = settings
+        self._partition_count = partition_count
+        self.states: dict[ShareKey, ShareState] = {}
+        self._leader_epochs: dict[ShareKey, int] = {}
+        self._state_epochs: dict[ShareKey, int] = {}
+        self._updates: dict[ShareKey, int] = {}
+        self._snapshots: dict[ShareKey, int] = {}
+        self._pruned_to = 0
+        self._decide: dict[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
+            c.InitializeState: self._initialize,
+            c.ReadState: self._read,
+            c.WriteState: self._write,
+            c.DeleteState: self._delete,
+            c.ReadSummary: self._summary,
+            c.Prune: self._prune,
+            c.SnapshotIdle: self._snapshot_idle,
+            c.ForgetDeletedTopics: self._forget_topics,
+        }
+
+    # -- Machine
+
+    def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
+        """See `Machine`."""
+        return self._decide[command.__class__](command, now_ms)
+
+    def replay(self, record: LogRecord) -> None:
+        """See `Machine`."""
+        key = decode_key(record.key)
+        if record.key.startswith(UPDATE):
+            if record.value is not None:
+                self._replay_update(key, decode_update(record.value))
+        elif record.key.startswith(SNAPSHOT):
+            self._replay_snapshot(key, record)
+
+    def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
+        """See `Machine`: nobody writes here in a transaction."""
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """See `Machine`: whoever asked gets the error; pruning is tried again later."""
+        return None if isinstance(command, c.ShareCommand) else Outcome(effects=outcome.effects)
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        """See `Machine`."""
+        return self._next_prune(), self._next_idle()
+
+    # -- replaying
+
+    def _replay_snapshot(self, key: ShareKey, record: LogRecord) -> None:
+        if record.value is None:
+            for table in (self.states, self._leader_epochs, self._state_epochs, self._updates, self._snapshots):
+                table.pop(key, None)
+            return
+        state = decode_snapshot(record.value)
+        self._note_epochs(key, state.leader_epoch, state.state_epoch)
+        self.states[key] = state
+        self._snapshots[key] = record.offset
+        if self._updates.get(key, 0) >= self._settings.updates_per_snapshot:
+            self._updates[key] = 0
+
+    def _replay_update(self, key: ShareKey, delta: ShareDelta) -> None:
+        state = self.states.get(key)
+        self._note_epochs(key, delta.leader_epoch, -1)
+        self._updates[key] = self._updates.get(key, 0) + 1
+        if state is None:
+            # Its snapshot has been pruned away with a share partition that was deleted.
+            self.states[key] = ShareState(
+                delta.snapshot_epoch,
+                0,
+                delta.leader_epoch,
+                delta.start_offset,
+                delta.delivery_complete_count,
+                delta.batches,
+                0,
+                0,
+            )
+            return
+        start_offset = state.start_offset if delta.start_offset == -1 else delta.start_offset
+        self.states[key] = state._replace(
+            leader_epoch=state.leader_epoch if delta.leader_epoch == -1 else delta.leader_epoch,
+            start_offset=start_offset,
+            delivery_complete_count=delta.delivery_complete_count,
+            batches=tuple(combine(state.batches, delta.batches, start_offset)),
+        )
+
+    def _note_epochs(self, key: ShareKey, leader_epoch: int, state_epoch: int) -> None:
+        self._leader_epochs[key] = max(leader_epoch, self._leader_epochs.get(key, leader_epoch))
+        if state_epoch >= 0:
+            self._state_epochs[key] = max(state_epoch, self._state_epochs.get(key, state_epoch))
+
+    # -- deciding
+
+    def _initialize(self, command: c.InitializeState, now_ms: int) -> Outcome[None]:
+        key = command.key
+        self._check_partition(key)
+        if command.state_epoch != -1 and self._state_epochs.get(key, -1) > command.state_epoch:
+            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, _FENCED_STATE)
+        self._check_topic(key)
+        former = self.states.get(key)
+        is_open = command.start_offset == UNINITIALIZED
+        state = ShareState(
+            0 if former is None else former.snapshot_epoch + 1,
+            command.state_epoch,
+            0,
+            command.start_offset,
+            UNINITIALIZED if is_open else 0,
+            (),
+            now_ms,
+            now_ms,
+        )
+        return Outcome([_snapshot(key, state)])
+
+    def _read(self, command: c.ReadState, now_ms: int) -> Outcome[StoredState]:
+        key, leader_epoch = command.key, command.leader_epoch
+        self._check_partition(key)
+        state = self.states.get(key)
+        if state is None:
+            why = "Read operation on uninitialized share partition not allowed."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, why)
+        self._check_leader(key, leader_epoch)
+        self._check_topic(key)
+        reply = StoredState(state.state_epoch, state.start_offset, state.batches)
+        if leader_epoch in (-1, self._leader_epochs.get(key)):
+            return Outcome(reply=reply)
+        delta = ShareDelta(state.snapshot_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, ())
+        return Outcome([self._record(key, state, delta, now_ms)], reply=reply)
+
+    def _write(self, command: c.WriteState, now_ms: int) -> Outcome[None]:
+        key = command.key
+        self._check_partition(key)
+        state = self.states.get(key)
+        if state is None:
+            why = "Write operation on uninitialized share partition not allowed."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, why)
+        self._check_leader(key, command.leader_epoch)
+        if command.state_epoch != -1 and self._state_epochs.get(key, -1) > command.state_epoch:
+            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, _FENCED_STATE)
+        self._check_topic(key)
+        delta = ShareDelta(
+            state.snapshot_epoch,
+            state.leader_epoch,
+            command.start_offset,
+            command.delivery_complete_count,
+            tuple(combine((), command.batches, command.start_offset)),
+        )
+        return Outcome([self._record(key, state, delta, now_ms)])
+
+    def _delete(self, command: c.DeleteState, now_ms: int) -> Outcome[None]:
+        self._check_partition(command.key)
+        self._check_topic(command.key)
+        if command.key not in self.states:
+            return Outcome()
+        return Outcome([(encode_key(SNAPSHOT, command.key), None)])
+
+    def _summary(self, command: c.ReadSummary, now_ms: int) -> Outcome[c.StateSummary]:
+        self._check_partition(command.key)
+        self._check_topic(command.key)
+        state = self.states.get(command.key)
+        if state is None:
+            return Outcome(reply=c.StateSummary(0, 0, UNINITIALIZED, UNINITIALIZED))
+        return Outcome(
+            reply=c.StateSummary(
+                state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count
+            )
+        )
+
+    def _record(self, key: ShareKey, state: ShareState, delta: ShareDelta, now_ms: int) -> NewRecord:
+        """An update, or a snapshot of everything when there have been enough updates."""
+        if self._updates.get(key, 0) < self._settings.updates_per_snapshot:
+            return encode_key(UPDATE, key), encode_update(delta)
+        start_offset = state.start_offset if delta.start_offset == -1 else delta.start_offset
+        return _snapshot(
+            key,
+            ShareState(
+                state.snapshot_epoch + 1,
+                state.state_epoch,
+                delta.leader_epoch,
+                start_offset,
+                delta.delivery_complete_count,
+                tuple(combine(state.batches, delta.batches, start_offset)),
+                now_ms,
+                now_ms,
+            ),
+        )
+
+    # -- from time to time
+
+    def _prune(self, command: c.Prune, now_ms: int) -> Outcome[None]:
+        """Kafka keeps everything from the oldest of the last snapshots on."""
+        oldest = min(self._snapshots.values(), default=0)
+        if oldest <= self._pruned_to:
+            return Outcome(effects=[self._next_prune()])
+        self._pruned_to = oldest
+        return Outcome(effects=[PruneLog(oldest), self._next_prune()])
+
+    def _snapshot_idle(self, command: c.SnapshotIdle, now_ms: int) -> Outcome[None]:
+        records: list[NewRecord] = []
+        if any(state.create_ms == state.write_ms for state in self.states.values()):
+            for key, state in self.states.items():
+                if now_ms - state.write_ms >= self._settings.idle_interval_ms:
+                    fresh = state._replace(snapshot_epoch=state.snapshot_epoch + 1, write_ms=now_ms)
+                    records.append(_snapshot(key, fresh))
+        return Outcome(records, effects=[self._next_idle()], atomic=False)
+
+    def _forget_topics(self, command: c.ForgetDeletedTopics, now_ms: int) -> Outcome[None]:
+        gone = [key for key in self.states if not self._partition_count(key.topic_id)]
+        return Outcome([(encode_key(SNAPSHOT, key), None) for key in gone], atomic=False)
+
+    def _next_prune(self) -> Effect:
+        return Schedule(PRUNE_TIMER, self._settings.prune_interval_ms, c.Prune())
+
+    def _next_idle(self) -> Effect:
+        return Schedule(IDLE_TIMER, self._settings.idle_interval_ms, c.SnapshotIdle())
+
+    # -- checking
+
+    def _check_partition(self, key: ShareKey) -> None:
+        if key.partition < 0:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, _WRONG_PARTITION)
+
+    def _check_leader(self, key: ShareKey, leader_epoch: int) -> None:
+        if leader_epoch != -1 and self._leader_epochs.get(key, -1) > leader_epoch:
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, _FENCED_LEADER)
+
+    def _check_topic(self, key: ShareKey) -> None:
+        if key.partition >= self._partition_count(key.topic_id):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _UNKNOWN)
+
+
+def _snapshot(key: ShareKey, state: ShareState) -> NewRecord:
+    return encode_key(SNAPSHOT, key), encode_snapshot(state)

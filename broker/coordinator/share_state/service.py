@@ -1,0 +1,85 @@
+"""The share coordinator of a cluster: the shards of `__share_group_state`, as the rest of the broker uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.coordinator.internal_topic import InternalTopic
+from odradek.broker.coordinator.service import CoordinatorService, Surroundings
+from odradek.broker.coordinator.share_state.commands import ForgetDeletedTopics, ShareCommand
+from odradek.broker.coordinator.share_state.machine import PruneLog, ShareStateMachine, ShareStateSettings
+from odradek.broker.runtime.machine import Effect
+from odradek.broker.runtime.shard import Shard
+
+R = TypeVar("R")
+
+
+class LiveSettings:
+    """`ShareStateSettings`, read from the live configuration."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+
+    @property
+    def updates_per_snapshot(self) -> int:
+        """See `ShareStateSettings`."""
+        return self._config.get_int("share.coordinator.snapshot.update.records.per.snapshot")
+
+    @property
+    def prune_interval_ms(self) -> int:
+        """See `ShareStateSettings`."""
+        return self._config.get_int("share.coordinator.state.topic.prune.interval.ms")
+
+    @property
+    def idle_interval_ms(self) -> int:
+        """See `ShareStateSettings`."""
+        return self._config.get_int("share.coordinator.cold.partition.snapshot.interval.ms")
+
+
+class ShareStateService(CoordinatorService[ShareStateMachine]):
+    """What is stored of share partitions, by their keys' coordinators. Owner: the cluster.
+
+    ``partition_count(topic_id)``: how many partitions a topic has now, 0 if there is none.
+    """
+
+    def __init__(
+        self,
+        topic: InternalTopic,
+        surroundings: Surroundings,
+        settings: ShareStateSettings,
+        partition_count: Callable[[bytes], int],
+    ) -> None:
+        super().__init__(
+            topic,
+            surroundings,
+            lambda partition: ShareStateMachine(settings, partition_count),
+            perform=self._prune,
+            base_sequence=0,
+            keyed=False,
+        )
+
+    def ask_about(self, command: ShareCommand[R]) -> R:
+        """Carry out a command about one share partition, wherever its coordinator is; the topic is made if need be.
+
+        Whoever asks in the process cannot try again later, so what is left to load is loaded now. Raises the
+        coordinator's `KafkaError`.
+        """
+        self.topic.ensure()
+        shard = self.shard_for(command.key.text)
+        shard.finish_loading()
+        return shard.ask_now(command)
+
+    def topic_deleted(self, name: str, partitions: int) -> None:
+        """What is stored of a topic that exists no more is forgotten."""
+        super().topic_deleted(name, partitions)
+        for shard in list(self.shards()):
+            shard.submit(ForgetDeletedTopics())
+
+    def _prune(self, shard: Shard[ShareStateMachine], effect: Effect) -> None:
+        if not isinstance(effect, PruneLog):
+            raise TypeError(f"{effect!r} is no effect of the share coordinator")
+        partitions = self.topic.partitions
+        if partitions is not None:
+            partitions[shard.partition].delete_records(effect.offset, now_ms=self._surroundings.clock.now_ms())

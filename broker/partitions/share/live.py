@@ -1,0 +1,284 @@
+"""Share partitions at work: the machines of a node's partitions, their locks' timers, and who waits for them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
+
+import trio
+
+from odradek.broker.partitions.share import acknowledgement
+from odradek.broker.partitions.share.offset_reset import reset_offset
+from odradek.broker.partitions.share.sessions import SessionKey, ShareSessionCache
+from odradek.broker.partitions.share.share_partition import SharePartition, StateWrite
+from odradek.broker.partitions.share.states import AcknowledgementBatch, ShareKey, ShareSettings, StoredState
+from odradek.broker.partitions.waiters import Waiter, WaiterSet
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.partitions.partition import Partition
+
+_log = logging.getLogger(__name__)
+_NEVER = 1 << 62
+_PASSES_BEFORE_TIMERS = 3
+"""How often other tasks get their turn before locks run out: acknowledgements that have arrived come first."""
+_FENCING = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_STATE_EPOCH,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)
+"""Errors of the share coordinator after which a leader forgets what it knows and reads it again."""
+
+
+class StateClient(Protocol):
+    """The share coordinator, as leaders ask it. Both raise `KafkaError`, with the code that members get."""
+
+    def read(self, key: ShareKey, leader_epoch: int) -> StoredState:
+        """What is stored; leaders of earlier epochs are fenced."""
+
+    def write(self, key: ShareKey, state_epoch: int, leader_epoch: int, write: StateWrite) -> None:
+        """Store what members have decided."""
+
+
+class LiveSharePartition:
+    """The machine of a share partition on the leader of its partition, while that leads in one epoch.
+
+    ``waiters``: fetches that wait for records to come back. ``fenced``: another one has taken its place.
+    """
+
+    __slots__ = ("due_ms", "fenced", "key", "leader_epoch", "machine", "node_id", "partition", "waiters")
+
+    def __init__(self, key: ShareKey, partition: Partition, machine: SharePartition) -> None:
+        self.key = key
+        self.partition = partition
+        self.node_id = partition.leader_id
+        self.leader_epoch = partition.leader_epoch
+        self.machine = machine
+        self.waiters = WaiterSet()
+        self.fenced = False
+        self.due_ms = _NEVER
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the partition still leads where and in the epoch in which this was made."""
+        partition = self.partition
+        return not (
+            self.fenced
+            or partition.deleted
+            or partition.leader_epoch != self.leader_epoch
+            or partition.leader_id != self.node_id
+        )
+
+
+class SharePartitions:
+    """All share partitions of a cluster, each on the node that leads its partition. Owner: the cluster.
+
+    Everything is sync but the one task that waits for locks to run out; it starts with the first lock.
+    ``settings_of(group_id)`` tells a group's configuration in force; ``start`` starts the task; ``report`` is told of
+    bugs and of states that could not be stored.
+    """
+
+    def __init__(
+        self,
+        clock: BrokerClock,
+        client: StateClient,
+        settings_of: Callable[[str], ShareSettings],
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+        report: Callable[[str, BaseException], None],
+    ) -> None:
+        self._clock = clock
+        self._client = client
+        self._settings_of = settings_of
+        self._start = start
+        self._report = report
+        self._live: dict[ShareKey, LiveSharePartition] = {}
+        self._sessions: dict[int, ShareSessionCache] = {}
+        self._due: list[tuple[int, int, LiveSharePartition]] = []
+        self._serial = count()
+        self._wakeup: trio.Event | None = None
+        self._sleeps_until_ms = _NEVER
+
+    # -- finding
+
+    def settings_of(self, group_id: str) -> ShareSettings:
+        """The configuration of a group that is in force now."""
+        return self._settings_of(group_id)
+
+    def find(self, key: ShareKey) -> LiveSharePartition | None:
+        """The share partition if somebody has fetched from it since its leader leads."""
+        live = self._live.get(key)
+        if live is not None and not live.is_current:
+            self._fence(live)
+            return None
+        return live
+
+    def of_group(self, group_id: str) -> list[LiveSharePartition]:
+        """The share partitions that members of a group have fetched from."""
+        return [live for live in list(self._live.values()) if live.key.group_id == group_id and live.is_current]
+
+    def open(self, key: ShareKey, partition: Partition, node_id: int) -> LiveSharePartition:
+        """The share partition, read from the share coordinator if need be.
+
+        Raises NOT_LEADER_OR_FOLLOWER on other nodes than the leader's, and what the share coordinator answers.
+        """
+        live = self.find(key)
+        if live is not None and live.node_id == node_id:
+            return live
+        partition.check_leader(node_id)
+        stored = self._client.read(key, partition.leader_epoch)
+        leader_epoch = partition.leader_epoch
+
+        def store(write: StateWrite) -> None:
+            self._client.write(key, stored.state_epoch, leader_epoch, write)
+
+        machine = SharePartition(lambda: self._settings_of(key.group_id), store)
+        start_offset = stored.start_offset
+        if start_offset == -1:
+            reset = self._settings_of(key.group_id).auto_offset_reset
+            start_offset = reset_offset(partition.log, reset, self._clock.now_ms())
+        try:
+            machine.load(start_offset, stored.batches)
+        except ValueError as error:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the state of {key} cannot be used: {error}") from error
+        live = self._live[key] = LiveSharePartition(key, partition, machine)
+        return live
+
+    # -- members
+
+    def acknowledge(self, key: ShareKey, member_id: str, batches: Sequence[AcknowledgementBatch]) -> None:
+        """What a member says of records it holds. UNKNOWN_TOPIC_OR_PARTITION where nobody has fetched yet."""
+        live = self.find(key)
+        if live is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self._carry_out(
+            live, lambda: acknowledgement.acknowledge(live.machine, member_id, batches, self._clock.now_ms())
+        )
+
+    def release(self, key: ShareKey, member_id: str) -> None:
+        """A member is gone from a partition: what it holds is available again. Raises what `acknowledge` does."""
+        live = self.find(key)
+        if live is not None:
+            self._carry_out(live, lambda: acknowledgement.release(live.machine, member_id))
+
+    def _carry_out(self, live: LiveSharePartition, change: Callable[[], bool]) -> None:
+        try:
+            more = change()
+        except KafkaError as error:
+            if error.code in _FENCING:
+                self._fence(live)
+            raise
+        self.watch(live)
+        if more:
+            live.waiters.wake_all()
+
+    def forget_group(self, group_id: str, node_id: int) -> None:
+        """Nobody of the group is connected to the node any more: the next member begins with what is stored."""
+        for live in self.of_group(group_id):
+            if live.node_id == node_id:
+                self._fence(live)
+
+    def _fence(self, live: LiveSharePartition) -> None:
+        live.fenced = True
+        if self._live.get(live.key) is live:
+            del self._live[live.key]
+        live.waiters.wake_all()
+
+    # -- sessions
+
+    def sessions(self, node_id: int) -> ShareSessionCache:
+        """The share sessions of a node."""
+        return self._sessions.setdefault(node_id, ShareSessionCache())
+
+    def end_session(self, node_id: int, key: SessionKey) -> None:
+        """The session of a member is over: everything that it holds there is available again."""
+        session = self.sessions(node_id).remove(key)
+        if session is None:
+            return
+        for topic_id, partition in session.places:
+            try:
+                self.release(ShareKey(key.group_id, topic_id, partition), key.member_id)
+            except KafkaError as error:
+                _log.warning("%s: what %s held could not be released: %s", key.group_id, key.member_id, error)
+
+    def connection_closed(self, node_id: int, connection_id: str) -> None:
+        """The sessions opened on a connection end with it, and with a group's last session what its leaders know."""
+        cache = self.sessions(node_id)
+        sessions, groups = cache.closed(connection_id)
+        for session in sessions:
+            self.end_session(node_id, session.key)
+        for group_id in groups:
+            if not cache.has_group(group_id):
+                self.forget_group(group_id, node_id)
+
+    # -- waiting
+
+    def add_waiter(self, waiter: Waiter, lives: Sequence[LiveSharePartition]) -> None:
+        """Wake ``waiter`` when records come, or come back, in any of these."""
+        for live in lives:
+            live.waiters.add(waiter)
+            live.partition.waiters.add(waiter)
+
+    def discard_waiter(self, waiter: Waiter, lives: Sequence[LiveSharePartition]) -> None:
+        """The reverse of `add_waiter`."""
+        for live in lives:
+            live.waiters.discard(waiter)
+            live.partition.waiters.discard(waiter)
+
+    # -- locks
+
+    def watch(self, live: LiveSharePartition) -> None:
+        """Look at the share partition when its next lock runs out; to be called after each acquisition."""
+        due = live.machine.next_deadline_ms()
+        if due is None or due >= live.due_ms:
+            return
+        live.due_ms = due
+        heappush(self._due, (due, next(self._serial), live))
+        if self._wakeup is None:
+            self._wakeup = trio.Event()
+            self._start(self._run)
+        elif due < self._sleeps_until_ms:
+            self._wakeup.set()
+
+    def expire_due(self) -> None:
+        """Release what is locked no longer."""
+        now_ms = self._clock.now_ms()
+        while self._due and self._due[0][0] <= now_ms:
+            due, _, live = heappop(self._due)
+            if due != live.due_ms:
+                continue
+            live.due_ms = _NEVER
+            if live.is_current:
+                try:
+                    self._expire(live, now_ms)
+                except Exception as error:
+                    self._report(f"locks of {live.key}", error)
+                self.watch(live)
+
+    def _expire(self, live: LiveSharePartition, now_ms: int) -> None:
+        found, error = acknowledgement.expire_locks(live.machine, now_ms)
+        if error is not None and error.code in _FENCING:
+            self._fence(live)
+        elif found:
+            live.waiters.wake_all()
+
+    async def _run(self) -> None:
+        while True:
+            self.expire_due()
+            due = self._due[0][0] if self._due else _NEVER
+            self._wakeup = trio.Event()
+            self._sleeps_until_ms = due
+            if due == _NEVER:
+                await self._wakeup.wait()
+            else:
+                with self._clock.move_on_after(max(0, due - self._clock.now_ms()) / 1000):
+                    await self._wakeup.wait()
+                for _ in range(_PASSES_BEFORE_TIMERS):
+                    await trio.lowlevel.checkpoint()
+            self._sleeps_until_ms = -1
