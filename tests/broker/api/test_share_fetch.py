@@ -1,0 +1,26 @@
+"""ShareFetch, word for word as a real Kafka 4.3.1 answers (see the scenario module)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.recorded import check_as_recorded
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "simple_work",
+        "deliveries",
+        "record_limit",
+        "many_locks",
+        "sessions",
+        "starting_points",
+        "by_duration",
+        "transactions",
+        "connections",
+        "compacted",
+    ],
+)
+def test_as_kafka_says_it(name: str) -> None:
+    check_as_recorded(name)

@@ -1,0 +1,12 @@
+"""Heartbeats of share groups and what administrators see of them, as a real Kafka answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.recorded import check_as_recorded
+
+
+@pytest.mark.parametrize("name", ["members", "several_members", "wrong_members", "other_kinds", "topics_go"])
+def test_as_kafka_says_it(name: str) -> None:
+    check_as_recorded(name)

@@ -1,0 +1,12 @@
+"""Requests to the share coordinator, word for word as a real Kafka 4.3.1 answers (see the scenario module)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.recorded import check_as_recorded
+
+
+@pytest.mark.parametrize("name", ["share_states", "wrong_share_states", "merged_batches", "snapshots", "share_keys"])
+def test_as_kafka_says_it(name: str) -> None:
+    check_as_recorded(name)

@@ -1,0 +1,68 @@
+"""The share coordinator in a running broker: its topic, its log after a restart, pruning on the broker's clock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from odradek import KafkaBroker
+from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
+from odradek.protocol.messages import initialize_share_group_state as initialize
+from odradek.protocol.messages import read_share_group_state as read
+from odradek.protocol.messages import write_share_group_state as write
+from tests.fakes.wire_client import WireClient
+
+PRUNE_S = 300
+
+
+def connect(broker: KafkaBroker) -> WireClient:
+    host, port = broker.bootstrap_servers.rsplit(":", 1)
+    return WireClient(host, int(port))
+
+
+def begin(client: WireClient, topic_id: bytes) -> None:
+    row = initialize.InitializeStateData(topic_id, [initialize.PartitionData(0, 1, 0)])
+    answer = client.request(initialize.InitializeShareGroupStateRequest("g", [row]), 0)
+    assert answer.results[0].partitions[0].error_code == 0
+
+
+def store(client: WireClient, topic_id: bytes, first: int, start: int) -> None:
+    data = write.PartitionData(0, 1, 0, start, 1, [write.StateBatch(first, first, 2, 1)])
+    answer = client.request(write.WriteShareGroupStateRequest("g", [write.WriteStateData(topic_id, [data])]), 1)
+    assert answer.results[0].partitions[0].error_code == 0
+
+
+def stored(client: WireClient, topic_id: bytes) -> list[tuple[int, int]]:
+    row = read.ReadStateData(topic_id, [read.PartitionData(0, -1)])
+    answer = client.request(read.ReadShareGroupStateRequest("g", [row]), 0).results[0].partitions[0]
+    assert answer.error_code == 0, answer
+    return [(batch.first_offset, batch.last_offset) for batch in answer.state_batches]
+
+
+def log_starts(broker: KafkaBroker) -> list[int]:
+    topic = broker.cluster.topics.by_name(SHARE_GROUP_STATE)
+    return [p.log.log_start_offset for p in topic.partitions if p.log.log_end_offset]
+
+
+def test_states_outlive_a_restart(tmp_path: Path) -> None:
+    with KafkaBroker(topics=["t"], data_dir=tmp_path) as broker, connect(broker) as client:
+        topic_id = broker.cluster.topics.by_name("t").topic_id
+        begin(client, topic_id)
+        for offset in (3, 5, 5, 9):
+            store(client, topic_id, offset, 2)
+    with KafkaBroker(data_dir=tmp_path) as broker, connect(broker) as client:
+        assert stored(client, topic_id) == [(3, 3), (5, 5), (9, 9)]
+
+
+def test_the_log_is_pruned_before_the_last_snapshot(tmp_path: Path) -> None:
+    with KafkaBroker(topics=["t"], data_dir=tmp_path) as broker, connect(broker) as client:
+        topic_id = broker.cluster.topics.by_name("t").topic_id
+        begin(client, topic_id)
+        for offset in range(501):
+            store(client, topic_id, offset, offset)
+        assert log_starts(broker) == [0]
+        broker.clock.advance(PRUNE_S + 1)
+        (start,) = log_starts(broker)
+        assert start >= 501
+        assert stored(client, topic_id) == [(500, 500)]
+    with KafkaBroker(data_dir=tmp_path) as broker, connect(broker) as client:
+        assert stored(client, topic_id) == [(500, 500)]

@@ -1,0 +1,78 @@
+"""What a share fetch gets of several partitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.partitions.share.live import LiveSharePartition, SharePartitions
+from odradek.broker.partitions.share.reading import ShareReadRequest, read_shared
+from odradek.broker.partitions.share.share_partition import SharePartition
+from odradek.broker.partitions.share.states import ShareKey, ShareSettings
+from odradek.broker.partitions.waiters import WaiterSet
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from tests.broker.partitions.share.logs import Coordinator
+from tests.storage.logs import make_log
+
+
+class FakePartition:
+    """A log that this node leads."""
+
+    def __init__(self, *sizes: int) -> None:
+        self.leader_id, self.leader_epoch, self.deleted = 1, 0, False
+        self.waiters = WaiterSet()
+        self.log = make_log()
+        for size in sizes:
+            self.log.append(
+                build_batch([Record(i, 1, None, b"v" * 10, ()) for i in range(size)]), now_ms=1, leader_epoch=0
+            )
+
+
+def live(index: int, *sizes: int) -> LiveSharePartition:
+    partition: Any = FakePartition(*sizes)
+    return LiveSharePartition(
+        ShareKey("g", bytes(16), index), partition, SharePartition(lambda: ShareSettings(), Coordinator())
+    )
+
+
+def read(*lives: LiveSharePartition, at_once: bool = False, **options: int) -> Any:
+    request = ShareReadRequest(
+        "m", options.get("records", 100), 100, 0, options.get("min_bytes", 1), options.get("max_bytes", 1 << 20)
+    )
+    client: Any = None
+    shares = SharePartitions(BrokerClock(), client, lambda g: ShareSettings(), lambda run: None, lambda w, e: None)
+    found = read_shared(shares, lives, request, 1_000, at_once=at_once)
+    return None if found is None else [(each.live.key.partition, list(each.ranges)) for each in found]
+
+
+def test_partitions_are_served_in_order_up_to_the_limit_of_records() -> None:
+    assert read(live(0, 5, 5), live(1, 5), records=7) == [(0, [(0, 9, 1)]), (1, [])]
+    assert read(live(0, 5), live(1, 5), records=7) == [(0, [(0, 4, 1)]), (1, [(0, 4, 1)])]
+
+
+def test_waits_for_enough_bytes() -> None:
+    one = live(0, 1)
+    assert read(one, min_bytes=10_000) is None
+    assert read(live(0), min_bytes=1) is None
+    assert read(live(0), min_bytes=0) == [(0, [])]
+    assert read(one, min_bytes=10_000, at_once=True) == [(0, [(0, 0, 1)])]
+
+
+def test_each_partition_gets_its_part_of_the_bytes_and_the_first_batch_comes_anyway() -> None:
+    assert read(live(0, 50, 50), live(1, 50), max_bytes=10) == [(0, [(0, 49, 1)]), (1, [])]
+
+
+def test_a_log_that_starts_later_by_now() -> None:
+    one = live(0, 5, 5)
+    one.partition.log.delete_records(7, now_ms=1)
+    assert read(one) == [(0, [])]
+    assert read(one) == [(0, [(7, 9, 1)])]
+
+
+def test_a_full_share_partition_is_left_out() -> None:
+    one = live(0, 5)
+    read(one)
+    one.machine._read_settings = lambda: ShareSettings(max_locks=5)
+    assert read(one) is None
+    assert read(one, at_once=True) == []
