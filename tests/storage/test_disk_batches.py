@@ -1,0 +1,103 @@
+"""The `.log` file of a segment: reads through memory and through the map of the file are the same."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from odradek.protocol.record_batch import Record, build_batch, read_batch
+from odradek.storage.backend import StorageError
+from odradek.storage.disk_batches import DiskBatchStore
+from tests.fakes.file_system import FaultyFileSystem
+
+MEGABYTE = 1 << 20
+
+
+def batch(value: bytes) -> bytes:
+    return build_batch([Record(0, 0, b"k", value)])
+
+
+def read(store: DiskBatchStore, position: int, length: int) -> bytes:
+    return b"".join(store.read(position, length))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / f"{0:020d}.log"
+
+
+def test_what_is_appended_is_in_the_file_at_once(path: Path) -> None:
+    store = DiskBatchStore(FaultyFileSystem(), path, 0)
+    first = store.append(batch(b"a"), 7, 3)
+    second = store.append(batch(b"b"), 8, 3)
+    data = path.read_bytes()
+    assert (first, second, store.size) == (0, len(data) // 2, len(data))
+    assert [(b.base_offset, b.partition_leader_epoch) for b in map(read_batch, (data, data[second:]))] == [
+        (7, 3),
+        (8, 3),
+    ]
+    assert read(store, 0, store.size) == data
+
+
+def test_old_bytes_come_from_the_file_new_ones_from_memory(path: Path) -> None:
+    store = DiskBatchStore(FaultyFileSystem(), path, 0)
+    positions = [store.append(batch(bytes([65 + i]) * MEGABYTE), i, 0) for i in range(11)]
+    data = path.read_bytes()
+    early = store.read(0, 1000)
+    for position in positions:
+        assert read(store, position, 100) == data[position : position + 100]
+        view, at = store.view(position)
+        assert read_batch(view, at).data == data[position : position + len(batch(b"x" * MEGABYTE))]
+    assert read(store, 0, store.size) == data
+    store.seal()
+    assert read(store, 5, store.size - 5) == data[5:]
+    store.close()
+    path.unlink()
+    assert b"".join(early) == data[:1000]
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_tail_is_cut(path: Path, sealed: bool) -> None:
+    store = DiskBatchStore(FaultyFileSystem(), path, 0)
+    for number in range(3):
+        store.append(batch(b"v"), number, 0)
+    one = store.size // 3
+    if sealed:
+        store.seal()
+    kept = store.read(0, one)
+    store.truncate(one)
+    assert (store.size, path.stat().st_size) == (one, one)
+    store.truncate(5 * one)  # nothing
+    assert store.append(batch(b"w"), 1, 0) == one
+    assert path.read_bytes() == read(store, 0, 2 * one)
+    assert b"".join(kept) == path.read_bytes()[:one]
+
+
+def test_a_refused_write_leaves_nothing_behind(path: Path) -> None:
+    fs = FaultyFileSystem()
+    store = DiskBatchStore(fs, path, 0)
+    store.append(batch(b"a"), 0, 0)
+    data = path.read_bytes()
+    fs.refuse = lambda call, _: errno.ENOSPC if call == "write" else None
+    with pytest.raises(StorageError, match="No space left"):
+        store.append(batch(b"b"), 1, 0)
+    assert (path.read_bytes(), store.size) == (data, len(data))
+    fs.refuse = lambda call, _: None
+    assert store.append(batch(b"c"), 1, 0) == len(data)
+    assert path.read_bytes() == read(store, 0, store.size)
+
+
+def test_a_sync_is_asked_for_once(path: Path) -> None:
+    fs = FaultyFileSystem()
+    store = DiskBatchStore(fs, path, 0)
+    assert store.begin_sync() is None
+    store.append(batch(b"a"), 0, 0)
+    sync = store.begin_sync()
+    assert sync is not None
+    assert store.begin_sync() is None
+    fs.refuse = lambda call, _: errno.EIO if call == "sync" else None
+    with pytest.raises(StorageError):
+        sync()
+    assert store.begin_sync() is not None  # what failed is still to be done
