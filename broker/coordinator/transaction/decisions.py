@@ -33,7 +33,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 NewProducerId = Callable[[], int]
 
 
-class Step(NamedTuple):
+class Transition(NamedTuple):
     """The next state of an id, and the epoch before the one that its client was given last (soft: not stored)."""
 
     transaction: Transaction
@@ -52,7 +52,7 @@ def must_exist(transaction: Transaction | None) -> Transaction:
 
 def take_over(
     old: Transaction | None, last_epoch: int, command: InitProducerId, new_producer_id: NewProducerId, now_ms: int
-) -> Step:
+) -> Transition:
     """Give the id to the asking producer: a new epoch, or a new producer id when there is none or no epoch is left."""
     expected = command.expected
     if old is None:
@@ -65,7 +65,7 @@ def take_over(
             last_update_ms=now_ms,
             previous_producer_id=producer_id,
         )
-        return Step(fresh, NO_PRODUCER_EPOCH)
+        return Transition(fresh, NO_PRODUCER_EPOCH)
     producer_id, epoch = old.producer_id, old.producer_epoch
     if old.epoch_exhausted:
         if expected is not None and expected.producer_epoch != epoch:
@@ -79,7 +79,7 @@ def take_over(
     elif expected.producer_epoch != last_epoch:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     # else: the answer to an earlier bump was lost, the producer gets the same epoch again (KIP-360)
-    return Step(
+    return Transition(
         old._replace(
             producer_id=producer_id,
             producer_epoch=epoch,
@@ -191,7 +191,7 @@ def prepare_end(
     now_ms: int,
     empty: bool = False,
     fence: bool = False,
-) -> Step:
+) -> Transition:
     """Decide the end of the transaction: PrepareCommit or PrepareAbort.
 
     ``empty``: there was no transaction (version 2 may abort what it is not sure of). ``fence``: the coordinator itself
@@ -209,7 +209,7 @@ def prepare_end(
         last_epoch = NO_PRODUCER_EPOCH
         if epoch < MAX_EPOCH:
             epoch += 1
-    return Step(
+    return Transition(
         old._replace(
             state=TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
             producer_epoch=epoch,

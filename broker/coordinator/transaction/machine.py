@@ -243,7 +243,7 @@ class TransactionMachine:
         )
         return self._prepare(old, step, now_ms, None)
 
-    def _prepare(self, old: Transaction, step: decisions.Step, now_ms: int, reply: Any) -> Outcome[Any]:
+    def _prepare(self, old: Transaction, step: decisions.Transition, now_ms: int, reply: Any) -> Outcome[Any]:
         prepared, last_epoch = step
         _log.debug("transaction of %s: %s", old.transactional_id, prepared.state.label)
 

@@ -1,0 +1,173 @@
+"""Finding, starting, moving and ending the shards of a coordinator, with a machine that only counts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from odradek.broker.coordinator.internal_topic import InternalTopic
+from odradek.broker.coordinator.service import CoordinatorService, Surroundings
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Producer
+from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.data_plane import DataPlane
+from tests.fakes.nodes import set_node_up
+
+
+class Add(Command[int]):
+    """Stores one more record of a key; the reply is how many there are."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+class CountingMachine:
+    """Counts the records of each key, and the transaction markers."""
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.counts: dict[bytes, int] = {}
+        self.markers: list[tuple[int, int, bool]] = []
+
+    def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
+        assert isinstance(command, Add)
+        key = command.key.encode()
+        return Outcome([(key, b"%d" % now_ms)], reply=self.counts.get(key, 0) + 1)
+
+    def replay(self, record: LogRecord) -> None:
+        self.counts[record.key] = self.counts.get(record.key, 0) + 1
+
+    def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
+        self.markers.append((producer_id, producer_epoch, commit))
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        return None
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        return ()
+
+
+class Scene:
+    """A cluster of two nodes and a coordinator on its `__consumer_offsets`; its tasks are kept, not run."""
+
+    def __init__(self) -> None:
+        self.plane = DataPlane(nodes=2, config={"offsets.topic.num.partitions": "4"})
+        self.cluster = self.plane.cluster
+        self.tasks: list[Callable[[], Awaitable[None]]] = []
+        self.bugs: list[str] = []
+        topic: InternalTopic = self.cluster.groups.topic
+        surroundings = Surroundings(self.cluster.clock, self.tasks.append, lambda where, error: self.bugs.append(where))
+        self.service: CoordinatorService[CountingMachine] = CoordinatorService(topic, surroundings, CountingMachine)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def code_of(action: Callable[[], object]) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        action()
+    return caught.value.code
+
+
+def test_without_its_topic_nobody_coordinates(scene: Scene) -> None:
+    service = scene.service
+    for action in (
+        lambda: service.partition_for("k"),
+        lambda: service.ask_now("k", Add("k")),
+        lambda: service.shard(0),
+        lambda: service.complete_transaction(0, Producer(1, 0), True, 0),
+    ):
+        assert code_of(action) is ErrorCode.NOT_COORDINATOR
+    assert (list(service.shards()), service.running()) == ([], [])
+    service.start_stored()
+    assert scene.tasks == []
+
+
+def test_looking_for_a_coordinator_makes_the_topic_but_starts_nothing(scene: Scene) -> None:
+    assert scene.service.leader_for("k") in (1, 2)
+    assert scene.service.running() == []
+
+
+def test_a_shard_starts_with_the_first_command_and_keeps_its_state(scene: Scene) -> None:
+    service = scene.service
+    service.topic.ensure()
+    assert [service.ask_now("k", Add("k")) for _ in range(3)] == [1, 2, 3]
+    (shard,) = service.running()
+    assert shard.partition == service.partition_for("k")
+    assert scene.tasks == [shard.run]
+    assert service.machine_for("k").counts == {b"k": 3}
+    assert service.begin("k", Add("k")) == 4
+
+
+def test_only_the_leader_of_the_partition_coordinates(scene: Scene) -> None:
+    service, nodes = scene.service, scene.cluster.nodes
+    leader = service.leader_for("k")
+    other = nodes[3 - leader]
+    assert service.ask_now("k", Add("k"), nodes[leader]) == 1
+    assert code_of(lambda: service.ask_now("k", Add("k"), other)) is ErrorCode.NOT_COORDINATOR
+    assert [shard.partition for shard in service.shards(nodes[leader])] == [service.partition_for("k")]
+    assert list(service.shards(other)) == []
+
+
+def test_a_shard_whose_leader_changed_loads_from_the_log(scene: Scene) -> None:
+    service = scene.service
+    service.topic.ensure()
+    service.ask_now("k", Add("k"))
+    before = service.machine_for("k")
+    set_node_up(scene.cluster, service.leader_for("k"), False)
+    after = service.machine_for("k")
+    assert after is not before
+    assert after.counts == {b"k": 1}
+    service.leader_changed(service.partition_for("k"))
+    assert service.machine_for("k") is after
+
+
+def test_shards_with_data_are_started_again(scene: Scene) -> None:
+    service = scene.service
+    service.topic.ensure()
+    service.ask_now("k", Add("k"))
+    service.close()
+    assert service.running() == []
+    service.start_stored()
+    assert [shard.partition for shard in service.running()] == [service.partition_for("k")]
+    assert service.machine_for("k").counts == {b"k": 1}
+
+
+def test_a_reload_forgets_everything_but_the_log(scene: Scene) -> None:
+    service = scene.service
+    service.topic.ensure()
+    service.ask_now("k", Add("k"))
+    shard = service.reload(service.partition_for("k"))
+    assert code_of(lambda: service.ask_now("k", Add("k"))) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    shard.finish_loading()
+    assert service.ask_now("k", Add("k")) == 2
+
+
+def test_markers_are_written_and_replayed(scene: Scene) -> None:
+    service = scene.service
+    service.topic.ensure()
+    service.ask_now("k", Add("k"))
+    partition = service.partition_for("k")
+    service.complete_transaction(partition, Producer(7, 1), True, 0)
+    assert service.machine_for("k").markers == [(7, 1, True)]
+    service.reload(partition).finish_loading()
+    assert service.machine_for("k").markers == [(7, 1, True)]
+
+
+def test_a_deleted_topic_takes_its_shards_along(scene: Scene) -> None:
+    service = scene.service
+    service.topic.ensure()
+    service.ask_now("k", Add("k"))
+    service.topic_deleted("another", 1)
+    (shard,) = service.running()
+    service.topic_deleted("__consumer_offsets", 4)
+    assert service.running() == []
+    assert code_of(lambda: shard.ask_now(Add("k"))) is ErrorCode.NOT_COORDINATOR
+    assert scene.bugs == []
