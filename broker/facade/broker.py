@@ -2,70 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
+from odradek.broker.facade.call import Call
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
 from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
+from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
 from odradek.broker.requests.faults import Fault
-from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.coordinator.transaction.holds import Hold
     from odradek.broker.facade.groups import Group, GroupInfo
-    from odradek.broker.facade.transactions import TransactionInfo
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
 
-T = TypeVar("T")
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """A broker that listens everywhere is reached from here at these addresses."""
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionInfo:
-    """A partition: who leads it, and which offsets its log holds."""
-
-    index: int
-    leader: int
-    leader_epoch: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    log_start_offset: int
-    high_watermark: int
-    last_stable_offset: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class TopicInfo:
-    """A topic: its id (as Kafka prints it), its partitions and the configs that were set on it."""
-
-    name: str
-    topic_id: str
-    internal: bool
-    partitions: tuple[PartitionInfo, ...]
-    config: Mapping[str, str] = field(default_factory=dict)
 
 
 class Broker:
     """A running broker as its user sees it.
 
-    Everything that touches the cluster goes through ``call``, which runs a function in the broker's own thread:
-    directly when the broker runs in the caller's trio run, handed over when it has a thread of its own.
+    Everything that touches the cluster goes through ``call``: the cluster belongs to the broker's own thread.
     """
 
-    def __init__(self, cluster: Cluster, call: Callable[[Callable[[], Any]], Any]) -> None:
+    def __init__(self, cluster: Cluster, call: Call) -> None:
         self._cluster = cluster
-        self._call_in_broker = call
-
-    def _call(self, function: Callable[[], T]) -> T:
-        result: T = self._call_in_broker(function)
-        return result
+        self._call = call
 
     def __repr__(self) -> str:
         return f"<Broker at {self.bootstrap_servers}>"
@@ -136,8 +101,9 @@ class Broker:
         """
         from odradek.broker.facade.record_view import bounds_of, read_records
 
-        bounds = self._call(lambda: bounds_of(self._cluster, topic, partition, isolation))
-        return read_records(self._call, self._cluster, topic, bounds, start, isolation, control)
+        topics = self._cluster.topics
+        bounds = self._call(lambda: bounds_of(topics, topic, partition, isolation))
+        return read_records(self._call, topics, topic, bounds, start, isolation, control)
 
     # -- groups
 
@@ -145,13 +111,13 @@ class Broker:
         """The consumer groups by id, as they are at the time of the call."""
         from odradek.broker.facade.groups import list_groups
 
-        return self._call(lambda: list_groups(self._cluster))
+        return self._call(lambda: list_groups(self._cluster.groups, self._cluster.topics))
 
     def group(self, group_id: str) -> Group:
         """A consumer group to look at and wait for: ``broker.group("g").wait_stable_sync(members=2)``."""
         from odradek.broker.facade.groups import Group
 
-        return Group(group_id, self._cluster, self._call)
+        return Group(group_id, lambda: self._cluster.groups, self._cluster.topics, self._call)
 
     def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
         """Make the coordinator of a partition forget everything and load again from its log, as after a move."""
@@ -165,7 +131,8 @@ class Broker:
         """The transactional ids with state, partitions and age, as they are now."""
         from odradek.broker.facade.transactions import list_transactions
 
-        return self._call(lambda: list_transactions(self._cluster))
+        cluster = self._cluster
+        return self._call(lambda: list_transactions(cluster.transactions, cluster.nodes, cluster.clock.now_ms()))
 
     def hold(self, transactional_id: str, at: str) -> TransactionHold:
         """Keep the coordinator of a transactional id from going on past a point until released.
@@ -173,9 +140,10 @@ class Broker:
         ``at``: ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
         ``Marker:topic-partition``; ValueError for anything else.
         """
-        from odradek.broker.facade.transactions import hold
+        from odradek.broker.facade.transactions import TransactionHold
 
-        return TransactionHold(self._call(lambda: hold(self._cluster, transactional_id, at)), self._call_in_broker)
+        held = self._call(lambda: self._cluster.transactions.holds.hold(transactional_id, at))
+        return TransactionHold(held, self._call)
 
     # -- nodes
 
@@ -208,70 +176,3 @@ class Broker:
 
         chosen = checked_faults(faults, self._cluster.nodes)
         self._call(lambda: self._cluster.set_faults(chosen))
-
-
-class TransactionHold:
-    """A transactional id that is held at a point; a ``with`` block releases it at its end. Usable from any thread."""
-
-    def __init__(self, held: Hold, call: Callable[[Callable[[], Any]], Any]) -> None:
-        self._held = held
-        self._call = call
-
-    def __repr__(self) -> str:
-        there = "reached" if self.reached else "not reached"
-        return f"<TransactionHold of {self._held.transactional_id!r} at {self._held.at}, {there}>"
-
-    @property
-    def reached(self) -> bool:
-        """Whether the transaction has come to the point and stands there."""
-        return self._held.reached
-
-    async def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """Wait, in trio or asyncio code, until the transaction stands at the point. TimeoutError after seconds."""
-        if not await settled(self._held.arrival, timeout):
-            raise self._late(timeout)
-
-    def wait_reached_sync(self, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """The blocking twin of `wait_reached`. Not for the broker's own thread."""
-        try:
-            self._held.arrival.result(timeout)
-        except TimeoutError:
-            raise self._late(timeout) from None
-
-    def _late(self, timeout: float) -> TimeoutError:
-        return TimeoutError(f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s")
-
-    def release(self) -> None:
-        """Let the transaction go on. Idempotent."""
-        self._call(self._held.release)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-
-def topic_info(topic: Topic) -> TopicInfo:
-    """A picture of a topic (in the broker's thread)."""
-
-    return TopicInfo(
-        name=topic.name,
-        topic_id=uuid_to_text(topic.topic_id),
-        internal=topic.internal,
-        partitions=tuple(
-            PartitionInfo(
-                index=partition.index,
-                leader=partition.leader_id,
-                leader_epoch=partition.leader_epoch,
-                replicas=tuple(partition.replicas),
-                isr=tuple(partition.isr),
-                log_start_offset=partition.log.log_start_offset,
-                high_watermark=partition.log.high_watermark,
-                last_stable_offset=partition.log.last_stable_offset,
-                size_bytes=partition.log.size_bytes,
-            )
-            for partition in topic.partitions
-        ),
-        config=dict(topic.config.overrides),
-    )

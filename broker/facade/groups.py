@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
@@ -14,10 +14,11 @@ from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_t
 from odradek.protocol.errors import KafkaError, ProtocolError
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.group.classic.member import Member
     from odradek.broker.coordinator.group.machine import GroupMachine
     from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.facade.call import Call
+    from odradek.broker.partitions.registry import PartitionRegistry
 
 TopicPartition = tuple[str, int]
 Condition = Callable[["GroupInfo"], bool]
@@ -92,9 +93,12 @@ class Group:
     ``wait_sync`` and ``wait_stable_sync`` block; both return as soon as the coordinator gets there, without polling.
     """
 
-    def __init__(self, group_id: str, cluster: Cluster, call: Callable[[Callable[[], Any]], Any]) -> None:
+    def __init__(
+        self, group_id: str, groups: Callable[[], GroupService], topics: PartitionRegistry, call: Call
+    ) -> None:
         self.group_id = group_id
-        self._cluster = cluster
+        self._groups = groups
+        self._topics = topics
         self._call = call
 
     def __repr__(self) -> str:
@@ -102,8 +106,7 @@ class Group:
 
     def info(self) -> GroupInfo:
         """All about the group as it is now."""
-        info: GroupInfo = self._call(lambda: group_info(self._cluster, self.group_id))
-        return info
+        return self._call(self._look)
 
     @property
     def state(self) -> str:
@@ -177,7 +180,7 @@ class Group:
             if reached.done():
                 return
             try:
-                info = group_info(self._cluster, self.group_id)
+                info = self._look()
                 fulfilled = condition(info)
             except Exception as error:
                 reached.set_exception(error)
@@ -186,14 +189,14 @@ class Group:
                 reached.set_result(info)
 
         def begin() -> None:
-            self._groups.watchers[reached] = look
+            self._groups().watchers[reached] = look
             look()
 
         self._call(begin)
         return reached
 
     def _unwatch(self, reached: Future[GroupInfo]) -> None:
-        self._call(lambda: self._groups.watchers.pop(reached, None))
+        self._call(lambda: self._groups().watchers.pop(reached, None))
 
     def _late(self, timeout: float) -> TimeoutError:
         info = self.info()
@@ -201,10 +204,8 @@ class Group:
         state = f"{info.state}, generation {info.generation}, members: {members}"
         return TimeoutError(f"group {self.group_id!r} after {timeout:g} s: {state}")
 
-    @property
-    def _groups(self) -> GroupService:
-        groups: GroupService = self._cluster.groups
-        return groups
+    def _look(self) -> GroupInfo:
+        return group_info(self._groups(), self._topics, self.group_id)
 
 
 def _stable(members: int | None) -> Condition:
@@ -214,32 +215,31 @@ def _stable(members: int | None) -> Condition:
 # -- in the broker's thread
 
 
-def list_groups(cluster: Cluster) -> dict[str, GroupInfo]:
+def list_groups(groups: GroupService, topics: PartitionRegistry) -> dict[str, GroupInfo]:
     """All groups of the cluster, in order of their ids."""
     found: dict[str, GroupInfo] = {}
-    for shard in cluster.groups.shards():
+    for shard in groups.shards():
         shard.finish_loading()
         if shard.is_active:
             for group_id in shard.machine.groups.ids():
-                found[group_id] = group_info(cluster, group_id)
+                found[group_id] = group_info(groups, topics, group_id)
     return dict(sorted(found.items()))
 
 
-def group_info(cluster: Cluster, group_id: str) -> GroupInfo:
+def group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -> GroupInfo:
     """A picture of a group, after its coordinator has loaded; ``Dead`` if there is none, or no coordinator."""
-    service: GroupService = cluster.groups
     try:
-        shard = service.shard_for(group_id)
+        shard = groups.shard_for(group_id)
         shard.finish_loading()
         machine: GroupMachine = shard.open_machine()
-        coordinator = service.leader_for(group_id)
+        coordinator = groups.leader_for(group_id)
     except KafkaError:
         return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, -1)
     group = machine.group(group_id)
     if group is None:
         return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, coordinator)
     if not isinstance(group, ClassicGroup):
-        offsets = _offsets(cluster, machine, group_id)
+        offsets = _offsets(topics, machine, group_id)
         kind = group.protocol_type or ""
         return GroupInfo(group_id, group.state_name, -1, kind, None, None, (), offsets, coordinator)
     return GroupInfo(
@@ -250,7 +250,7 @@ def group_info(cluster: Cluster, group_id: str) -> GroupInfo:
         protocol=group.protocol,
         leader=group.leader,
         members=tuple(_member_info(group, member) for member in group.members.values()),
-        offsets=_offsets(cluster, machine, group_id),
+        offsets=_offsets(topics, machine, group_id),
         coordinator=coordinator,
     )
 
@@ -276,10 +276,10 @@ def _member_info(group: ClassicGroup, member: Member) -> MemberInfo:
     )
 
 
-def _offsets(cluster: Cluster, machine: GroupMachine, group_id: str) -> dict[TopicPartition, OffsetInfo]:
+def _offsets(topics: PartitionRegistry, machine: GroupMachine, group_id: str) -> dict[TopicPartition, OffsetInfo]:
     offsets: dict[TopicPartition, OffsetInfo] = {}
     for (name, index), offset in sorted(machine.stored.offsets.get(group_id, {}).items()):
-        topic = cluster.topics.get(name)
+        topic = topics.get(name)
         lag = None
         if topic is not None and index < len(topic.partitions):
             lag = max(0, topic.partitions[index].log.high_watermark - offset.offset)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
-from odradek.protocol.control import parse_control_record
+from odradek.protocol.control import EndTxnMarker, parse_control_record
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.call import Call
     from odradek.broker.partitions.partition import Partition
+    from odradek.broker.partitions.registry import PartitionRegistry
 
 _CHUNK_BYTES = 1024 * 1024
 
@@ -27,11 +28,11 @@ class Bounds(NamedTuple):
     aborted: tuple[tuple[int, int], ...]
 
 
-def bounds_of(cluster: Cluster, topic: str, partition: int | None, isolation: Isolation) -> list[Bounds]:
+def bounds_of(topics: PartitionRegistry, topic: str, partition: int | None, isolation: Isolation) -> list[Bounds]:
     """What there is to read now (in the broker's thread); KeyError for an unknown topic or partition."""
     if isolation not in ("read_uncommitted", "read_committed"):
         raise ValueError(f"isolation is read_uncommitted or read_committed, not {isolation!r}")
-    found = cluster.topics.get(topic)
+    found = topics.get(topic)
     if found is None:
         raise KeyError(f"no topic {topic!r}")
     chosen = [each for each in found.partitions if partition is None or each.index == partition]
@@ -55,8 +56,8 @@ def _bounds(partition: Partition, isolation: Isolation) -> Bounds:
 
 
 def read_records(
-    call: Callable[[Callable[[], Any]], Any],
-    cluster: Cluster,
+    call: Call,
+    topics: PartitionRegistry,
     topic: str,
     bounds: list[Bounds],
     start: int | None,
@@ -65,7 +66,7 @@ def read_records(
 ) -> Iterator[StoredRecord]:
     """Yield the records in ``bounds``; bytes are fetched through ``call``, decoding happens in the caller's thread."""
     for each in bounds:
-        batches = _batches(call, cluster, topic, each)
+        batches = _batches(call, topics, topic, each)
         for batch in committed_batches(batches, each.aborted) if isolation == "read_committed" else batches:
             if batch.is_control and not control:
                 continue
@@ -74,12 +75,10 @@ def read_records(
                     yield record
 
 
-def _batches(
-    call: Callable[[Callable[[], Any]], Any], cluster: Cluster, topic: str, bounds: Bounds
-) -> Iterator[RecordBatch]:
+def _batches(call: Call, topics: PartitionRegistry, topic: str, bounds: Bounds) -> Iterator[RecordBatch]:
     position = bounds.first
     while position < bounds.end:
-        data = call(partial(_read, cluster, topic, bounds, position))
+        data = call(partial(_read, topics, topic, bounds, position))
         if not data:
             return
         for batch in iter_batches(data):
@@ -87,8 +86,8 @@ def _batches(
             yield batch
 
 
-def _read(cluster: Cluster, topic: str, bounds: Bounds, offset: int) -> bytes:
-    found = cluster.topics.get(topic)
+def _read(topics: PartitionRegistry, topic: str, bounds: Bounds, offset: int) -> bytes:
+    found = topics.get(topic)
     if found is None or bounds.partition >= len(found.partitions):
         return b""
     log = found.partitions[bounds.partition].log
@@ -123,5 +122,5 @@ def decode_batch(topic: str, partition: int, batch: RecordBatch) -> Iterator[Sto
         )
 
 
-def _marker_name(marker: Any) -> str:
+def _marker_name(marker: EndTxnMarker) -> str:
     return "commit" if marker.commit else "abort"

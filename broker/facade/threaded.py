@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import trio
 
@@ -16,6 +16,8 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.topic_spec import Topics, config_texts, create_topic, topic_specs
+
+T = TypeVar("T")
 
 _CLOSE_TIMEOUT_S = 10.0
 
@@ -171,11 +173,11 @@ class KafkaBroker(Broker):
             self._started.set_result(None)
             await self._stop.wait()
 
-    def _hand_over(self, function: Callable[[], Any]) -> Any:
+    def _hand_over(self, function: Callable[[], T]) -> T:
         thread, token = self._running()
         if threading.get_ident() == thread.ident:
             return function()
-        answer: Future[Any] = Future()
+        answer: Future[T] = Future()
 
         def run() -> None:
             try:
@@ -244,7 +246,7 @@ async def open_broker(
         raise failure
 
 
-def _directly(function: Callable[[], Any]) -> Any:
+def _directly(function: Callable[[], T]) -> T:
     return function()
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from odradek.broker.coordinator.transaction.holds import Hold
 from odradek.broker.coordinator.transaction.listing import coordinated_by
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
+    from odradek.broker.coordinator.transaction.holds import Hold
+    from odradek.broker.coordinator.transaction.service import TransactionService
+    from odradek.broker.facade.call import Call
+    from odradek.broker.metadata.node import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +38,19 @@ class TransactionInfo:
     held_at: tuple[str, ...]
 
 
-def list_transactions(cluster: Cluster) -> dict[str, TransactionInfo]:
+def list_transactions(
+    transactions: TransactionService, nodes: Mapping[int, Node], now_ms: int
+) -> dict[str, TransactionInfo]:
     """Every transactional id of the cluster, in order of the ids; a coordinator that loads is given the time to."""
-    for shard in cluster.transactions.shards():
+    for shard in transactions.shards():
         shard.finish_loading()
-    now_ms = cluster.clock.now_ms()
     held: dict[str, list[str]] = {}
-    for hold in cluster.transactions.holds.active():
+    for hold in transactions.holds.active():
         if hold.reached:
             held.setdefault(hold.transactional_id, []).append(hold.at)
     found: dict[str, TransactionInfo] = {}
-    for node in cluster.nodes.values():
-        for transaction in coordinated_by(cluster.transactions, node):
+    for node in nodes.values():
+        for transaction in coordinated_by(transactions, node):
             open_since = transaction.start_ms if transaction.state in IN_PROGRESS else None
             found[transaction.transactional_id] = TransactionInfo(
                 transactional_id=transaction.transactional_id,
@@ -61,7 +66,43 @@ def list_transactions(cluster: Cluster) -> dict[str, TransactionInfo]:
     return dict(sorted(found.items()))
 
 
-def hold(cluster: Cluster, transactional_id: str, at: str) -> Hold:
-    """Keep the coordinator of an id from going on past a point (see `Hold`) until it is released."""
-    held: Hold = cluster.transactions.holds.hold(transactional_id, at)
-    return held
+class TransactionHold:
+    """A transactional id that is held at a point; a ``with`` block releases it at its end. Usable from any thread."""
+
+    def __init__(self, held: Hold, call: Call) -> None:
+        self._held = held
+        self._call = call
+
+    def __repr__(self) -> str:
+        there = "reached" if self.reached else "not reached"
+        return f"<TransactionHold of {self._held.transactional_id!r} at {self._held.at}, {there}>"
+
+    @property
+    def reached(self) -> bool:
+        """Whether the transaction has come to the point and stands there."""
+        return self._held.reached
+
+    async def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait, in trio or asyncio code, until the transaction stands at the point. TimeoutError after seconds."""
+        if not await settled(self._held.arrival, timeout):
+            raise self._late(timeout)
+
+    def wait_reached_sync(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """The blocking twin of `wait_reached`. Not for the broker's own thread."""
+        try:
+            self._held.arrival.result(timeout)
+        except TimeoutError:
+            raise self._late(timeout) from None
+
+    def _late(self, timeout: float) -> TimeoutError:
+        return TimeoutError(f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s")
+
+    def release(self) -> None:
+        """Let the transaction go on. Idempotent."""
+        self._call(self._held.release)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()

@@ -14,12 +14,13 @@ from odradek._version import __version__
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import ConfigError
-    from odradek.broker.facade.broker import Broker, PartitionInfo, TopicInfo, TransactionHold
+    from odradek.broker.facade.broker import Broker
     from odradek.broker.facade.groups import Group, GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.facade.stored_record import StoredRecord
     from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, open_broker
     from odradek.broker.facade.topic_spec import TopicSpec
-    from odradek.broker.facade.transactions import TransactionInfo
+    from odradek.broker.facade.topics import PartitionInfo, TopicInfo
+    from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
     from odradek.broker.requests.bugs import Bug
     from odradek.broker.requests.faults import Fault, FaultContext
     from odradek.protocol.errors import ErrorCode, KafkaError
@@ -66,11 +67,11 @@ _HOMES = {
     "KafkaError": "odradek.protocol.errors",
     "MemberInfo": "odradek.broker.facade.groups",
     "OffsetInfo": "odradek.broker.facade.groups",
-    "PartitionInfo": "odradek.broker.facade.broker",
+    "PartitionInfo": "odradek.broker.facade.topics",
     "StoredRecord": "odradek.broker.facade.stored_record",
-    "TopicInfo": "odradek.broker.facade.broker",
+    "TopicInfo": "odradek.broker.facade.topics",
     "TopicSpec": "odradek.broker.facade.topic_spec",
-    "TransactionHold": "odradek.broker.facade.broker",
+    "TransactionHold": "odradek.broker.facade.transactions",
     "TransactionInfo": "odradek.broker.facade.transactions",
     "open_broker": "odradek.broker.facade.threaded",
 }

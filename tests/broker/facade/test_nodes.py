@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from odradek import KafkaBroker
-from odradek.broker.facade.broker import PartitionInfo
+from odradek.broker.facade.topics import PartitionInfo
 
 
 @pytest.fixture

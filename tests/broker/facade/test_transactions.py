@@ -68,3 +68,16 @@ def test_ids_come_in_order(broker: KafkaBroker) -> None:
     for transactional_id in ("b", "a", "c"):
         begin(broker, transactional_id)
     assert list(broker.transactions) == ["a", "b", "c"]
+
+
+def test_holds_name_a_point(broker: KafkaBroker) -> None:
+    with pytest.raises(ValueError, match="PrepareCommit"):
+        broker.hold("t", at="Nowhere")
+
+
+def test_a_hold_that_is_not_reached_says_so(broker: KafkaBroker) -> None:
+    with broker.hold("tx", at="PrepareCommit") as held:
+        assert not held.reached
+        with pytest.raises(TimeoutError, match="transaction 'tx' not at PrepareCommit after 0 s"):
+            held.wait_reached_sync(timeout=0)
+    held.release()

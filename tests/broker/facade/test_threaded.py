@@ -50,41 +50,6 @@ class TestKafkaBroker:
         with pytest.raises(OSError):
             socket.create_connection((host, int(port)), timeout=1)
 
-    def test_create_topic_is_ready_at_once(self) -> None:
-        with odradek.KafkaBroker() as broker:
-            info = broker.create_topic("p-data", 2, config={"max.message.bytes": 5000})
-            assert len(info.partitions) == 2
-            produce_three(broker)
-            assert broker.topics()["p-data"].partitions[0].high_watermark == 3
-            with pytest.raises(odradek.KafkaError, match="exists"):
-                broker.create_topic("p-data")
-            with pytest.raises(odradek.KafkaError):
-                broker.create_topic("bad name")
-
-    def test_records_come_back_decoded(self) -> None:
-        with odradek.KafkaBroker(topics={"p-data": 2}) as broker:
-            produce_three(broker)
-            produce_three(broker)
-            records = list(broker.records("p-data"))
-            assert [each.offset for each in records] == [0, 1, 2, 3, 4, 5]
-            assert {(each.topic, each.partition, each.codec, each.producer_id) for each in records} == {
-                ("p-data", 0, "none", -1)
-            }
-            assert [each.offset for each in broker.records("p-data", start=4)] == [4, 5]
-            assert list(broker.records("p-data", 1)) == []
-            assert len(list(broker.records("p-data", isolation="read_committed"))) == 6
-            with pytest.raises(KeyError, match="no topic"):
-                broker.records("nope")
-            with pytest.raises(KeyError, match="no partition 2"):
-                broker.records("p-data", 2)
-            with pytest.raises(ValueError, match="isolation"):
-                broker.records("p-data", isolation="dirty")  # type: ignore[arg-type]
-
-    def test_nodes_have_ports_of_their_own(self) -> None:
-        with odradek.KafkaBroker(nodes=3, topics={"orders": 6}) as broker:
-            assert len(set(broker.bootstrap_servers.split(","))) == 3
-            assert {each.leader for each in broker.topics()["orders"].partitions} == {1, 2, 3}
-
     def test_errors_at_the_start_are_raised_in_the_caller(self) -> None:
         with pytest.raises(ValueError, match=r"no\.such\.config"):
             odradek.KafkaBroker(config={"no.such.config": 1})
@@ -136,42 +101,6 @@ class TestKafkaBroker:
             with broker.hold("tx", at="PrepareCommit") as hold:
                 assert repr(hold) == "<TransactionHold of 'tx' at PrepareCommit, not reached>"
         assert repr(broker) == "<KafkaBroker: the broker is closed>"
-
-    def test_names_of_topics_are_enough(self) -> None:
-        with odradek.KafkaBroker(topics=["orders", "payments"]) as broker:
-            assert {name: len(info.partitions) for name, info in broker.topics().items()} == {
-                "orders": 1,
-                "payments": 1,
-            }
-
-    @pytest.mark.parametrize(
-        ("topics", "error", "message"),
-        [
-            ("orders", TypeError, "topics='orders': expected names in a list"),
-            (["a", "a"], ValueError, "a topic is named twice"),
-            ({"orders": "6"}, TypeError, "topic 'orders': expected a number of partitions"),
-            ({"orders": {"partition": 6}}, ValueError, "topic 'orders': a topic has config, partitions"),
-        ],
-    )
-    def test_topics_that_make_no_sense(self, topics: Any, error: type[Exception], message: str) -> None:
-        with pytest.raises(error, match=message):
-            odradek.KafkaBroker(topics=topics)
-
-    def test_a_refused_topic_is_named_and_a_misspelt_config_gets_a_suggestion(self) -> None:
-        with odradek.KafkaBroker() as broker:
-            with pytest.raises(odradek.KafkaError, match="topic 'orders': "):
-                broker.create_topic("orders", 0)
-            with pytest.raises(odradek.KafkaError, match=r"did you mean 'retention\.ms'"):
-                broker.create_topic("orders", config={"retention.mss": 1})
-
-    def test_faults_are_checked_where_they_are_set(self) -> None:
-        with odradek.KafkaBroker() as broker:
-            fault = odradek.Fault("Produce", answer="NOT_LEADER_OR_FOLLOWER")
-            broker.set_faults([fault])
-            with pytest.raises(TypeError, match="Fault objects"):
-                broker.set_faults("Produce")  # type: ignore[arg-type]
-            with pytest.raises(ValueError, match="no node 9"):
-                broker.set_faults(odradek.Fault(node=9))
 
     def test_closing_takes_less_than_a_second_with_clients_connected_and_a_frozen_clock(self) -> None:
         def closing() -> float:
@@ -293,34 +222,6 @@ class TestOpenBroker:
                 assert broker.clock.now_ms() - before >= 25 * 3_600_000
 
         trio.run(main, clock=MockClock(autojump_threshold=0))
-
-
-def test_the_names_of_the_package_are_all_there() -> None:
-    for name in odradek.__all__:
-        assert getattr(odradek, name) is not None
-    assert set(odradek.__all__) <= set(dir(odradek))
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        getattr(odradek, "nonsense")  # noqa: B009  type checkers refuse odradek.nonsense
-
-
-class TestCoordinatorsFromOutside:
-    def test_nothing_is_there_at_first(self) -> None:
-        with odradek.KafkaBroker() as broker:
-            assert broker.groups() == {}
-            assert broker.transactions == {}
-            assert broker.group("nobody").state == "Dead"
-
-    def test_holds_name_a_point(self) -> None:
-        with odradek.KafkaBroker() as broker:
-            with pytest.raises(ValueError, match="PrepareCommit"):
-                broker.hold("t", at="Nowhere")
-            with broker.hold("t", at="PrepareCommit") as held:
-                assert not held.reached
-            held.release()
-
-    def test_a_coordinator_that_is_not_there_cannot_be_reloaded(self) -> None:
-        with odradek.KafkaBroker() as broker, pytest.raises(odradek.KafkaError):
-            broker.reload_coordinator(3)
 
 
 def test_open_broker_needs_trio_and_says_what_to_use_without_it() -> None:

@@ -1,0 +1,54 @@
+"""ApiVersions: what is served, the features, and the client's software."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.api.served import SERVED
+from odradek.broker.requests.context import ConnectionInfo
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tests.broker.conftest import Install, request_frame, response_of
+from tests.broker.requests.test_dispatch import exchange
+from tests.fakes.cluster import FakeCluster
+
+
+def test_tells_what_is_registered_and_nothing_else(install: Install) -> None:
+    answer = exchange(FakeCluster(), request_frame(ApiVersionsRequest(), 0))
+    assert answer is not None
+    _, response = response_of(ApiVersionsRequest(), 0, answer)
+    told = {each.api_key: each.max_version for each in response.api_keys}
+    assert told == {key: each.max_version for key, each in SERVED.all().items() if each.advertised}
+
+
+@pytest.mark.parametrize(("version", "lowest"), [(3, 1), (4, 0)])
+def test_features(version: int, lowest: int) -> None:
+    request = ApiVersionsRequest(client_software_name="me", client_software_version="1.0")
+    info = ConnectionInfo()
+    answer = exchange(FakeCluster(), request_frame(request, version), info)
+    assert answer is not None
+    _, response = response_of(request, version, answer)
+    assert response.error_code == 0
+    supported = {each.name: each.min_version for each in response.supported_features}
+    assert supported["metadata.version"] == 7
+    assert ("kraft.version" in supported) is (lowest == 0)
+    assert min(supported.values()) >= lowest
+    finalized = {each.name: each.max_version_level for each in response.finalized_features}
+    assert finalized["metadata.version"] == 30
+    assert (info.client_software_name, info.client_software_version) == ("me", "1.0")
+
+
+@pytest.mark.parametrize("name", ["bad name!", "", "-x", "x-", "é"])
+def test_software_names_are_checked(name: str) -> None:
+    request = ApiVersionsRequest(client_software_name=name, client_software_version="1.0")
+    info = ConnectionInfo()
+    answer = exchange(FakeCluster(), request_frame(request, 3), info)
+    assert answer is not None
+    _, response = response_of(request, 3, answer)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert response.api_keys == []
+    assert info.client_software_name == ""
+
+
+def test_the_response_class_is_what_the_registry_says() -> None:
+    assert SERVED.all()[18].spec.response is ApiVersionsResponse

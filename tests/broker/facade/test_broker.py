@@ -1,0 +1,56 @@
+"""What a user of Python does with a broker."""
+
+from __future__ import annotations
+
+import pytest
+
+import odradek
+from tests.broker.facade.test_threaded import produce_three
+
+
+def test_create_topic_is_ready_at_once() -> None:
+    with odradek.KafkaBroker() as broker:
+        info = broker.create_topic("p-data", 2, config={"max.message.bytes": 5000})
+        assert len(info.partitions) == 2
+        produce_three(broker)
+        assert broker.topics()["p-data"].partitions[0].high_watermark == 3
+        with pytest.raises(odradek.KafkaError, match="exists"):
+            broker.create_topic("p-data")
+        with pytest.raises(odradek.KafkaError):
+            broker.create_topic("bad name")
+
+
+def test_nodes_have_ports_of_their_own() -> None:
+    with odradek.KafkaBroker(nodes=3, topics={"orders": 6}) as broker:
+        assert len(set(broker.bootstrap_servers.split(","))) == 3
+        assert {each.leader for each in broker.topics()["orders"].partitions} == {1, 2, 3}
+
+
+def test_a_refused_topic_is_named_and_a_misspelt_config_gets_a_suggestion() -> None:
+    with odradek.KafkaBroker() as broker:
+        with pytest.raises(odradek.KafkaError, match="topic 'orders': "):
+            broker.create_topic("orders", 0)
+        with pytest.raises(odradek.KafkaError, match=r"did you mean 'retention\.ms'"):
+            broker.create_topic("orders", config={"retention.mss": 1})
+
+
+def test_faults_are_checked_where_they_are_set() -> None:
+    with odradek.KafkaBroker() as broker:
+        fault = odradek.Fault("Produce", answer="NOT_LEADER_OR_FOLLOWER")
+        broker.set_faults([fault])
+        with pytest.raises(TypeError, match="Fault objects"):
+            broker.set_faults("Produce")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="no node 9"):
+            broker.set_faults(odradek.Fault(node=9))
+
+
+def test_nothing_is_there_at_first() -> None:
+    with odradek.KafkaBroker() as broker:
+        assert broker.groups() == {}
+        assert broker.transactions == {}
+        assert broker.group("nobody").state == "Dead"
+
+
+def test_a_coordinator_that_is_not_there_cannot_be_reloaded() -> None:
+    with odradek.KafkaBroker() as broker, pytest.raises(odradek.KafkaError):
+        broker.reload_coordinator(3)

@@ -1,0 +1,193 @@
+"""The server around the connections: addresses, idleness, nodes that stop, the end."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from odradek.broker.net.server import Server
+from odradek.broker.requests.context import RequestContext
+from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from tests.broker.conftest import Install
+from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run, serving
+from tests.fakes.cluster import FakeCluster
+
+
+def test_idle_connections_are_closed_on_the_broker_clock(install: Install) -> None:
+    parked = trio.Event()
+
+    async def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        await parked.wait()
+        return HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster(max_idle_ms=600_000)
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as idle, await dial(cluster) as waiting:
+            await waiting.send_all(beat())
+            await wait_all_tasks_blocked()
+            cluster.clock.advance(minutes=5)
+            await wait_all_tasks_blocked()
+            assert len(server.connections) == 2
+            cluster.clock.advance(minutes=6)
+            assert await is_closed(idle)
+            parked.set()
+            await read_frame(waiting)
+
+    async def main() -> None:
+        async with serving(cluster) as server:
+            await scenario(server)
+
+    trio.run(main, clock=cluster.clock)
+
+
+def test_a_parked_request_ends_when_its_client_has_gone(install: Install) -> None:
+    async def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        await trio.sleep_forever()
+        raise AssertionError
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as staying:
+            await staying.send_all(beat())
+            async with await dial(cluster) as going:
+                await going.send_all(beat())
+                await wait_all_tasks_blocked()
+            assert len(server.connections) == 2
+            cluster.clock.advance(minutes=2)
+            await trio.sleep(0.01)
+            await wait_all_tasks_blocked()
+            assert len(server.connections) == 1
+
+    async def main() -> None:
+        async with serving(cluster) as server:
+            await scenario(server)
+
+    trio.run(main, clock=cluster.clock)
+
+
+def test_the_context_knows_both_ends(install: Install) -> None:
+    seen: list[Any] = []
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        seen.append((ctx.connection, ctx.node))
+        return HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster(nodes=2)
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster, 2) as stream:
+            await stream.send_all(beat())
+            await read_frame(stream)
+            ours = stream.socket.getsockname()
+        [(info, node)] = seen
+        assert node is cluster.nodes[2]
+        assert (info.host, info.port) == ("127.0.0.1", cluster.nodes[2].port)
+        assert (info.peer_host, info.peer_port) == ours
+
+    run(cluster, scenario)
+
+
+def three_free_ports() -> int:
+    """The first of three ports in a row that nobody has."""
+    while True:
+        with ExitStack() as taken:
+            try:
+                first = taken.enter_context(socket.socket())
+                first.bind(("127.0.0.1", 0))
+                base = int(first.getsockname()[1])
+                for port in (base + 1, base + 2):
+                    taken.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except (OSError, OverflowError):
+                continue
+            return base
+
+
+def test_nodes_take_following_ports() -> None:
+    base = three_free_ports()
+    cluster = FakeCluster(nodes=3)
+
+    async def main() -> None:
+        server = cluster.server()
+        async with trio.open_nursery() as nursery:
+            await server.start(nursery, "127.0.0.1", base)
+            assert [node.port for node in cluster.nodes.values()] == [base, base + 1, base + 2]
+            nursery.cancel_scope.cancel()
+        server.close_listeners()
+
+    trio.run(main, clock=cluster.clock)
+
+
+def test_a_port_in_use_is_an_error_and_leaves_nothing_open() -> None:
+    cluster = FakeCluster()
+
+    async def main() -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            server = cluster.server()
+            async with trio.open_nursery() as nursery:
+                with pytest.raises(OSError, match="in use"):
+                    await server.start(nursery, "127.0.0.1", taken.getsockname()[1])
+
+    trio.run(main, clock=cluster.clock)
+
+
+def test_closing_lets_the_request_under_way_finish(install: Install) -> None:
+    started, finish = trio.Event(), trio.Event()
+
+    async def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        started.set()
+        await finish.wait()
+        return HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster()
+
+    async def main() -> None:
+        server = cluster.server()
+        async with trio.open_nursery() as nursery:
+            await server.start(nursery, "127.0.0.1", 0)
+            async with await dial(cluster) as busy, await dial(cluster) as idle:
+                await busy.send_all(beat())
+                await started.wait()
+                async with trio.open_nursery() as closing:
+                    closing.start_soon(server.close, 60)
+                    assert await is_closed(idle)
+                    finish.set()
+                    await read_frame(busy)
+                    assert await is_closed(busy)
+                with pytest.raises(OSError):
+                    await dial(cluster)
+            nursery.cancel_scope.cancel()
+
+    trio.run(main, clock=cluster.clock)
+
+
+def test_a_node_that_stops_cuts_its_clients_and_no_others(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster(nodes=2)
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster, 1) as first, await dial(cluster, 2) as second:
+            await second.send_all(beat())
+            await read_frame(second)
+            await first.send_all(beat())
+            await read_frame(first)
+            server.stop_node(cluster.nodes[2])
+            assert await is_closed(second)
+            await first.send_all(beat())
+            await read_frame(first)
+            with pytest.raises(OSError):
+                await dial(cluster, 2)
+
+    run(cluster, scenario)
