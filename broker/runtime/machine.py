@@ -68,7 +68,7 @@ class Schedule(Effect):
 
 
 class Pause(Schedule):
-    """A `Schedule` that only leaves others the time to catch up: while the broker's clock stands still, it is over."""
+    """A `Schedule` that gives others time to catch up. It fires at once while the broker's clock is frozen."""
 
     __slots__ = ()
 

@@ -375,7 +375,7 @@ class Shard(Generic[M]):
         self._wakeup.set()
 
     def finish_loading(self) -> None:
-        """Load the rest at once, for who looks at a broker from outside and must not see half of it."""
+        """Load the rest now: whoever looks at a broker from outside must not see half of it."""
         while self.state is ShardState.LOADING and self._loader is not None:
             self._load_slice()
 

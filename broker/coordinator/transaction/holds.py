@@ -1,4 +1,4 @@
-"""Keeping a coordinator from going on with the end of a transaction, so that tests can look at what is half done."""
+"""Holds: they stop a coordinator in the middle of a transaction's end, so that tests can look at what is half done."""
 
 from __future__ import annotations
 

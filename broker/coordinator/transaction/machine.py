@@ -38,7 +38,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 _log = logging.getLogger("odradek.broker.coordinator.transaction")
 
 MARKER_RETRY_MS = 100
-"""How long to wait before a marker is tried again that its partition did not take."""
+"""How long to wait before a partition that refused its marker is tried again."""
 
 
 class TransactionSettings(Protocol):
@@ -84,14 +84,14 @@ class AbortTransaction(Command[None]):
 
 
 class TransactionMachine:
-    """Transactional ids of one partition, as their newest records say (`transactions`), and what ends just now.
+    """The transactional ids of one partition (`transactions`), and the transactions that are ending.
 
-    Hard state: `transactions`, changed in `replay` only. Soft state, lost in a reload: the markers that are missing
-    (all of them are written again then), and the epoch that a client had before its current one (KIP-360 retries).
+    Hard state: `transactions`, changed in `replay` only. Soft state, lost in a reload: which markers are missing (a
+    reload writes all of them again), and the epoch that a client had before its current one (KIP-360 retries).
 
-    How a transaction ends: the Prepare record is appended and the client answered; each partition gets its marker (an
-    effect, `WriteMarkers`, which comes back as `MarkersWritten`); the Complete record follows when none is missing. A
-    `HoldBook` can stop it between any two of these steps.
+    A transaction ends in three steps: `_prepare` stores the decision, `WriteMarkers` has each partition get its marker
+    and comes back as `MarkersWritten`, `_complete` stores the end when no marker is missing. A `HoldBook` can stop it
+    between any two of them.
     """
 
     def __init__(self, settings: TransactionSettings, holds: HoldBook | None = None) -> None:
@@ -137,7 +137,7 @@ class TransactionMachine:
             self._open.discard(transactional_id)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
-        """Nothing here is pending on a transaction: `__transaction_state` takes part in none."""
+        """`__transaction_state` takes part in no transaction, so there is nothing to settle."""
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int

@@ -70,7 +70,7 @@ class LiveSettings:
 
 
 class TransactionService(CoordinatorService[TransactionMachine]):
-    """Transactional ids by their coordinators; what Produce, InitProducerId and tests want of them.
+    """The transaction coordinators: what Produce, InitProducerId and tests need of them.
 
     Owner: the cluster. ``holds`` are kept here because they outlive the coordinators' machines. ``allocate(node_id)``
     gives a producer id that nobody has had.

@@ -103,7 +103,7 @@ _NEXT_AT_REST = frozenset({_S.EMPTY, _S.ONGOING, _S.PREPARE_ABORT, _S.DEAD})
 
 
 def _v1(commit: EndAction, abort: EndAction) -> EndActions:
-    """Version 1 knows no retry by epoch: another epoch than the current one is fenced."""
+    """Version 1 has no retry by epoch: any epoch but the current one is fenced."""
     return EndActions(commit, abort, _E.FENCED, _E.FENCED)
 
 

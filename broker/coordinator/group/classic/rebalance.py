@@ -8,8 +8,8 @@ The join phase ends in `Rebalance._end` and nowhere else. Three methods decide t
 - `time_over`: the phase's time is over. A delay that somebody came in is extended; members of a first generation that
   know their ids get a last call; else the phase ends with those who have joined.
 
-The pause is not Kafka's. Kafka's members meet in its request threads while one group's lock is held; here every request
-is served as it comes, and members that start together would cause one rebalance for each of them.
+The pause is not Kafka's, which ends the phase at once. Here the broker answers so fast that members that start together
+would cause one rebalance each, and the cost of a rebalance grows with the members.
 """
 
 from __future__ import annotations
