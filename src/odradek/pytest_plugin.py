@@ -79,6 +79,17 @@ class _Watch:
 _WATCH: pytest.StashKey[_Watch] = pytest.StashKey()
 
 
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Keep pytest from rewriting the asserts of the broker's modules.
+
+    pytest does so for every module of a plugin's distribution. It parses each one when it is first imported, which
+    happens in the broker's threads. The first start would be slow, and Python 3.11 cannot parse in two threads at once.
+    """
+    marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("odradek")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.stash[_WATCH] = _Watch()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -313,3 +315,24 @@ def test_loading_the_plugin_costs_next_to_nothing() -> None:
         ["odradek.pytest_plugin"],
         [],
     )
+
+
+def test_the_brokers_modules_are_imported_as_they_are(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+def test_import(request, kafka_broker):
+    import odradek.broker.cluster as module
+    assert module.__loader__ is not request.config.pluginmanager.rewrite_hook
+""",
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_pytest_is_told_to_leave_the_package_alone() -> None:
+    from odradek import pytest_plugin
+
+    hook = SimpleNamespace(_must_rewrite={"odradek", "another"})
+    pytest_plugin.pytest_addoption(cast("Any", SimpleNamespace(rewrite_hook=hook)))
+    assert hook._must_rewrite == {"another"}
+    pytest_plugin.pytest_addoption(cast("Any", object()))

@@ -16,7 +16,7 @@ TESTS_OF = {
     "src/odradek": "tests/frontdoor",
 }
 
-STILL_MISSING = 80
+STILL_MISSING = 55
 """How many modules may lack their test module today. The number may only fall; at 0 it goes."""
 
 TESTED_ELSEWHERE: dict[str, str] = {
@@ -28,6 +28,12 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",
 }
 """Module to the reason why it has no test module of its own."""
+
+TESTED_AS_ONE = {
+    "broker/coordinator/group/classic": "through the group machine: by its table, by requests and as a property",
+    "broker/coordinator/group/consumer": "through the group machine: in conversations recorded from Kafka",
+}
+"""Package whose modules are parts of one thing, to how that is tested. Its test folder must not be empty."""
 
 
 def modules() -> Iterator[tuple[str, str]]:
@@ -63,7 +69,9 @@ def test_each_module_has_its_test_module() -> None:
     missing = [
         f"{module}: no {test}"
         for module, test in modules()
-        if module not in TESTED_ELSEWHERE and not (ROOT / test).exists()
+        if module not in TESTED_ELSEWHERE
+        and module.rpartition("/")[0] not in TESTED_AS_ONE
+        and not (ROOT / test).exists()
     ]
     assert len(missing) <= STILL_MISSING, "\n" + "\n".join(missing)
 
@@ -72,3 +80,5 @@ def test_the_list_of_exceptions_is_current() -> None:
     known = dict(modules())
     stale = [module for module in TESTED_ELSEWHERE if module not in known or (ROOT / known[module]).exists()]
     assert not stale, "these are gone or have their test module: take them off the list"
+    empty = [package for package in TESTED_AS_ONE if not list((ROOT / "tests" / package).glob("test_*.py"))]
+    assert not empty, "no tests at all"
