@@ -98,7 +98,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
     if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and any(
         _has_unknown_codec(data.records) for topic in asked for data in topic.partition_data
     ):
-        # Kafka stumbles over it when it looks for zstd, which these versions may not use.
+        # Kafka fails on it when it looks for zstd, which these versions may not use.
         return _finish(request, error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))
     if not transactional:
         return _append_all(ctx, request, None)

@@ -98,8 +98,8 @@ class FetchItem:
         return changed
 
 
-def has_place(session_id: int) -> bool:
-    """Whether Kafka could look the id up: its cache is split into parts by the id, and ids beyond make it stumble."""
+def is_session_id(session_id: int) -> bool:
+    """Whether Kafka can look the id up. It splits its cache into parts by the id and fails for ids beyond them."""
     return -_IDS_IN_A_PLACE < session_id < _IDS_IN_A_PLACE * _PLACES
 
 
