@@ -148,6 +148,7 @@ class Rebalance:
 
     def hand_out(self, group: ClassicGroup, changes: Changes) -> None:
         """The assignment is stored and the group stable: members that wait get their part."""
+        group.state_timestamp = changes.now_ms
         changes.effects.append(GroupChanged(group.group_id))
         for member in group.members.values():
             self.answer_sync(member, self.assignment_of(group, member), changes)

@@ -122,6 +122,19 @@ def test_a_static_member_comes_back_without_a_rebalance(driver: GroupDriver) -> 
     assert hard_state(rebuilt(driver.journal)) == hard_state(driver.machine)
 
 
+def test_a_record_tells_since_when_its_group_is_in_its_state(driver: GroupDriver) -> None:
+    member_id = driver.join(instance_id="i", version=5).result().member_id
+    joined_ms = driver.clock.now_ms()
+    driver.wait(seconds=1)
+    driver.sync(member_id, 1, {member_id: b"all"})
+    synced_ms = driver.clock.now_ms()
+    stored = driver.machine.classic.stored
+    assert stored["g"].state_timestamp == joined_ms, "written while the group was completing its rebalance"
+    driver.wait(seconds=1)
+    driver.join(instance_id="i", version=5)
+    assert stored["g"].state_timestamp == synced_ms, "written while the group was stable"
+
+
 def test_a_static_leader_is_told_to_skip_assigning_from_version_9(driver: GroupDriver) -> None:
     stable_static(driver)
     answer = driver.join(instance_id="i", version=9).result()
