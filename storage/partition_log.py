@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
-from odradek.protocol.record_batch import RecordBatch
+from odradek.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, TRANSACTIONAL_FLAG, RecordBatch
 from odradek.protocol.records import Buffer
 from odradek.storage import compaction, loading, retention, time_lookup, txn_index
 from odradek.storage.backend import LogBackend, StorageError
@@ -221,7 +221,7 @@ class PartitionLog:
                 batch.base_sequence,
                 batch.last_offset_delta,
                 base_offset,
-                batch.is_transactional,
+                batch.attributes & TRANSACTIONAL_FLAG != 0,
             )
             if duplicate is not None:
                 return AppendInfo(
@@ -302,11 +302,10 @@ class PartitionLog:
     # --- producers and transactions -----------------------------------------------------------------------------------
 
     def _data_appended(self, batch: RecordBatch, base_offset: int) -> None:
-        last_offset = base_offset + batch.last_offset_delta
-        metadata = _new(
-            BatchMetadata, (batch.base_sequence, batch.last_sequence, base_offset, last_offset, batch.max_timestamp)
-        )
-        transactional = batch.is_transactional
+        delta, sequence = batch.last_offset_delta, batch.base_sequence
+        last_sequence = (sequence + delta) & MAX_SEQUENCE if sequence >= 0 else NO_SEQUENCE
+        metadata = _new(BatchMetadata, (sequence, last_sequence, base_offset, base_offset + delta, batch.max_timestamp))
+        transactional = batch.attributes & TRANSACTIONAL_FLAG != 0
         self.producers.data_appended(batch.producer_id, batch.producer_epoch, metadata, transactional=transactional)
         if transactional and self._first_unstable is None:
             self._update_unstable()

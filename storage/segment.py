@@ -174,10 +174,11 @@ class Segment:
                     batch = read_batch(view, at)
                 except struct.error:
                     raise self._damaged(position + at - start) from None
-                if batch.batch_length < _SMALLEST:
+                length = batch.batch_length
+                if length < _SMALLEST:
                     raise self._damaged(position + at - start)
                 yield position + at - start, batch
-                at += LOG_OVERHEAD + batch.batch_length
+                at += LOG_OVERHEAD + length
             position += at - start
 
     # --- after loading ------------------------------------------------------------------------------------------------
