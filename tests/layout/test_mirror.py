@@ -16,7 +16,7 @@ TESTS_OF = {
     "src/odradek": "tests/frontdoor",
 }
 
-STILL_MISSING = 55
+STILL_MISSING = 22
 """How many modules may lack their test module today. The number may only fall; at 0 it goes."""
 
 TESTED_ELSEWHERE: dict[str, str] = {
