@@ -3,10 +3,9 @@
 Versions 0 to 6. v1 asks for groups or transactional ids and explains errors (KIP-98); v4 asks for several keys at once
 (KIP-699); v6 also takes share group keys `group:topicId:partition` (KIP-932).
 
-The coordinator of a key is the leader of the key's partition of `__consumer_offsets` or `__transaction_state`; the
-topic is created on first use. An empty key is as good as any.
-Differences from Kafka: the topic is there at once, so nobody is told COORDINATOR_NOT_AVAILABLE first; there is no share
-coordinator, so well-formed share keys get COORDINATOR_NOT_AVAILABLE, as from a broker that has never served one.
+The coordinator of a key is the leader of the key's partition of `__consumer_offsets`, `__transaction_state` or
+`__share_group_state`; the topic is created on first use. An empty key is as good as any.
+Difference from Kafka: the topic is there at once, so nobody is told COORDINATOR_NOT_AVAILABLE first.
 """
 
 from __future__ import annotations

@@ -18,12 +18,17 @@ from tests.fakes.data_plane import DataPlane
 
 CORPUS = Path(__file__).parents[2] / "vectors" / "corpus.jsonl.gz"
 LATER = ("first-use", "denied", "allowed-prefix")
+FIRST = "FindCoordinator.v6.share"
+"""Recorded before the broker had `__share_group_state`: here the topic is there at once."""
+
+
+def rows() -> list[dict[str, Any]]:
+    with gzip.open(CORPUS, "rt") as lines:
+        return [json.loads(line) for line in lines if '"FindCoordinator"' in line]
 
 
 def recorded() -> list[Any]:
-    with gzip.open(CORPUS, "rt") as lines:
-        rows = [json.loads(line) for line in lines if '"FindCoordinator"' in line]
-    return [pytest.param(row, id=row["case"]) for row in rows if not row["case"].endswith(LATER)]
+    return [pytest.param(row, id=row["case"]) for row in rows() if not row["case"].endswith((*LATER, FIRST))]
 
 
 @pytest.mark.parametrize("row", recorded())
@@ -43,6 +48,16 @@ def test_the_first_question_creates_the_topic() -> None:
     topic = plane.cluster.topics.get("__consumer_offsets")
     assert topic is not None
     assert (len(topic.partitions), topic.internal) == (7, True)
+
+
+def test_a_share_partition_has_its_coordinator_at_once() -> None:
+    plane = DataPlane(config={"share.coordinator.state.topic.num.partitions": "3"})
+    (row,) = [row for row in rows() if row["case"] == FIRST]
+    response = plane.call(from_json(FindCoordinatorRequest, 6, row["request_json"]), 6)
+    assert {(c.node_id, c.error_code) for c in response.coordinators if "-sg" in c.key} == {(1, ErrorCode.NONE)}
+    topic = plane.cluster.topics.get("__share_group_state")
+    assert topic is not None
+    assert len(topic.partitions) == 3
 
 
 def test_coordinators_are_spread_over_the_nodes_and_move_with_their_partition() -> None:
