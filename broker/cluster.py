@@ -29,7 +29,6 @@ from odradek.broker.partitions.registry import PartitionRegistry
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.deferred import Deferred
 from odradek.broker.requests.dispatch import Dispatcher
-from odradek.broker.requests.faults import Fault, FaultSet
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
 from odradek.protocol.uuids import new_uuid, uuid_to_text
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
     from odradek.broker.partitions.share.live import SharePartitions
     from odradek.broker.partitions.topic import Topic
+    from odradek.broker.requests.faults import Fault
 
 _GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
 
@@ -359,6 +359,8 @@ class Cluster:
 
     def set_faults(self, faults: Iterable[Fault]) -> None:
         """Replace the faults; none removes the hook."""
+        from odradek.broker.requests.faults import FaultSet
+
         chosen = list(faults)
         self.dispatcher.faults = FaultSet(chosen) if chosen else None
 

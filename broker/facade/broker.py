@@ -11,12 +11,12 @@ from odradek.broker.facade.stored_record import Isolation, StoredRecord
 from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
-from odradek.broker.requests.faults import Fault
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.groups import Group, GroupInfo
     from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
+    from odradek.broker.requests.faults import Fault
 
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """A broker that listens everywhere is reached from here at these addresses."""
