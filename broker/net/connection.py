@@ -170,7 +170,7 @@ class Connection:
     # -- in the poller's task
 
     def serve_now(self, *, until_empty: bool) -> None:
-        """The socket of a watched connection can be read: answer what has come as far as nothing has to be waited for.
+        """The socket of a watched connection can be read: answer what has come, up to a request that has to wait.
 
         ``until_empty``: there may be more than one read takes, such as the end of the stream.
         """

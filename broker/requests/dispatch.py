@@ -102,10 +102,10 @@ class Dispatcher:
         self._client_ids: dict[bytes, str] = {}
 
     def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
-        """Serve one request frame (without its size) as far as nothing has to be waited for.
+        """Serve one request frame (without its size) until something has to be waited for.
 
-        Returns the response as parts, with its size; None for no answer; or a Pending, to be given to :meth:`finish`.
-        Raises CloseConnection where Kafka closes the connection.
+        Returns the response as parts, with its size; None for no answer; or a Pending, for :meth:`resume` if it is
+        parked and for :meth:`finish` otherwise. Raises CloseConnection where Kafka closes the connection.
         """
         try:
             key, version, correlation_id, id_length = REQUEST_HEADER.unpack_from(frame)
