@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 var seeds []string
@@ -169,6 +170,9 @@ type member struct {
 	stop   context.CancelFunc
 }
 
+// consumerProtocol marks a member of the consumer protocol (KIP-848) where a balancer is asked for.
+var consumerProtocol kgo.GroupBalancer
+
 func join(group, name string, balancer kgo.GroupBalancer) (*member, error) {
 	m := &member{owned: map[int32]bool{}}
 	gained := func(_ context.Context, _ *kgo.Client, given map[string][]int32) {
@@ -185,9 +189,14 @@ func join(group, name string, balancer kgo.GroupBalancer) (*member, error) {
 			delete(m.owned, partition)
 		}
 	}
-	cl, err := client(kgo.ConsumerGroup(group), kgo.ConsumeTopics(name), kgo.Balancers(balancer), kgo.OnPartitionsAssigned(gained),
-		kgo.OnPartitionsRevoked(gone), kgo.OnPartitionsLost(gone), kgo.SessionTimeout(30*time.Second), kgo.HeartbeatInterval(100*time.Millisecond),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit())
+	options := []kgo.Opt{kgo.ConsumerGroup(group), kgo.ConsumeTopics(name), kgo.OnPartitionsAssigned(gained),
+		kgo.OnPartitionsRevoked(gone), kgo.OnPartitionsLost(gone), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit()}
+	if balancer == consumerProtocol {
+		options = append(options, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()))
+	} else {
+		options = append(options, kgo.Balancers(balancer), kgo.SessionTimeout(30*time.Second), kgo.HeartbeatInterval(100*time.Millisecond))
+	}
+	cl, err := client(options...)
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +244,28 @@ func shared(ctx context.Context, members []*member, partitions int) error {
 	}
 }
 
+// beatOften makes members of the consumer protocol tell of themselves ten times a second.
+func beatOften(ctx context.Context, group string) error {
+	cl, err := client()
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	interval := "100"
+	request := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeGroupConfig, group
+	config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+	config.Name, config.Value = "consumer.heartbeat.interval.ms", &interval
+	resource.Configs = append(resource.Configs, config)
+	request.Resources = append(request.Resources, resource)
+	changed, err := request.RequestWith(ctx, cl)
+	if err != nil {
+		return err
+	}
+	return kerr.ErrorForCode(changed.Resources[0].ErrorCode)
+}
+
 func groups(balancer kgo.GroupBalancer) func(context.Context) error {
 	return func(ctx context.Context) error {
 		name, err := topic(ctx, 6)
@@ -242,6 +273,11 @@ func groups(balancer kgo.GroupBalancer) func(context.Context) error {
 			return err
 		}
 		group := unique("g")
+		if balancer == consumerProtocol {
+			if err := beatOften(ctx, group); err != nil {
+				return err
+			}
+		}
 		var members []*member
 		for i := 0; i < 3; i++ {
 			m, err := join(group, name, balancer)
@@ -341,6 +377,7 @@ func main() {
 		{"group-roundrobin", groups(kgo.RoundRobinBalancer())},
 		{"group-sticky", groups(kgo.StickyBalancer())},
 		{"group-cooperative-sticky", groups(kgo.CooperativeStickyBalancer())},
+		{"group-consumer-protocol", groups(consumerProtocol)},
 		{"transactions", transactions},
 	}
 	var all sync.WaitGroup

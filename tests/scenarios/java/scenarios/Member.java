@@ -51,6 +51,9 @@ final class Member implements ConsumerRebalanceListener {
         for (int i = 0; i < more.length; i += 2) {
             config.put((String) more[i], more[i + 1]);
         }
+        if ("consumer".equals(config.get("group.protocol"))) {  // the group's own configs say so then
+            config.keySet().removeAll(Set.of("session.timeout.ms", "heartbeat.interval.ms"));
+        }
         return config;
     }
 
@@ -63,6 +66,13 @@ final class Member implements ConsumerRebalanceListener {
         var consumer = new KafkaConsumer<String, String>(settings(context, name, group, more));
         return context.keep(new Closing(new Member(name, consumer,
             (c, member) -> c.subscribe(java.util.regex.Pattern.compile(pattern), member)))).member;
+    }
+
+    /** With a pattern that the broker resolves (KIP-848). */
+    static Member joinResolved(Context context, String name, String group, String pattern, Object... more) {
+        var consumer = new KafkaConsumer<String, String>(settings(context, name, group, more));
+        return context.keep(new Closing(new Member(name, consumer,
+            (c, member) -> c.subscribe(new org.apache.kafka.clients.consumer.SubscriptionPattern(pattern), member)))).member;
     }
 
     private record Closing(Member member) implements AutoCloseable {
