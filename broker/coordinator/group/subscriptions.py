@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TypeVar
 
 _Counts = dict[str, int]
+Key = TypeVar("Key", bound=Hashable)
 
 
-def count_up(counts: _Counts, keys: Iterable[str]) -> None:
+def count_up(counts: dict[Key, int], keys: Iterable[Key]) -> None:
     """One more of each."""
     for key in keys:
         counts[key] = counts.get(key, 0) + 1
 
 
-def count_down(counts: _Counts, keys: Iterable[str]) -> None:
+def count_down(counts: dict[Key, int], keys: Iterable[Key]) -> None:
     """One less of each; what nobody has any more is forgotten."""
     for key in keys:
         left = counts.get(key, 0) - 1

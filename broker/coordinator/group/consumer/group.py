@@ -29,6 +29,9 @@ class ConsumerGroup:
     Everything here comes from records, except the soft state: until when topics need not be looked at, which version of
     them the patterns were resolved with last (``checked_topics_version``), whether that is under way (``resolving``),
     and ``asked_to_join``: classic members that were told to join again.
+
+    ``_holders`` counts the members that have a partition. Never more than one while records come one by one; a
+    compacted log may show a member with what it had before, beside the one that has it now.
     """
 
     group_type = GroupType.CONSUMER
@@ -239,7 +242,7 @@ class ConsumerGroup:
             self.classic_members += 1
             count_up(self.classic_protocols, (name for name, _ in member.classic.protocols))
         for epochs in (member.assigned, member.revoking):
-            self._hold(epochs, member.epoch)
+            self._hold(epochs)
 
     def _uncount(self, member: Member | None) -> None:
         if member is None:
@@ -253,22 +256,15 @@ class ConsumerGroup:
             self.classic_members -= 1
             count_down(self.classic_protocols, (name for name, _ in member.classic.protocols))
         for epochs in (member.assigned, member.revoking):
-            self._release(epochs, member.epoch)
+            self._release(epochs)
 
-    def _hold(self, epochs: Epochs, epoch: int) -> None:
+    def _hold(self, epochs: Epochs) -> None:
         for topic_id, partitions in epochs.items():
-            holders = self._holders.setdefault(topic_id, {})
-            for partition in partitions:
-                holders[partition] = epoch
+            count_up(self._holders.setdefault(topic_id, {}), partitions)
 
-    def _release(self, epochs: Epochs, epoch: int) -> None:
-        """What a member had is free, unless another one has it in another epoch already."""
+    def _release(self, epochs: Epochs) -> None:
         for topic_id, partitions in epochs.items():
-            holders = self._holders.get(topic_id)
-            if holders is None:
-                continue
-            for partition in partitions:
-                if holders.get(partition) == epoch:
-                    del holders[partition]
+            holders = self._holders.get(topic_id, {})
+            count_down(holders, partitions)
             if not holders:
-                del self._holders[topic_id]
+                self._holders.pop(topic_id, None)
