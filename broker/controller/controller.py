@@ -84,6 +84,7 @@ class Controller:
         self._opening = False
         log.take_snapshot_if_due(self.image, self._clock.now_ms())
         log.begin_epoch(self.controller_id, self._clock.now_ms())
+        self._machine.kraft_version = log.kraft_version
         if self._machine.in_transaction:
             self.ask(commands.AbandonTransaction())
         if self._machine.is_new:

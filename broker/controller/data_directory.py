@@ -154,21 +154,23 @@ class DataDirectory:
 
     def _open_metadata(self, controller: Controller, directory_ids: dict[int, bytes]) -> None:
         backend = self._backends[self._node_with_newest_metadata()]
+        founders = _founders(directory_ids)
         self._log = DiskMetadataLog(
-            backend, self._config, _voters(directory_ids), self._clock.now_ms, self._durability.note_append
+            backend, self._config, self._node_ids, founders, self._clock.now_ms, self._durability.note_append
         )
         controller.open(self._log, lambda: self._known_already(directory_ids))
         retire_old_format(self.backend)
 
     def _node_with_newest_metadata(self) -> int:
-        """The node whose metadata log has the highest epoch: each start begins one in the log that it goes on with."""
+        """The node whose metadata log goes furthest: each start begins a higher epoch in the one it goes on with."""
 
-        def epoch(node_id: int) -> int:
+        def reached(node_id: int) -> tuple[int, int]:
             folder = self._backends[node_id].directory / FOLDER
             state = read_quorum_state(self._fs, folder) if folder.exists() else None
-            return -1 if state is None else state.leader_epoch
+            epoch = -1 if state is None else state.leader_epoch
+            return epoch, sum(self._fs.size(path) for path in folder.glob("*.log"))
 
-        return max(self._node_ids, key=epoch)
+        return max(self._node_ids, key=reached)
 
     def _known_already(self, directory_ids: dict[int, bytes]) -> list[MetadataRecord]:
         """What a directory without a metadata log tells of the cluster."""
@@ -250,13 +252,14 @@ def _directory_id(backend: DiskBackend) -> bytes:
     return uuid_from_text(backend.meta.directory_id or "")
 
 
-def _voters(directory_ids: dict[int, bytes]) -> VotersRecord:
-    """All nodes of a new cluster. Kafka's nodes amend the endpoints when they start."""
-    levels = KRaftVersionFeature(0, 1)
-    return VotersRecord(
-        0,
-        [
-            Voter(node_id, directory_id, [Endpoint(CONTROLLER_LISTENER, "localhost", 9093)], levels)
-            for node_id, directory_id in directory_ids.items()
-        ],
-    )
+def _founders(directory_ids: dict[int, bytes]) -> VotersRecord | None:
+    """The only node of a new cluster, which a Kafka node then is whatever way its configuration names the quorum.
+
+    It amends the endpoint when it starts. Several nodes would look for each other at these endpoints, so they have to
+    find them in their configuration (``controller.quorum.voters``).
+    """
+    if len(directory_ids) > 1:
+        return None
+    ((node_id, directory_id),) = directory_ids.items()
+    endpoint = Endpoint(CONTROLLER_LISTENER, "localhost", 9093)
+    return VotersRecord(0, [Voter(node_id, directory_id, [endpoint], KRaftVersionFeature(0, 1))])

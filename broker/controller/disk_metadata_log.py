@@ -55,7 +55,9 @@ _KEY: _Key = (CLUSTER_METADATA, 0)
 class DiskMetadataLog:
     """See `odradek.broker.controller.metadata_log.MetadataLog`.
 
-    ``voters``: the quorum of a new log (kraft.version 1). ``on_append`` is told after each append, in the same step.
+    ``node_ids``: the nodes of the quorum. ``founders``: the same, as a new log with kraft.version 1 has them; None
+    founds a log with kraft.version 0, whose voters each node's configuration names. ``on_append`` is told after each
+    append, in the same step.
     Owner: the data directory, which opens and closes it with the other logs.
     """
 
@@ -65,7 +67,8 @@ class DiskMetadataLog:
         self,
         backend: DiskBackend,
         config: BrokerConfig,
-        voters: VotersRecord,
+        node_ids: Sequence[int],
+        founders: VotersRecord | None,
         now_ms: Callable[[], int],
         on_append: Callable[[DiskMetadataLog], None],
     ) -> None:
@@ -76,9 +79,10 @@ class DiskMetadataLog:
         self._on_append = on_append
         self.folder = backend.directory / FOLDER
         self._failure: StorageError | None = None
-        self._new_voters: VotersRecord | None = voters
+        self._node_ids = node_ids
+        self._founders = founders
         self._voters: VotersRecord | None = None
-        self._kraft_version = 0
+        self.kraft_version = 0
         self._metadata_version = metadata_records.METADATA_VERSION
         self._image: MetadataImage | None = None
         self._last_timestamp = 0
@@ -178,7 +182,7 @@ class DiskMetadataLog:
         end_offset, epoch = self._snapshot
         if (self.folder / self._snapshot.file_name).exists():
             snapshot = read_metadata_snapshot(self._fs, self.folder / self._snapshot.file_name)
-            self._kraft_version, self._voters = snapshot.kraft_version, snapshot.voters
+            self.kraft_version, self._voters = snapshot.kraft_version, snapshot.voters
             # The records of a snapshot have no offsets in the log: all stand for the last one that it covers.
             for record in snapshot.records:
                 machine.replay(StoredRecord(record, end_offset - 1, epoch))
@@ -198,7 +202,7 @@ class DiskMetadataLog:
 
     def _take_control(self, message: KRaftControl) -> None:
         if isinstance(message, KRaftVersionRecord):
-            self._kraft_version = message.k_raft_version
+            self.kraft_version = message.k_raft_version
         elif isinstance(message, VotersRecord):
             self._voters = message
 
@@ -207,13 +211,13 @@ class DiskMetadataLog:
     def begin_epoch(self, leader_id: int, now_ms: int) -> None:
         """See `MetadataLog`. The first epoch of a new log says who the voters are."""
         self.leader_epoch += 1
-        first = self.end_offset == 0 and self._kraft_version == 0
+        first = self.end_offset == 0 and self.kraft_version == 0 and self._founders is not None
         if first:
             self._found_quorum(now_ms)
         self._save_quorum_state(leader_id)
-        voters = [NamedVoter(voter) for voter in self._voter_ids(leader_id)]
+        voters = [NamedVoter(voter) for voter in self._voter_ids()]
         messages: list[KRaftControl] = [LeaderChangeMessage(0, leader_id, voters, voters)]
-        if first and self._voters is not None:
+        if self._voters is not None and first:
             messages += [KRaftVersionRecord(k_raft_version=1), self._voters]
         batch = build_kraft_control_batch(
             messages, timestamp=now_ms, base_offset=self.end_offset, leader_epoch=self.leader_epoch
@@ -222,16 +226,16 @@ class DiskMetadataLog:
 
     def _found_quorum(self, now_ms: int) -> None:
         """What formatting a directory for a dynamic quorum leaves (KIP-853): a snapshot with nothing but the voters."""
-        self._kraft_version, self._voters = 1, self._new_voters
+        self.kraft_version, self._voters = 1, self._founders
         founding = MetadataSnapshot(kraft_version=1, voters=self._voters)
         write_metadata_snapshot(self._fs, self.folder, NO_SNAPSHOT, founding, now_ms=now_ms)
 
-    def _voter_ids(self, leader_id: int) -> list[int]:
-        return [leader_id] if self._voters is None else [voter.voter_id for voter in self._voters.voters]
+    def _voter_ids(self) -> list[int]:
+        return list(self._node_ids) if self._voters is None else [voter.voter_id for voter in self._voters.voters]
 
     def _save_quorum_state(self, leader_id: int) -> None:
-        version = 1 if self._kraft_version else 0
-        voters = () if version else tuple(self._voter_ids(leader_id))
+        version = 1 if self.kraft_version else 0
+        voters = () if version else tuple(self._voter_ids())
         state = QuorumState(self.leader_epoch, leader_id, voters=voters, version=version)
         write_quorum_state(self._fs, self.folder, state)
 
@@ -250,7 +254,7 @@ class DiskMetadataLog:
 
     def _take_snapshot(self, image: MetadataImage, now_ms: int) -> None:
         snapshot_id = SnapshotId(self.end_offset, self.leader_epoch)
-        snapshot = MetadataSnapshot(list(records_of(image)), self._last_timestamp, self._kraft_version, self._voters)
+        snapshot = MetadataSnapshot(list(records_of(image)), self._last_timestamp, self.kraft_version, self._voters)
         self.log.flush()
         write_metadata_snapshot(
             self._fs, self.folder, snapshot_id, snapshot, now_ms=now_ms, metadata_version=self._level()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
-from odradek.broker.controller.feature_levels import KRAFT_LEVEL, KRAFT_VERSION, MIN_INSYNC_REPLICAS, SUPPORTED
+from odradek.broker.controller.feature_levels import KRAFT_VERSION, MIN_INSYNC_REPLICAS, SUPPORTED
 from odradek.broker.metadata.image import (
     ELR_VERSION,
     METADATA_VERSION,
@@ -26,11 +26,15 @@ _NEEDED_METADATA_VERSION = {ELR_VERSION: (1, 23)}
 
 
 class FeatureControl:
-    """Decides about feature levels. Reads the image; changes nothing."""
+    """Decides about feature levels. Reads the image; changes nothing.
 
-    def __init__(self, image: MetadataImage, controller_id: int) -> None:
+    ``kraft_version`` is no record of the metadata log but one of the quorum's own (KIP-853).
+    """
+
+    def __init__(self, image: MetadataImage, controller_id: int, kraft_version: int) -> None:
         self._image = image
-        self.controller_id = controller_id
+        self._controller_id = controller_id
+        self._kraft_version = kraft_version
 
     def update(self, command: UpdateFeatures, default_min_isr: int) -> tuple[list[MetadataRecord], None]:
         """Records of `UpdateFeatures`; INVALID_UPDATE_VERSION in Kafka's words."""
@@ -56,11 +60,11 @@ class FeatureControl:
         if level < 0:
             raise _refused(update, "A feature version cannot be less than 0.")
         if name not in SUPPORTED:
-            raise _refused(update, f"Local controller {self.controller_id} does not support this feature.")
+            raise _refused(update, f"Local controller {self._controller_id} does not support this feature.")
         low, high = SUPPORTED[name]
         if not low <= level <= high:
-            raise _refused(update, f"Local controller {self.controller_id} only supports versions {low}-{high}")
-        current = KRAFT_LEVEL if name == KRAFT_VERSION else self._image.feature(name)
+            raise _refused(update, f"Local controller {self._controller_id} only supports versions {low}-{high}")
+        current = self._kraft_version if name == KRAFT_VERSION else self._image.feature(name)
         if level < current and upgrade_type == _UPGRADE:
             raise _refused(
                 update,
@@ -71,6 +75,8 @@ class FeatureControl:
             raise _refused(update, "Can't downgrade to a newer version.")
         if name == KRAFT_VERSION and level < current:
             raise _refused(update, "Can't downgrade the version of this feature.")
+        if name == KRAFT_VERSION and level > current:
+            raise _refused(update, "odradek keeps the quorum of several nodes at version 0.")
         if name == METADATA_VERSION:
             _check_metadata_version(current, level, upgrade_type)
         _check_dependency(update, proposed)

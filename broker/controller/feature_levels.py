@@ -31,5 +31,3 @@ NEW_CLUSTER: Mapping[str, int] = {
     STREAMS_VERSION: 1,
     TRANSACTION_VERSION: 2,
 }
-KRAFT_LEVEL = 1
-"""The level of ``kraft.version``; it is no record of the metadata log but one of the quorum's own (KIP-853)."""

@@ -59,6 +59,7 @@ class ControllerMachine:
         self._writer = ImageWriter()
         self.image: MetadataImage = self._writer.image
         self.controller_id = controller_id
+        self.kraft_version = 1
         self.placed = 0
         """Partitions that were placed so far: leaders of new ones go round the brokers."""
         self._rules: Mapping[type[Command[Any]], Callable[[Any], _Decision]] = {
@@ -106,7 +107,7 @@ class ControllerMachine:
     def _features(self) -> FeatureControl:
         from odradek.broker.controller.feature_control import FeatureControl
 
-        return FeatureControl(self.image, self.controller_id)
+        return FeatureControl(self.image, self.controller_id, self.kraft_version)
 
     # -- the contract of a machine
 

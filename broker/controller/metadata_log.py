@@ -22,6 +22,10 @@ class MetadataLog(Journal[MetadataRecord, StoredRecord], Protocol):
     def start_offset(self) -> int:
         """The first offset that is still in the log."""
 
+    @property
+    def kraft_version(self) -> int:
+        """The level of ``kraft.version``: 1 where the log itself names the voters (KIP-853)."""
+
     def begin_epoch(self, leader_id: int, now_ms: int) -> None:
         """A controller takes over: a higher epoch begins with a LeaderChangeMessage."""
 
@@ -49,6 +53,7 @@ class MemoryMetadataLog:
         self.start_offset = 0
         self.end_offset = 0
         self.leader_epoch = 0
+        self.kraft_version = 1
         self._max_records = max_records
 
     def append(

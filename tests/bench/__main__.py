@@ -136,6 +136,8 @@ class Bench:
                 self._hold(program, sides)
             if self.wants("in-process"):
                 self._in_process(program, sides)
+            if self.wants("metadata"):
+                self._metadata()
         finally:
             for side in sides:
                 side.stop()
@@ -190,13 +192,26 @@ class Bench:
         self.show(loading)
         self.show(compacted)
 
+    def _metadata(self) -> None:
+        """Kafka's figures would be those of its client: it has no such call in the process."""
+        command = [sys.executable, "-m", "tests.bench.bench_metadata"]
+        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        for title, unit, name in (
+            ("one more topic, first 100, memory", "us", "topic_us"),
+            ("one more topic at 10,000, memory", "us", "topic_us_at_10000"),
+            ("one more topic, first 100, disk", "us", "disk_topic_us"),
+            ("one more topic at 10,000, disk", "us", "disk_topic_us_at_10000"),
+            ("restart with 10,000 topics", "s", "restart_seconds_with_10000"),
+        ):
+            self.show(Row(title, unit, found[name], lower_is_better=True))
+
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="odradek beside a real Kafka")
     parser.add_argument("--seconds", type=float, default=3, help="how long each case is measured")
     parser.add_argument("--warm", type=float, default=2, help="how long each case warms up")
     parser.add_argument(
-        "--only", help="rows by name: " + ",".join([case.name for case in CASES] + ["hold", "in-process"])
+        "--only", help="rows by name: " + ",".join([case.name for case in CASES] + ["hold", "in-process", "metadata"])
     )
     parser.add_argument("--json", type=Path, help="write the rows to a file, too")
     parser.add_argument("--without-kafka", action="store_true")

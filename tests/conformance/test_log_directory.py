@@ -1,23 +1,17 @@
-"""Log directories go both ways: Kafka's dump tool and Kafka's broker read what odradek wrote."""
+"""Kafka's dump tool prints of a log directory that odradek wrote what odradek's own prints."""
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 import odradek
 from odradek.storage.dump import dump, render_text
-from tests.conformance.real_kafka import RealKafka, Unavailable, run_tool
-from tests.scenarios.log_directories import AGES, CONFIG, write_ages
-from tests.scenarios.log_tails import STOPS_KAFKA, ask_kafka, kafka_starts_with
-from tests.scenarios.target import wait_until
+from tests.conformance.real_kafka import Unavailable, run_tool
 
 pytestmark = pytest.mark.jdk
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -110,76 +104,3 @@ def test_kafkas_dump_tool_prints_what_we_wrote(written: Path, partition: str) ->
             assert not any("isvalid: false" in line for line in ours)
     except Unavailable as missing:
         pytest.skip(str(missing))
-
-
-def test_a_real_broker_serves_partitions_that_odradek_wrote(written: Path) -> None:
-    try:
-        with RealKafka(config={"log.retention.ms": "-1"}) as kafka:  # some of the timestamps are years old
-            admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-            names = ["d-codecs", "d-seg", "d-txn"]
-            for future in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
-                future.result(60)
-            # the folders come a moment after the answer
-            folders = [kafka.log_dir / f"{name}-0" for name in names]
-            wait_until("folders", lambda: all((each / "partition.metadata").exists() for each in folders))
-            kafka.halt()
-            for name in names:
-                ours, theirs = written / f"{name}-0", kafka.log_dir / f"{name}-0"
-                topic_id = (theirs / "partition.metadata").read_bytes()
-                shutil.rmtree(theirs)
-                shutil.copytree(ours, theirs)
-                (theirs / "partition.metadata").write_bytes(topic_id)
-            kafka.start()
-            assert len(read(kafka.bootstrap_servers, "d-codecs")) == 105
-            assert len(read(kafka.bootstrap_servers, "d-seg")) == 6000
-            committed = [b"%d-%d" % (number, i) for number in (0, 2, 3, 5) for i in range(3)]
-            assert read(kafka.bootstrap_servers, "d-txn") == committed
-    except Unavailable as missing:
-        pytest.skip(str(missing))
-
-
-def read(bootstrap: str, topic: str) -> list[bytes | None]:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "r",
-            "enable.partition.eof": True,
-            "enable.auto.commit": False,
-            "isolation.level": "read_committed",
-        }
-    )
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    values: list[bytes | None] = []
-    for _ in range(20_000):
-        message = consumer.poll(60)
-        assert message is not None, f"{topic} gives nothing"
-        error = message.error()
-        if error is None:
-            values.append(message.value())
-        elif error.code() == KafkaError._PARTITION_EOF:
-            break
-    consumer.close()
-    return values
-
-
-def test_a_real_broker_cuts_tails_as_recorded(tmp_path: Path) -> None:
-    """What tests/storage/test_recovery.py compares odradek with."""
-    recorded = json.loads((Path(__file__).parent.parent / "vectors" / "log_tails.json").read_text())
-    try:
-        assert ask_kafka(RealKafka(folder=tmp_path / "kafka")) == recorded
-        for name in STOPS_KAFKA:
-            assert kafka_starts_with(RealKafka(folder=tmp_path / name), name), name
-    except Unavailable as missing:
-        pytest.skip(str(missing))
-
-
-def test_odradek_serves_what_a_real_broker_wrote_at_every_age(tmp_path: Path) -> None:
-    """The recorded directories of tests/frontdoor/test_data_dir.py, written anew."""
-    try:
-        write_ages(RealKafka(folder=tmp_path / "kafka", config=CONFIG), tmp_path)
-    except Unavailable as missing:
-        pytest.skip(str(missing))
-    for age, expected in AGES.items():
-        with odradek.KafkaBroker(data_dir=tmp_path / age, config={"log.retention.ms": "-1"}) as broker:
-            found = {name: [(r.offset, r.key, r.value) for r in broker.records(name)] for name in broker.topics()}
-            assert found == expected, age
