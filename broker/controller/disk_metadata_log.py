@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 FOLDER = f"{CLUSTER_METADATA}-0"
 TOPIC_ID = bytes(15) + b"\x01"
 _READ_BYTES = 1 << 20
+_LONG_LOAD = 50_000
+"""Records behind the last snapshot that a start reads before it takes one, so that the next start need not."""
 _Key = tuple[str, int]
 _KEY: _Key = (CLUSTER_METADATA, 0)
 
@@ -95,6 +97,7 @@ class DiskMetadataLog:
             self.log.leader_epochs.latest, self._snapshot.epoch, 0 if state is None else state.leader_epoch, 0
         )
         self._bytes_since_snapshot = 0
+        self._loaded = 0
         self._snapshot_ms = now_ms()
 
     # -- opening
@@ -197,6 +200,7 @@ class DiskMetadataLog:
             for message in control_messages(batch):
                 self._take_control(message)
             return
+        self._loaded += batch.record_count
         for offset, record in enumerate(records_in(batch), batch.base_offset):
             machine.replay(StoredRecord(record, offset, batch.partition_leader_epoch))
 
@@ -248,7 +252,7 @@ class DiskMetadataLog:
         interval_ms = numbers("metadata.log.max.snapshot.interval.ms")
         grown = self._bytes_since_snapshot >= numbers("metadata.log.max.record.bytes.between.snapshots")
         aged = 0 < interval_ms <= now_ms - self._snapshot_ms
-        if self._bytes_since_snapshot and (grown or aged):
+        if self._bytes_since_snapshot and (grown or aged or self._loaded > _LONG_LOAD):
             self._take_snapshot(image, now_ms)
             self._drop_old(now_ms)
 
@@ -260,7 +264,7 @@ class DiskMetadataLog:
             self._fs, self.folder, snapshot_id, snapshot, now_ms=now_ms, metadata_version=self._level()
         )
         self._snapshot = snapshot_id
-        self._bytes_since_snapshot = 0
+        self._bytes_since_snapshot = self._loaded = 0
         self._snapshot_ms = now_ms
 
     def _drop_old(self, now_ms: int) -> None:

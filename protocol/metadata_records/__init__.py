@@ -7,12 +7,15 @@ fields of that type. The classes are generated, one module per record type.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.errors import CorruptDataError, ProtocolError
 from odradek.protocol.message import Buffer, MetadataRecord
 from odradek.protocol.metadata_records.index import RECORDS
 from odradek.protocol.varint import encode_uvarint, read_uvarint
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import MessageCodec
 
 FRAME_VERSION = 1
 METADATA_VERSION = 30
@@ -75,21 +78,42 @@ def decode_metadata_record(value: Buffer | None) -> tuple[MetadataRecord, int]:
     """A record and its version. Raises MetadataRecordError for bytes that are no record of this release."""
     if value is None:
         raise MetadataRecordError("a metadata record has no value")
+    if len(value) > 2 and value[0] == FRAME_VERSION and value[1] < 0x80 and value[2] < 0x80:
+        record_type, version, offset = value[1], value[2], 3  # every frame of this release has one byte for each
+    else:
+        record_type, version, offset = _read_header(value)
+    known = _codecs.get((record_type, version)) or _find_codec(record_type, version)
+    try:
+        record, end = known.decode(value, offset)
+    except ProtocolError as error:
+        raise MetadataRecordError(f"metadata record of type {record_type}: {error}") from error
+    if end != len(value):
+        raise MetadataRecordError(f"{len(value) - end} bytes follow a {type(record).__name__}")
+    return record, version
+
+
+def _read_header(value: Buffer) -> tuple[int, int, int]:
+    """Record type and version of a frame, and where the record begins."""
     frame, offset = _header_field(value, 0, "frame version")
     if frame != FRAME_VERSION:
         raise MetadataRecordError(f"frame version {frame} is not {FRAME_VERSION}")
     record_type, offset = _header_field(value, offset, "record type")
     version, offset = _header_field(value, offset, "record version")
+    return record_type, version, offset
+
+
+_codecs: dict[tuple[int, int], MessageCodec[Any]] = {}
+
+
+def _find_codec(record_type: int, version: int) -> MessageCodec[Any]:
     from odradek.protocol.schema import codec
 
     record_class = metadata_record_class(record_type)
     try:
-        record, end = codec(record_class, version).decode(value, offset)
+        found = _codecs[record_type, version] = codec(record_class, version)
     except ProtocolError as error:
         raise MetadataRecordError(f"metadata record of type {record_type}: {error}") from error
-    if end != len(value):
-        raise MetadataRecordError(f"{len(value) - end} bytes follow a {record_class.__name__}")
-    return record, version
+    return found
 
 
 def metadata_record_class(record_type: int) -> type[MetadataRecord]:
