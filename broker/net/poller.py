@@ -103,8 +103,9 @@ if sys.platform == "linux":
             """Give the connection back to its task if that has something to do."""
             state = connection.state
             if state is not _WATCHED and state is not _PARKED:
-                _, task = self._idle.pop(connection.fileno())
-                trio.lowlevel.reschedule(task)
+                found = self._idle.pop(connection.fileno(), None)
+                if found is not None:  # a handler may have cut its own connection
+                    trio.lowlevel.reschedule(found[1])
 
         def close(self) -> None:
             """Give the system's list back."""

@@ -156,11 +156,13 @@ class Dispatcher:
 
     def resume(self, pending: Pending) -> Parts | Pending | None:
         """Look again at a request that is parked; ``pending`` itself when there is still something to wait for."""
+        parked = pending.response
         try:
-            response = pending.response.resume()
+            response = parked.resume()
         except CloseConnection:
             raise
         except Exception as error:
+            parked.abandon()
             response = self.error_answer(pending.context, pending.request, error, pending.frame)
         if response is None:
             return pending

@@ -143,7 +143,8 @@ async def _export(
         for topic in found:
             if not names or topic.name in names or topic.name == CONSUMER_OFFSETS:
                 _copy_topic(cluster, source, topic, report)
-                progress(f"{topic.name}: {len(topic.partitions)} partitions")
+                count = len(topic.partitions)
+                progress(f"{topic.name}: {count} partition{'s' if count > 1 else ''}")
                 await trio.lowlevel.checkpoint()
     return report
 

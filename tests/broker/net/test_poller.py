@@ -14,7 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 import odradek
 from odradek.broker.clock import BrokerClock
 from odradek.broker.net.server import Server
-from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.parked import Parked
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -253,6 +253,30 @@ def test_connections_that_are_cancelled_as_requests_arrive(install: Install, cut
             await stream.aclose()
         assert sorted(served) == [0] * 6 + ([1] if cut else [1, 2, 3, 4, 5, 6])
         await first.aclose()
+
+    run(cluster, scenario)
+
+
+def test_a_handler_that_stops_its_own_node_cuts_its_own_connection(install: Install) -> None:
+    servers: list[Server] = []
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+        if request.group_id == "stop":
+            servers[0].stop_node(cluster.nodes[2])
+            raise CloseConnection
+        return HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster(nodes=2)
+
+    async def scenario(server: Server) -> None:
+        servers.append(server)
+        async with await dial(cluster, 2) as stopping, await dial(cluster) as good:
+            for stream in (stopping, good):
+                await be_served(stream)
+            await stopping.send_all(beat("stop"))
+            assert await is_closed(stopping)
+            await be_served(good)
 
     run(cluster, scenario)
 
