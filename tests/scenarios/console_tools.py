@@ -174,7 +174,7 @@ def test_consumer_groups(shell: Shell, make_topic: MakeTopic) -> None:
     assert group not in shell.lines(command, "--list")
 
 
-def _internal(shell: Shell, topic: str, formatter: str, wanted: str) -> list[dict[str, Any]]:
+def internal_records(shell: Shell, topic: str, formatter: str, wanted: str) -> list[dict[str, Any]]:
     """What a formatter prints of an internal topic's records about a name (no line ends between them).
 
     The tool ends when nothing has come for a while, which may be early on a busy machine: wait for the last record.
@@ -198,13 +198,13 @@ def test_formatters_of_the_offsets_topic(shell: Shell, make_topic: MakeTopic) ->
     consumer.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, 7, "note")], asynchronous=False)
     consumer.close()
     offsets = ("__consumer_offsets", "OffsetsMessageFormatter", group)
-    (commit,) = wait_until("the commit", lambda: _internal(shell, *offsets))
+    (commit,) = wait_until("the commit", lambda: internal_records(shell, *offsets))
     assert commit["key"] == {"type": 1, "data": {"group": group, "topic": topic, "partition": 0}}
     value = commit["value"]
     assert (value["version"], value["data"]["offset"]) == (4, 7)
     assert value["data"]["metadata"].rstrip("\0") == "note"  # librdkafka sends the C string's end along
     members = ("__consumer_offsets", "GroupMetadataMessageFormatter", group)
-    groups = wait_until("the end of the group", lambda: _left(_internal(shell, *members)))
+    groups = wait_until("the end of the group", lambda: _left(internal_records(shell, *members)))
     stable = [each["value"]["data"] for each in groups if each["value"] and each["value"]["data"]["members"]]
     assert stable
     last = stable[-1]
@@ -243,7 +243,7 @@ def test_transactions_tool_and_formatter(shell: Shell, make_topic: MakeTopic) ->
     assert name not in hanging
     records = wait_until(
         "complete",
-        lambda: _complete(_internal(shell, "__transaction_state", "TransactionLogMessageFormatter", name)),
+        lambda: _complete(internal_records(shell, "__transaction_state", "TransactionLogMessageFormatter", name)),
     )
     states = [each["value"]["data"]["transactionStatus"] for each in records if each["value"]]
     assert states[0] == 0

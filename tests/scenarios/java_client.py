@@ -9,7 +9,7 @@ from tests.scenarios.target import Target
 
 pytestmark = pytest.mark.jdk
 
-SOURCES = ("Data", "Administration", "Groups", "ConsumerGroups", "Transactions", "Streaming")
+SOURCES = ("Data", "Administration", "Groups", "ConsumerGroups", "ShareGroups", "Transactions", "Streaming")
 SCENARIOS = [name for source in SOURCES for name in scenario_names(source)]
 
 
