@@ -14,8 +14,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from tests.scenarios.console_tools import CONFLUENT, Shell, internal_records
 from tests.scenarios.fixtures import MakeTopic
-from tests.scenarios.python_clients import Out, Settings
 from tests.scenarios.java_host import JavaHost
+from tests.scenarios.python_clients import Out, Settings
 from tests.scenarios.target import Target, unique, wait_until
 
 COMMAND = "consumer.group.ShareGroupCommand"
@@ -73,23 +73,24 @@ def _fill(bootstrap: str, topic: str, *values: str) -> None:
 def test_librdkafka_accepts_releases_and_rejects(broker: Target, make_topic: MakeTopic, new_group: NewGroup) -> None:
     topic, group = make_topic(), new_group()
     _fill(broker.bootstrap, topic, *"abcd")
-    kinds = {b"b": AcknowledgeType.RELEASE, b"c": AcknowledgeType.REJECT}
-    seen: list[tuple[int, int]] = []
+    kinds: dict[Any, AcknowledgeType] = dict.fromkeys((b"a", b"d"), AcknowledgeType.ACCEPT)
+    kinds.update({b"b": AcknowledgeType.RELEASE, b"c": AcknowledgeType.REJECT})
+    seen: list[tuple[int | None, int | None]] = []
     with _member(broker.bootstrap, group, topic, **{"share.acknowledgement.mode": "explicit"}) as consumer:
         while len(seen) < 5:
             for message in _some(consumer):
                 seen.append((message.offset(), message.delivery_count()))
-                kind = AcknowledgeType.ACCEPT if message.delivery_count() > 1 else kinds.get(message.value())
-                consumer.acknowledge(message, AcknowledgeType.ACCEPT if kind is None else kind)
+                first_time = message.delivery_count() == 1
+                consumer.acknowledge(message, kinds[message.value()] if first_time else AcknowledgeType.ACCEPT)
             assert set(consumer.commit_sync().values()) == {None}
-        assert sorted(seen) == [(0, 1), (1, 1), (1, 2), (2, 1), (3, 1)]
+        assert sorted(map(str, seen)) == ["(0, 1)", "(1, 1)", "(1, 2)", "(2, 1)", "(3, 1)"]
         assert not list(consumer.poll(0.5))
 
 
 def test_librdkafka_members_share_a_partition(broker: Target, make_topic: MakeTopic, new_group: NewGroup) -> None:
     topic, group = make_topic(), new_group()
     _fill(broker.bootstrap, topic, *map(str, range(300)))
-    came: list[bytes] = []
+    came: list[Any] = []
     with _member(broker.bootstrap, group, topic) as one, _member(broker.bootstrap, group, topic) as other:
 
         def all_came() -> bool:
@@ -136,22 +137,20 @@ def test_console_share_consumer(shell: Shell, make_topic: MakeTopic, new_group: 
 def test_share_groups_tool(shell: Shell, make_topic: MakeTopic, new_group: NewGroup) -> None:
     topic, group = make_topic(partitions=1), new_group()
     about = ("--describe", "--group", group)
+    reset = ("--reset-offsets", "--group", group, "--topic", topic, "--execute")
     _fill(shell.bootstrap, topic, *"abcdef")
     with _member(shell.bootstrap, group, topic, **{"client.id": "watched"}) as consumer:
         assert len(_some(consumer)) == 6
         assert set(consumer.commit_sync().values()) == {None}
         assert group in shell.lines(COMMAND, "--list")
         assert re.search(rf"{group}\s+Stable", shell.run(COMMAND, "--list", "--state").stdout)
-        assert shell.lines(COMMAND, *about, "--state", "--verbose")[-1].split()[2:] == ["Stable", "2", "2", "1"]
+        assert shell.lines(COMMAND, *about, "--state", "--verbose")[-1].split()[-4::3] == ["Stable", "1"]
         member = shell.lines(COMMAND, *about, "--members", "--verbose")[-1].split()
         assert (member[0], member[3], member[-1]) == (group, "watched", f"{topic}:0")
-        refused = shell.run(
-            COMMAND, "--reset-offsets", "--group", group, "--topic", topic, "--to-earliest", "--execute"
-        )
-        assert "not EMPTY" in refused.stdout + refused.stderr or "not empty" in refused.stdout + refused.stderr
+        refused = shell.run(COMMAND, *reset, "--to-earliest", status=1)
+        assert "is not empty" in refused.stderr
     wait_until("nobody is left", lambda: "has no active members" in shell.run(COMMAND, *about, "--members").stderr)
     assert shell.lines(COMMAND, *about, "--offsets", "--verbose")[-1].split() == [group, topic, "0", "0", "0", "0"]
-    reset = ("--reset-offsets", "--group", group, "--topic", topic, "--execute")
     assert shell.lines(COMMAND, *reset, "--to-latest")[-1].split() == [group, topic, "0", "6"]
     assert shell.lines(COMMAND, *about)[-1].split() == [group, topic, "0", "6", "0"]
     assert shell.lines(COMMAND, *reset, "--to-earliest")[-1].split() == [group, topic, "0", "0"]
