@@ -96,6 +96,13 @@ class DataPlane:
         records = [Record(i, at, key, b"v" * size, ()) for i in range(count)]
         return memoryview(build_batch(records, **fields))
 
+    def damage(self, topic: str, position: int, data: bytes) -> None:
+        """Write over bytes of partition 0's first segment, as a failing medium might."""
+        found = self.cluster.topics.get(topic)
+        assert found is not None
+        batches: Any = found.partitions[0].log.segments[0].stores.batches
+        batches._writer[position : position + len(data)] = data
+
     # -- fetch
 
     def fetch_request(

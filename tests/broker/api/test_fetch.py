@@ -188,3 +188,13 @@ async def test_many_readers_of_one_partition(plane: DataPlane, autojump_clock: M
         fetches = [await parked(plane, nursery) for _ in range(20)]
         plane.produce("a", 1)
     assert all(offsets_of(partitions_of(fetch.response)[0]) == [0] for fetch in fetches)
+
+
+async def test_damage_is_told_of_its_partition_alone(plane: DataPlane) -> None:
+    for partition in (0, 1):
+        for _ in range(3):
+            plane.produce("a", 1, partition=partition)
+    plane.damage("a", 8, (-12).to_bytes(4, "big", signed=True))  # the first batch's length
+    damaged, sound = partitions_of(plane.fetch({"a": [(0, 1), (1, 1)]}))
+    assert (damaged.error_code, damaged.records) == (ErrorCode.CORRUPT_MESSAGE, b"")
+    assert offsets_of(sound) == [1, 2]

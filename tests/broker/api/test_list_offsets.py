@@ -13,6 +13,7 @@ from odradek.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from odradek.protocol.record_batch import HEADER_SIZE
 from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.nodes import set_leader
 
@@ -159,3 +160,11 @@ def test_an_older_epoch_ends_where_the_next_began(plane: DataPlane) -> None:
     assert epoch_end(plane, 0) == (0, 0, 3)
     assert epoch_end(plane, 1) == (0, 1, 5)
     assert epoch_end(plane, 0, current=0) == (ErrorCode.FENCED_LEADER_EPOCH, -1, -1)
+
+
+def test_damaged_records_are_told_of_their_partition_alone(plane: DataPlane) -> None:
+    plane.damage("a", HEADER_SIZE, b"\x7f")  # the length of the first record
+    assert ask(plane, START_MS) == (ErrorCode.INVALID_RECORD, -1, -1, -1)
+    assert ask(plane, -1)[0] == 0
+    assert ask(plane, -1, partition=1)[0] == 0
+    assert plane.cluster.bug_log.bugs == []
