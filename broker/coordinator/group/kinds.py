@@ -37,6 +37,7 @@ KIND_MODULES: Mapping[GroupType, str] = {
     GroupType.CLASSIC: "odradek.broker.coordinator.group.classic.kind",
     GroupType.CONSUMER: "odradek.broker.coordinator.group.consumer.kind",
     GroupType.SHARE: "odradek.broker.coordinator.group.share.kind",
+    GroupType.STREAMS: "odradek.broker.coordinator.group.streams.kind",
 }
 """The modules of the kinds that this broker serves; imported with the first command or record of the kind."""
 

@@ -1,0 +1,136 @@
+"""What a streams group can be told to do. Replies are the answers' contents; errors come as `KafkaError`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.commands import GroupCommand
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.streams.endpoints import EndpointPartitions
+from odradek.broker.coordinator.group.streams.member import Endpoint
+from odradek.broker.coordinator.group.streams.problems import Status
+from odradek.broker.coordinator.group.streams.tasks import Held, Owned
+from odradek.broker.coordinator.group.streams.topology import Topology
+
+
+class HeartbeatReply(NamedTuple):
+    """What a member is told.
+
+    ``assigned``: None where it has not changed; ``endpoints``: None if the member knows them.
+    """
+
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int = 0
+    statuses: Sequence[Status] = ()
+    assigned: Held | None = None
+    endpoint_epoch: int = 0
+    endpoints: Sequence[EndpointPartitions] | None = None
+
+
+class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
+    """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1).
+
+    None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
+    whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows.
+    """
+
+    home = GroupType.STREAMS
+    __slots__ = (
+        "client_id",
+        "client_tags",
+        "endpoint",
+        "endpoint_epoch",
+        "group_id",
+        "host",
+        "member_epoch",
+        "member_id",
+        "owned",
+        "process_id",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "shutdown",
+        "topology",
+    )
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        member_epoch: int,
+        *,
+        rack_id: str | None = None,
+        rebalance_timeout_ms: int = -1,
+        topology: Topology | None = None,
+        owned: Owned | None = None,
+        process_id: str | None = None,
+        endpoint: Endpoint | None = None,
+        client_tags: tuple[tuple[str, str], ...] | None = None,
+        shutdown: bool = False,
+        endpoint_epoch: int = 0,
+        client_id: str = "",
+        host: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.topology = topology
+        self.owned = owned
+        self.process_id = process_id
+        self.endpoint = endpoint
+        self.client_tags = client_tags
+        self.shutdown = shutdown
+        self.endpoint_epoch = endpoint_epoch
+        self.client_id = client_id
+        self.host = host
+
+
+# -- what only the coordinator tells itself
+
+
+class FenceMember(GroupCommand[None]):
+    """The session of a member is over."""
+
+    home = GroupType.STREAMS
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(self, group_id: str, member_id: str) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+
+
+class ExpireRevocation(GroupCommand[None]):
+    """The time to give up tasks is over for a member that was in ``member_epoch`` when it began."""
+
+    home = GroupType.STREAMS
+    __slots__ = ("group_id", "member_epoch", "member_id")
+
+    def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+
+
+class EndInitialDelay(GroupCommand[None]):
+    """A new group has waited for its first members."""
+
+    home = GroupType.STREAMS
+    __slots__ = ("group_id",)
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+
+
+class TopicsRefused(GroupCommand[None]):
+    """Internal topics could not be created: the reason for each, by name; to be tried again after ``retry_ms``."""
+
+    home = GroupType.STREAMS
+    __slots__ = ("group_id", "reasons", "retry_ms")
+
+    def __init__(self, group_id: str, reasons: Mapping[str, str], retry_ms: int) -> None:
+        self.group_id = group_id
+        self.reasons = reasons
+        self.retry_ms = retry_ms

@@ -1,0 +1,201 @@
+"""StreamsGroupHeartbeat: members join and live, the topology is configured, tasks are assigned."""
+
+from __future__ import annotations
+
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.coordinator.group.streams.commands import (
+    EndInitialDelay,
+    FenceMember,
+    HeartbeatReply,
+    StreamsGroupHeartbeat,
+    TopicsRefused,
+)
+from odradek.broker.coordinator.group.streams.configs import StreamsConfigs
+from odradek.broker.coordinator.group.streams.configured import ConfiguredTopology
+from odradek.broker.coordinator.group.streams.departures import Departures, not_streams
+from odradek.broker.coordinator.group.streams.endpoints import endpoints
+from odradek.broker.coordinator.group.streams.fencing import check_epoch, check_room
+from odradek.broker.coordinator.group.streams.group import StreamsGroup
+from odradek.broker.coordinator.group.streams.member import JOINING, Member
+from odradek.broker.coordinator.group.streams.problems import Status, TopicStatus
+from odradek.broker.coordinator.group.streams.progress import Progress
+from odradek.broker.coordinator.group.streams.readiness import Readiness, Topologies
+from odradek.broker.coordinator.group.streams.records import epoch_record, member_record
+from odradek.broker.coordinator.group.streams.step import Step
+from odradek.broker.coordinator.group.streams.targets import compute_targets
+from odradek.broker.coordinator.group.streams.timers import session_key
+from odradek.broker.coordinator.group.topic_source import TopicSource
+from odradek.broker.runtime.machine import Outcome, Schedule
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+_RETRY_HEARTBEATS = 2
+"""Internal topics that could not be created are tried again after so many heartbeat intervals."""
+
+
+class Heartbeats:
+    """Decides on heartbeats. Owner: the streams kind."""
+
+    def __init__(
+        self,
+        groups: Groups,
+        topics: TopicSource,
+        configs: StreamsConfigs,
+        topologies: Topologies,
+        departures: Departures,
+    ) -> None:
+        self._groups = groups
+        self._topics = topics
+        self._configs = configs
+        self._topologies = topologies
+        self._departures = departures
+        self._progress = Progress(configs)
+
+    def heartbeat(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
+        if command.member_epoch < JOINING:
+            return self._departures.leave(command, now_ms)
+        step = self._step(command, now_ms)
+        before = self._member(step.group, command)
+        member = _updated(before, command)
+        ready = self._bring_up_to_date(step, command, before, member)
+        after = self._assigned(step, command, member, ready)
+        self._keep_alive(step, command)
+        return step.outcome(self._reply(step, command, before, after, ready.configured), self._groups)
+
+    # -- group and member
+
+    def _step(self, command: StreamsGroupHeartbeat, now_ms: int) -> Step:
+        """The group; it comes into being with a first member, also in place of an empty classic group."""
+        group_id = command.group_id
+        group = self._groups.get(group_id)
+        if isinstance(group, StreamsGroup):
+            if command.member_epoch == JOINING:
+                check_room(group, self._configs.max_size)
+            return Step(group, now_ms)
+        if group is None and command.member_epoch:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
+        step = Step(StreamsGroup(group_id), now_ms, is_new=True)
+        if group is not None:
+            if command.member_epoch or not isinstance(group, ClassicGroup) or not group.is_empty:
+                raise not_streams(group_id)
+            step.records += group.tombstones()
+            step.effects += group.on_removed()
+        check_room(step.group, self._configs.max_size)
+        return step
+
+    def _member(self, group: StreamsGroup, command: StreamsGroupHeartbeat) -> Member:
+        member = group.members.get(command.member_id)
+        if member is None:
+            if command.member_epoch != JOINING:
+                return group.member(command.member_id)
+            return Member(command.member_id)
+        check_epoch(member, command.member_epoch, command.owned)
+        return member
+
+    # -- what the member and the topics change
+
+    def _bring_up_to_date(
+        self, step: Step, command: StreamsGroupHeartbeat, before: Member, member: Member
+    ) -> Readiness:
+        """Records of the member, the topology and the group's next epoch, if any of it has changed."""
+        group = step.group
+        changed = member != before
+        if changed:
+            step.records.append(member_record(group.group_id, member))
+        topology = self._topologies.declared(step, command)
+        self._topologies.tell_stale(step, member)
+        ready = self._topologies.readiness(step, command, topology)
+        configs = self._configs.assignment_configs(group.group_id)
+        if changed or ready.changed or configs != group.assignment_configs:
+            record = epoch_record(group.group_id, group.epoch + 1, ready.metadata_hash, ready.validated, configs)
+            step.records.append(record)
+            step.epoch = group.epoch + 1
+        return ready
+
+    # -- assignment
+
+    def _assigned(self, step: Step, command: StreamsGroupHeartbeat, member: Member, ready: Readiness) -> Member:
+        configs = self._configs.assignment_configs(command.group_id)
+        epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
+        return self._progress.reconciled(step, member, epoch, target, command.owned)
+
+    def end_initial_delay(self, command: EndInitialDelay, now_ms: int) -> Outcome[None]:
+        """A new group gets its first assignment; its members hear of it with their next heartbeats."""
+        group = self._groups.find(command.group_id, StreamsGroup)
+        if group is None:
+            return Outcome()
+        group.soft.waits_for_first = False
+        configured = group.soft.configured
+        up_to_date = group.epoch <= group.assignment_epoch
+        if group.is_empty or up_to_date or configured is None or not self._progress.may_assign(group, now_ms):
+            return Outcome()
+        step = Step(group, now_ms)
+        configs = dict(group.assignment_configs)
+        _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms)
+        step.records += records
+        return step.outcome(None, self._groups)
+
+    def topics_refused(self, command: TopicsRefused, now_ms: int) -> Outcome[None]:
+        """Members hear why internal topics could not be created."""
+        group = self._groups.find(command.group_id, StreamsGroup)
+        if group is not None:
+            until_ms = now_ms + command.retry_ms
+            group.soft.refused = {name: (reason, until_ms) for name, reason in command.reasons.items()}
+        return Outcome()
+
+    # -- the answer
+
+    def _keep_alive(self, step: Step, command: StreamsGroupHeartbeat) -> None:
+        group_id, member_id = command.group_id, command.member_id
+        timeout_ms = self._configs.session_timeout_ms(group_id)
+        step.effects.append(Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id)))
+        soft = step.group.soft
+        if command.shutdown and soft.shutdown_by is None:
+            soft.shutdown_by = member_id
+
+    def _reply(
+        self,
+        step: Step,
+        command: StreamsGroupHeartbeat,
+        before: Member,
+        after: Member,
+        configured: ConfiguredTopology,
+    ) -> HeartbeatReply:
+        group, soft = step.group, step.group.soft
+        interval_ms = self._configs.heartbeat_interval_ms(group.group_id)
+        tells = command.member_epoch == JOINING or after.assigned != before.assigned
+        if tells and after.endpoint is not None:
+            soft.endpoint_epoch += 1
+        known = None
+        if soft.endpoint_epoch != command.endpoint_epoch:
+            others = [member for member_id, member in group.members.items() if member_id != after.member_id]
+            known = endpoints([*others, after], configured, self._topics)
+        self._topologies.tell_problem(step, configured, _RETRY_HEARTBEATS * interval_ms)
+        if soft.shutdown_by is not None:
+            text = f"Streams group member {soft.shutdown_by} encountered a fatal error and requested a shutdown"
+            step.statuses.append(Status(TopicStatus.SHUTDOWN_APPLICATION, f"{text} for the entire application."))
+        return HeartbeatReply(
+            after.member_id,
+            after.epoch,
+            interval_ms,
+            step.statuses,
+            after.assigned if tells else None,
+            0 if step.is_new else soft.endpoint_epoch,
+            known,
+        )
+
+
+def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
+    """The member with what the heartbeat says of it; None and -1 change nothing."""
+    timeout_ms, topology = command.rebalance_timeout_ms, command.topology
+    return member._replace(
+        rack_id=member.rack_id if command.rack_id is None else command.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        topology_epoch=member.topology_epoch if topology is None else topology.epoch,
+        client_id=command.client_id,
+        client_host=command.host,
+        process_id=member.process_id if command.process_id is None else command.process_id,
+        client_tags=member.client_tags if command.client_tags is None else command.client_tags,
+        endpoint=member.endpoint if command.endpoint is None else command.endpoint,
+    )

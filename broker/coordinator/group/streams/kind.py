@@ -1,0 +1,111 @@
+"""Groups of Streams applications (KIP-1071) as one kind of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from odradek.broker.coordinator.group.commands import MetadataChanged
+from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
+from odradek.broker.coordinator.group.refusals import group_error
+from odradek.broker.coordinator.group.streams import commands as c
+from odradek.broker.coordinator.group.streams.configs import StreamsConfigs
+from odradek.broker.coordinator.group.streams.departures import Departures
+from odradek.broker.coordinator.group.streams.group import StreamsGroup
+from odradek.broker.coordinator.group.streams.heartbeats import Heartbeats
+from odradek.broker.coordinator.group.streams.member import MemberState
+from odradek.broker.coordinator.group.streams.readiness import Topologies
+from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
+from odradek.broker.coordinator.group.streams.timers import rebalance_key, session_key
+from odradek.broker.coordinator.group.topic_groups import TopicGroups
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
+from odradek.protocol.errors import KafkaError
+
+
+class StreamsKind:
+    """See `kinds.GroupKind`."""
+
+    group_type = GroupType.STREAMS
+
+    def __init__(self, context: KindContext) -> None:
+        self._groups = context.groups
+        self._by_topic = TopicGroups()
+        self._ids: set[str] = set()
+        self.configs = StreamsConfigs(context.configs)
+        self._topologies = Topologies(context.topics)
+        departures = Departures(context.groups)
+        heartbeats = Heartbeats(context.groups, context.topics, self.configs, self._topologies, departures)
+        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
+            c.StreamsGroupHeartbeat: heartbeats.heartbeat,
+            c.FenceMember: departures.fence,
+            c.ExpireRevocation: departures.expire_revocation,
+            c.EndInitialDelay: heartbeats.end_initial_delay,
+            c.TopicsRefused: heartbeats.topics_refused,
+        }
+
+    def replay(self, record_type: int, record: LogRecord) -> None:
+        """See `GroupKind`."""
+        key = key_of(record_type, record.key)
+        if key is None:
+            return
+        group_id: str = key.group_id
+        if record.value is None:
+            present = self._groups.find_live(group_id, StreamsGroup)
+            if present is None:
+                return
+            group = present
+        else:
+            group = self._groups.for_replay(group_id, StreamsGroup, StreamsGroup)
+            self._ids.add(group_id)
+        if deletes_group(record_type, record.value):
+            self._by_topic.update(group_id, group.topics(), ())
+            self._groups.remove(group_id, StreamsGroup)
+            self._ids.discard(group_id)
+            return
+        before = group.topics() if changes_topics(record_type) else ()
+        apply(group, record_type, key, record.value)
+        if changes_topics(record_type):
+            self._by_topic.update(group_id, before, group.topics())
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
+        raise KafkaError(group_error(error.code)) from error
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: members have a whole session to show that they live, and to give up what they have to."""
+        effects: list[Effect] = []
+        for group_id in sorted(self._ids):
+            group = self._groups.find_live(group_id, StreamsGroup)
+            if group is not None:
+                effects += self._resume(group)
+                effects.append(GroupChanged(group_id))
+        return effects
+
+    def _resume(self, group: StreamsGroup) -> list[Effect]:
+        group_id = group.group_id
+        timeout_ms = self.configs.session_timeout_ms(group_id)
+        effects: list[Effect] = []
+        for member_id, member in group.members.items():
+            expiry = c.FenceMember(group_id, member_id)
+            effects.append(Schedule(session_key(group_id, member_id), timeout_ms, expiry))
+            if member.state is MemberState.UNREVOKED_TASKS:
+                revocation = c.ExpireRevocation(group_id, member_id, member.epoch)
+                effects.append(Schedule(rebalance_key(group_id, member_id), member.rebalance_timeout_ms, revocation))
+        return effects
+
+    def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: groups that need a changed topic look at it with their next heartbeat."""
+        self._topologies.hashes.forget(change.topics)
+        for group_id in self._by_topic.subscribed_to(change.topics):
+            group = self._groups.find_live(group_id, StreamsGroup)
+            if group is not None:
+                group.soft.topics_checked = False
+        return ()
+
+
+def make(context: KindContext) -> StreamsKind:
+    """See `kinds`."""
+    return StreamsKind(context)

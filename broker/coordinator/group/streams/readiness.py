@@ -1,0 +1,104 @@
+"""Whether the tasks of a streams group can be assigned: its topology, and the topics that the topology needs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.configured import ConfiguredTopology, configure
+from odradek.broker.coordinator.group.streams.effects import CreateInternalTopics
+from odradek.broker.coordinator.group.streams.fencing import check_tasks
+from odradek.broker.coordinator.group.streams.group import SoftState
+from odradek.broker.coordinator.group.streams.member import Member
+from odradek.broker.coordinator.group.streams.problems import Status, TopicStatus, internal_error
+from odradek.broker.coordinator.group.streams.records import topology_record
+from odradek.broker.coordinator.group.streams.step import Step
+from odradek.broker.coordinator.group.streams.topology import TopicInfo, Topology
+from odradek.broker.coordinator.group.topic_hashes import TopicHashes
+from odradek.broker.coordinator.group.topic_source import TopicSource
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+_NOT_READY = -1
+_REASONS_SHOWN = 3
+
+
+class Readiness(NamedTuple):
+    """``validated``: the epoch of a topology that can be assigned, -1 for one that cannot.
+
+    ``changed``: topics or the topology are not as the group's record says.
+    """
+
+    configured: ConfiguredTopology
+    metadata_hash: int
+    validated: int
+    changed: bool
+
+
+class Topologies:
+    """Initialises topologies and holds them against the topics. Owner: the streams kind."""
+
+    def __init__(self, topics: TopicSource) -> None:
+        self._topics = topics
+        self.hashes = TopicHashes(topics)
+
+    def declared(self, step: Step, command: StreamsGroupHeartbeat) -> Topology:
+        """The group's topology; the first member that declares one initialises it."""
+        present, asked = step.group.topology, command.topology
+        if present is None:
+            if asked is None:
+                raise internal_error()
+            step.records.append(topology_record(command.group_id, asked))
+            return asked
+        if asked is not None and present.epoch <= asked.epoch and present != asked:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Topology updates are not supported yet.")
+        return present
+
+    def tell_stale(self, step: Step, member: Member) -> None:
+        """A member with a topology of an older epoch is told so."""
+        present = step.group.topology
+        if present is not None and member.topology_epoch < present.epoch:
+            text = f"The member's topology epoch {member.topology_epoch} is behind the group's topology epoch"
+            step.statuses.append(Status(TopicStatus.STALE_TOPOLOGY, f"{text} {present.epoch}."))
+
+    def readiness(self, step: Step, command: StreamsGroupHeartbeat, topology: Topology) -> Readiness:
+        """How the topology stands to the topics. KafkaError for tasks of the member that it does not have."""
+        group, soft = step.group, step.group.soft
+        metadata_hash = group.metadata_hash
+        configured = soft.configured
+        if configured is None or group.topology is None or not soft.topics_checked:
+            metadata_hash = self.hashes.of_group(topology.required_topics())
+            if configured is None or group.topology is None or metadata_hash != group.metadata_hash:
+                configured = soft.configured = configure(topology, self._topics)
+            step.later.append(_topics_are_checked)
+        validated = topology.epoch if configured.is_ready else _NOT_READY
+        if configured.is_ready and configured.subtopologies is not None:
+            check_tasks(command.owned, configured.subtopologies)
+        changed = metadata_hash != group.metadata_hash or validated != group.validated_topology_epoch
+        return Readiness(configured, metadata_hash, validated, changed)
+
+    def tell_problem(self, step: Step, configured: ConfiguredTopology, retry_ms: int) -> None:
+        """Tell why tasks cannot be assigned, and have missing internal topics created.
+
+        A topic that could not be created is not tried again for ``retry_ms``; meanwhile members hear the reason.
+        """
+        problem = configured.problem
+        if problem is None:
+            return
+        missing = configured.missing
+        refused = {name: why for name, (why, until_ms) in step.group.soft.refused.items() if until_ms > step.now_ms}
+        reasons = [f"{topic.name} ({refused[topic.name]})" for topic in missing if topic.name in refused]
+        if reasons:
+            problem = problem._replace(detail=f"{problem.detail}; Creation failed: {_some(reasons)}.")
+        step.statuses.append(problem)
+        wanted: list[TopicInfo] = [topic for topic in missing if topic.name not in refused]
+        if wanted:
+            step.effects.append(CreateInternalTopics(step.group.group_id, wanted, retry_ms))
+
+
+def _topics_are_checked(soft: SoftState) -> None:
+    soft.topics_checked = soft.configured is not None
+
+
+def _some(reasons: list[str]) -> str:
+    more = len(reasons) - _REASONS_SHOWN
+    return ", ".join(reasons[:_REASONS_SHOWN]) + (f" and {more} more" if more > 0 else "")

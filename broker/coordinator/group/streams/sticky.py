@@ -1,0 +1,271 @@
+"""Kafka's sticky task assignor: members keep their tasks, processes get equal loads, standbys go to other processes.
+
+Which member gets which task is exactly Kafka's: it depends on the order in which Java's hash maps and heaps give
+members of equal load. Source: behaviour of the assignor of 4.3.1, recorded in the tests' vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from odradek.broker.coordinator.group.hash_table import HashTable, slots_for
+from odradek.broker.coordinator.group.streams.configured import java_text
+from odradek.broker.coordinator.group.streams.java_heap import JavaHeap
+from odradek.broker.coordinator.group.streams.tasks import Target, Tasks
+from odradek.protocol.java_maps import hash_of_text
+
+Task = tuple[str, int]
+"""Subtopology id and partition."""
+
+
+class MemberSpec(NamedTuple):
+    """A member as the assignor sees it: its process, and the tasks that it was to have until now."""
+
+    process_id: str
+    target: Target
+
+
+class SubtopologySpec(NamedTuple):
+    """A subtopology as the assignor sees it."""
+
+    tasks: int
+    stateful: bool
+
+
+class _Process:
+    """What one process is given. ``counts``: tasks by member."""
+
+    __slots__ = ("_by_load", "_given", "_order", "active", "counts", "held", "load", "standby")
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.held: set[Task] = set()
+        self.active: dict[str, list[Task]] = {}
+        self.standby: dict[str, list[Task]] = {}
+        self.load = 0.0
+        self._given = 0
+        self._order = HashTable[str](hash_of_text)
+        self._by_load: JavaHeap[str] | None = None
+
+    def add_member(self, member_id: str) -> None:
+        self.counts[member_id] = 0
+        self._order.add(member_id)
+
+    def give(self, member_id: str, task: Task, active: bool) -> int:
+        """Give a task to a member; returns how many it has then."""
+        self._by_load = None
+        return self._give(member_id, task, active)
+
+    def give_to_least_loaded(self, task: Task, active: bool) -> int:
+        """Give a task to whichever member has the fewest; returns how many that one has then."""
+        if len(self.counts) == 1:
+            return self._give(next(iter(self.counts)), task, active)
+        if self._by_load is None:
+            self._by_load = JavaHeap(self.counts.__getitem__, self._order)
+        member_id = self._by_load.pop()
+        count = self._give(member_id, task, active)
+        self._by_load.add(member_id)
+        return count
+
+    def _give(self, member_id: str, task: Task, active: bool) -> int:
+        self.held.add(task)
+        (self.active if active else self.standby).setdefault(member_id, []).append(task)
+        count = self.counts[member_id] = self.counts[member_id] + 1
+        self._given += 1
+        self.load = self._given / len(self.counts)
+        return count
+
+
+class _Quota:
+    """How many tasks a member may have so that all get equally many; it moves as members become full."""
+
+    __slots__ = ("_members", "_tasks", "limit")
+
+    def __init__(self, tasks: int, members: int) -> None:
+        self._tasks = tasks
+        self._members = members
+        self.limit = _share(tasks, members)
+
+    def given(self, count: int) -> None:
+        """A member has ``count`` tasks now."""
+        if count == self.limit:
+            self._members -= 1
+            self._tasks -= count
+            self.limit = _share(self._tasks, self._members)
+
+
+def _share(tasks: int, members: int) -> int:
+    return 0 if members == 0 else -(-tasks // members)
+
+
+class _Assignment:
+    """One run of the assignor."""
+
+    def __init__(
+        self, members: Mapping[str, MemberSpec], subtopologies: Mapping[str, SubtopologySpec], standbys: int
+    ) -> None:
+        self._members = members
+        self._standbys = standbys
+        self._active = [(name, index) for name, spec in subtopologies.items() for index in range(spec.tasks)]
+        self._stateful = [task for task in self._active if subtopologies[task[0]].stateful]
+        self._active_quota = _Quota(len(self._active), len(members))
+        self._quota = _Quota(len(self._active) + len(self._stateful) * standbys, len(members))
+        self._processes: dict[str, _Process] = {}
+        self._order = HashTable[str](hash_of_text, slots=slots_for(len(members)))
+        self._had_active: dict[Task, str] = {}
+        self._had_standby: dict[Task, list[str]] = {}
+        for member_id, spec in members.items():
+            self._enter(member_id, spec)
+
+    def _enter(self, member_id: str, spec: MemberSpec) -> None:
+        process = self._processes.get(spec.process_id)
+        if process is None:
+            process = self._processes[spec.process_id] = _Process()
+            self._order.add(spec.process_id)
+        process.add_member(member_id)
+        for task in _tasks(spec.target.active):
+            self._had_active[task] = member_id
+        for task in _tasks(spec.target.standby):
+            self._had_standby.setdefault(task, []).append(member_id)
+
+    def _process_of(self, member_id: str) -> _Process:
+        return self._processes[self._members[member_id].process_id]
+
+    def _by_load(self) -> JavaHeap[_Process]:
+        return JavaHeap(lambda process: process.load, [self._processes[each] for each in self._order])
+
+    # -- active tasks
+
+    def assign_active(self) -> None:
+        """Active tasks: to whoever had them, then to who had them as a standby, then to the least loaded process."""
+        by_partition = sorted(self._active, key=_partition_first)
+        rest = [task for task in by_partition if not self._keep_active(task, self._had_active.get(task))]
+        rest = [task for task in rest if not self._keep_active(task, self._least_loaded(self._had_standby.get(task)))]
+        rest.sort(key=_subtopology_first)
+        processes = self._by_load()
+        for task in rest:
+            process = processes.pop()
+            self._count_active(process.give_to_least_loaded(task, True))
+            processes.add(process)
+
+    def _keep_active(self, task: Task, member_id: str | None) -> bool:
+        """Give a task to a member, unless it has enough."""
+        if member_id is None:
+            return False
+        process = self._process_of(member_id)
+        if process.counts[member_id] >= self._active_quota.limit:
+            return False
+        self._count_active(process.give(member_id, task, True))
+        return True
+
+    def _count_active(self, count: int) -> None:
+        self._active_quota.given(count)
+        self._quota.given(count)
+
+    def _least_loaded(self, members: Sequence[str] | None, task: Task | None = None) -> str | None:
+        """The first of the members, or one with less load; None if the first one's process has the task."""
+        if not members:
+            return None
+        chosen = members[0]
+        first = self._process_of(chosen)
+        load, count = first.load, first.counts[chosen]
+        for member_id in members[1:]:
+            process = self._process_of(member_id)
+            own = process.counts[member_id]
+            if process.load < load and own < count and (task is None or task not in process.held):
+                load, count, chosen = process.load, own, member_id
+        return chosen if task is None or task not in first.held else None
+
+    # -- standby tasks
+
+    def assign_standby(self) -> None:
+        """Standbys: to who had the task before, then to the least loaded process that has nothing of it yet."""
+        rest: list[tuple[Task, int]] = []
+        for task in sorted(self._stateful, key=_partition_first, reverse=True):
+            for number in range(self._standbys):
+                if not self._keep_standby(task):
+                    rest.append((task, self._standbys - number))
+                    break
+        processes = self._by_load()
+        for task, copies in sorted(rest, key=lambda each: _subtopology_first(each[0]), reverse=True):
+            for _ in range(copies):
+                if not self._give_standby(processes, task):
+                    break
+
+    def _keep_standby(self, task: Task) -> bool:
+        had_active = self._had_active.get(task)
+        if had_active is not None and self._give_if_new(task, had_active):
+            return True
+        had_standby = self._least_loaded(self._had_standby.get(task), task)
+        return had_standby is not None and self._give_if_room(task, had_standby)
+
+    def _give_if_new(self, task: Task, member_id: str) -> bool:
+        return task not in self._process_of(member_id).held and self._give_if_room(task, member_id)
+
+    def _give_if_room(self, task: Task, member_id: str) -> bool:
+        process = self._process_of(member_id)
+        if process.counts[member_id] >= self._quota.limit:
+            return False
+        self._quota.given(process.give(member_id, task, False))
+        return True
+
+    def _give_standby(self, processes: JavaHeap[_Process], task: Task) -> bool:
+        """Passes over processes that have the task; they are put back last out, first in."""
+        passed: list[_Process] = []
+        found = False
+        while len(processes):
+            process = processes.pop()
+            passed.append(process)
+            if task not in process.held:
+                self._quota.given(process.give_to_least_loaded(task, False))
+                found = True
+                break
+        for process in reversed(passed):
+            processes.add(process)
+        return found
+
+    # -- the result
+
+    def targets(self) -> dict[str, Target]:
+        """The tasks of each member."""
+        made: dict[str, Target] = {}
+        for member_id in self._members:
+            process = self._process_of(member_id)
+            active, standby = process.active.get(member_id, ()), process.standby.get(member_id, ())
+            made[member_id] = Target(_compact(active), _compact(standby))
+        return made
+
+
+def assign(
+    members: Mapping[str, MemberSpec], subtopologies: Mapping[str, SubtopologySpec], standbys: int
+) -> dict[str, Target]:
+    """The target of each member. ``members`` stand in Kafka's order, ``subtopologies`` in the order of their ids.
+
+    ``standbys``: how many standby tasks each stateful task is to have, on other processes.
+    """
+    run = _Assignment(members, subtopologies, standbys)
+    if members:
+        run.assign_active()
+        if standbys > 0:
+            run.assign_standby()
+    return run.targets()
+
+
+def _tasks(tasks: Tasks) -> list[Task]:
+    return [(subtopology, partition) for subtopology, partitions in tasks.items() for partition in partitions]
+
+
+def _compact(tasks: Sequence[Task]) -> dict[str, frozenset[int]]:
+    by_subtopology: dict[str, set[int]] = {}
+    for subtopology, partition in tasks:
+        by_subtopology.setdefault(subtopology, set()).add(partition)
+    return {subtopology: frozenset(partitions) for subtopology, partitions in by_subtopology.items()}
+
+
+def _partition_first(task: Task) -> tuple[int, bytes]:
+    return task[1], java_text(task[0])
+
+
+def _subtopology_first(task: Task) -> tuple[bytes, int]:
+    return java_text(task[0]), task[1]
