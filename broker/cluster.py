@@ -143,13 +143,14 @@ class Cluster:
             read_settings(self.config),
             LiveConfigs(self.config, lambda group_id: self.image.configs_of(ResourceType.GROUP, group_id)),
             ImageTopics(self.image),
-            self._share_performers,
+            self._group_performers,
         )
 
-    def _share_performers(self) -> Performers:
+    def _group_performers(self) -> Performers:
         from odradek.broker.coordinator.group.share.performing import performers
+        from odradek.broker.coordinator.group.streams.creation import performers as streams_performers
 
-        return performers(self.services.share_states)
+        return {**performers(self.services.share_states), **streams_performers(self.controller.ask)}
 
     def _make_share_partitions(self) -> SharePartitions:
         from odradek.broker.coordinator.group.share.settings import share_settings

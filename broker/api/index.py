@@ -57,6 +57,8 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     85: ("share_state", 0, 1, True),  # WriteShareGroupState
     86: ("share_state", 0, 0, True),  # DeleteShareGroupState
     87: ("share_state", 0, 1, True),  # ReadShareGroupStateSummary
+    88: ("streams_groups", 0, 0, True),  # StreamsGroupHeartbeat
+    89: ("streams_groups", 0, 0, True),  # StreamsGroupDescribe
     90: ("share_group_offsets", 0, 1, True),  # DescribeShareGroupOffsets
     91: ("share_group_offsets", 0, 0, True),  # AlterShareGroupOffsets
     92: ("share_group_offsets", 0, 0, True),  # DeleteShareGroupOffsets

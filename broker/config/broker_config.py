@@ -24,7 +24,7 @@ from odradek.storage.log_config import LogConfig
 __all__ = ["BrokerConfig", "ConfigError", "ConfigSource", "Synonym", "TopicConfig", "broker_keys", "topic_keys"]
 
 # Defaults in which odradek differs from Kafka (DIFFERENCES.md tells why).
-DEFAULTS_OF_ODRADEK = {"group.initial.rebalance.delay.ms": "0"}
+DEFAULTS_OF_ODRADEK = {"group.initial.rebalance.delay.ms": "0", "group.streams.initial.rebalance.delay.ms": "0"}
 
 _ASSIGNOR_PACKAGE = "org.apache.kafka.coordinator.group.assignor."
 CONSUMER_ASSIGNORS: Mapping[str, str] = {

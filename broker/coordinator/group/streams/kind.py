@@ -8,6 +8,7 @@ from typing import Any
 from odradek.broker.coordinator.group.commands import MetadataChanged
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
+from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.streams import commands as c
 from odradek.broker.coordinator.group.streams.configs import StreamsConfigs
@@ -33,9 +34,10 @@ class StreamsKind:
         self._by_topic = TopicGroups()
         self._ids: set[str] = set()
         self.configs = StreamsConfigs(context.configs)
-        self._topologies = Topologies(context.topics)
+        self._topics = KnownTopics(context.topics)
         departures = Departures(context.groups)
-        heartbeats = Heartbeats(context.groups, context.topics, self.configs, self._topologies, departures)
+        topologies = Topologies(self._topics)
+        heartbeats = Heartbeats(context.groups, self._topics, self.configs, topologies, departures)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
             c.StreamsGroupHeartbeat: heartbeats.heartbeat,
             c.FenceMember: departures.fence,
@@ -98,7 +100,7 @@ class StreamsKind:
 
     def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
         """See `GroupKind`: groups that need a changed topic look at it with their next heartbeat."""
-        self._topologies.hashes.forget(change.topics)
+        self._topics.forget(change.topics)
         for group_id in self._by_topic.subscribed_to(change.topics):
             group = self._groups.find_live(group_id, StreamsGroup)
             if group is not None:

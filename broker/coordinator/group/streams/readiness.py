@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.configured import ConfiguredTopology, configure
 from odradek.broker.coordinator.group.streams.effects import CreateInternalTopics
@@ -14,8 +15,6 @@ from odradek.broker.coordinator.group.streams.problems import Status, TopicStatu
 from odradek.broker.coordinator.group.streams.records import topology_record
 from odradek.broker.coordinator.group.streams.step import Step
 from odradek.broker.coordinator.group.streams.topology import TopicInfo, Topology
-from odradek.broker.coordinator.group.topic_hashes import TopicHashes
-from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _NOT_READY = -1
@@ -37,9 +36,8 @@ class Readiness(NamedTuple):
 class Topologies:
     """Initialises topologies and holds them against the topics. Owner: the streams kind."""
 
-    def __init__(self, topics: TopicSource) -> None:
+    def __init__(self, topics: KnownTopics) -> None:
         self._topics = topics
-        self.hashes = TopicHashes(topics)
 
     def declared(self, step: Step, command: StreamsGroupHeartbeat) -> Topology:
         """The group's topology; the first member that declares one initialises it."""
@@ -66,7 +64,7 @@ class Topologies:
         metadata_hash = group.metadata_hash
         configured = soft.configured
         if configured is None or group.topology is None or not soft.topics_checked:
-            metadata_hash = self.hashes.of_group(topology.required_topics())
+            metadata_hash = self._topics.hash_of(topology.required_topics())
             if configured is None or group.topology is None or metadata_hash != group.metadata_hash:
                 configured = soft.configured = configure(topology, self._topics)
             step.later.append(_topics_are_checked)

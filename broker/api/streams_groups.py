@@ -1,0 +1,329 @@
+"""StreamsGroupHeartbeat (88), StreamsGroupDescribe (89): groups of Kafka Streams applications (KIP-1071).
+
+Version 0 of both. They are UNSUPPORTED_VERSION while the cluster's `streams.version` is 0. Topology updates, static
+members, patterns for source topics, task offsets and warm-up tasks are refused, as Kafka 4.3.1 does.
+
+The rules are the group coordinator's (`odradek.broker.coordinator.group.streams`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from odradek.broker.api.group_admin import ALL_GROUP_OPERATIONS, by_coordinator
+from odradek.broker.controller.feature_levels import STREAMS_VERSION
+from odradek.broker.coordinator.group.streams import topology as t
+from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.group import StreamsGroup
+from odradek.broker.coordinator.group.streams.member import JOINING, LEAVING, Endpoint, Member
+from odradek.broker.coordinator.group.streams.problems import internal_error
+from odradek.broker.coordinator.group.streams.tasks import Owned, Target, in_map_order
+from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_topic_name
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages import streams_group_describe as d
+from odradek.protocol.messages import streams_group_heartbeat as h
+
+_STATIC_LEAVING = -2
+
+
+# -- StreamsGroupHeartbeat
+
+
+@handles(h.StreamsGroupHeartbeatRequest)
+def streams_group_heartbeat(
+    ctx: RequestContext, request: h.StreamsGroupHeartbeatRequest
+) -> h.StreamsGroupHeartbeatResponse:
+    """A member joins, lives, tells what it owns, or leaves."""
+    _check_served(ctx)
+    if request.topology is not None:
+        _check_topic_names(request.topology)
+    _check_unsupported(request)
+    _check(request)
+    endpoint, tags = request.user_endpoint, request.client_tags
+    command = StreamsGroupHeartbeat(
+        request.group_id,
+        request.member_id,
+        request.member_epoch,
+        rack_id=request.rack_id,
+        rebalance_timeout_ms=request.rebalance_timeout_ms,
+        topology=None if request.topology is None else _topology(request.topology),
+        owned=_owned(request),
+        process_id=request.process_id,
+        endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
+        client_tags=None if tags is None else tuple(sorted(_unique((tag.key, tag.value) for tag in tags).items())),
+        shutdown=request.shutdown_application,
+        endpoint_epoch=request.endpoint_information_epoch,
+        client_id=ctx.client_id or "",
+        host=f"/{ctx.connection.peer_host}",
+    )
+    return _response(ctx.services.groups().ask_now(request.group_id, command, ctx.node))
+
+
+def _check_served(ctx: RequestContext) -> None:
+    if ctx.services.image.feature(STREAMS_VERSION) < 1:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _check_topic_names(topology: h.Topology) -> None:
+    """STREAMS_INVALID_TOPOLOGY for names that no topology may have; before anybody asks who coordinates the group."""
+    names = dict.fromkeys(name for each in topology.subtopologies for name in _names(each))
+    internal = [name for name in names if name in INTERNAL_TOPICS]
+    if internal:
+        text = f"Use of Kafka internal topics {','.join(internal)} in a Kafka Streams topology is prohibited."
+        raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, text)
+    invalid = [name for name in names if not _is_valid(name)]
+    if invalid:
+        text = f"Topic names {','.join(invalid)} are not valid topic names."
+        raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, text)
+
+
+def _names(each: h.Subtopology) -> Iterable[str]:
+    yield from each.source_topics
+    yield from each.repartition_sink_topics
+    yield from (topic.name for topic in each.repartition_source_topics)
+    yield from (topic.name for topic in each.state_changelog_topics)
+
+
+def _is_valid(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except KafkaError:
+        return False
+    return True
+
+
+def _check_unsupported(request: h.StreamsGroupHeartbeatRequest) -> None:
+    """What Kafka 4.3.1 does not have yet."""
+    if request.instance_id is not None:
+        raise _invalid("Static membership is not yet supported.")
+    if request.task_offsets is not None:
+        raise _invalid("TaskOffsets are not supported yet.")
+    if request.task_end_offsets is not None:
+        raise _invalid("TaskEndOffsets are not supported yet.")
+    if request.warmup_tasks:
+        raise _invalid("WarmupTasks are not supported yet.")
+    if request.topology is not None and any(each.source_topic_regex for each in request.topology.subtopologies):
+        raise _invalid("Regular expressions for source topics are not supported yet.")
+
+
+def _check(request: h.StreamsGroupHeartbeatRequest) -> None:
+    """What is wrong with a request whatever the group."""
+    epoch = request.member_epoch
+    _check_text(request.member_id, "MemberId")
+    _check_text(request.group_id, "GroupId")
+    _check_text(request.rack_id, "RackId")
+    if epoch == JOINING:
+        _check_first(request)
+    elif epoch == _STATIC_LEAVING:
+        raise _invalid("InstanceId can't be null.")
+    elif epoch < LEAVING:
+        raise _invalid(f"MemberEpoch is {epoch}, but must be greater than or equal to -2.")
+    tasks = (request.active_tasks, request.standby_tasks, request.warmup_tasks)
+    if any(each is not None for each in tasks) and any(each is None for each in tasks):
+        raise _invalid("If one task-type is non-null, all must be non-null.")
+    if epoch != JOINING and request.topology is not None:
+        raise _invalid("Topology can only be provided when (re-)joining.")
+
+
+def _check_first(request: h.StreamsGroupHeartbeatRequest) -> None:
+    if request.rebalance_timeout_ms == -1:
+        raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+    for tasks, what in (
+        (request.active_tasks, "ActiveTasks"),
+        (request.standby_tasks, "StandbyTasks"),
+        (request.warmup_tasks, "WarmupTasks"),
+    ):
+        if tasks is None or tasks:
+            raise _invalid(f"{what} must be empty when (re-)joining.")
+    if request.topology is None:
+        raise _invalid("Topology must be non-null when (re-)joining.")
+    for each in request.topology.subtopologies:
+        for topic in each.state_changelog_topics:
+            if topic.partitions != 0:
+                text = f"Changelog topic {topic.name} must have an undefined partition count, but it is set to"
+                raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, f"{text} {topic.partitions}.")
+
+
+def _check_text(text: str | None, what: str) -> None:
+    if text is not None and not text.strip():
+        raise _invalid(f"{what} can't be empty.")
+
+
+def _invalid(text: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _unique(rows: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Rows by key; a key that comes twice is an error that Kafka does not explain."""
+    rows = list(rows)
+    by_key = dict(rows)
+    if len(by_key) < len(rows):
+        raise internal_error()
+    return by_key
+
+
+def _topology(topology: h.Topology) -> t.Topology:
+    subtopologies = {each.subtopology_id: _subtopology(each) for each in topology.subtopologies}
+    if topology.epoch < 0 or len(subtopologies) < len(topology.subtopologies):
+        raise internal_error()
+    return t.Topology(topology.epoch, subtopologies)
+
+
+def _subtopology(each: h.Subtopology) -> t.Subtopology:
+    return t.Subtopology(
+        each.subtopology_id,
+        tuple(each.source_topics),
+        tuple(each.source_topic_regex),
+        tuple(_topic(topic) for topic in each.state_changelog_topics),
+        tuple(each.repartition_sink_topics),
+        tuple(_topic(topic) for topic in each.repartition_source_topics),
+        tuple(
+            t.CopartitionGroup(
+                tuple(topics.source_topics), tuple(topics.source_topic_regex), tuple(topics.repartition_source_topics)
+            )
+            for topics in each.copartition_groups
+        ),
+    )
+
+
+def _topic(topic: h.TopicInfo) -> t.TopicInfo:
+    configs = tuple((row.key, row.value) for row in topic.topic_configs)
+    return t.TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
+
+
+def _owned(request: h.StreamsGroupHeartbeatRequest) -> Owned | None:
+    active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
+    if active is None or standby is None or warmup is None:
+        return None
+    return Owned(_tasks(active), _tasks(standby), _tasks(warmup))
+
+
+def _tasks(rows: Sequence[h.TaskIds]) -> dict[str, list[int]]:
+    tasks: dict[str, list[int]] = {}
+    for row in rows:
+        tasks.setdefault(row.subtopology_id, []).extend(row.partitions)
+    return tasks
+
+
+def _response(reply: HeartbeatReply) -> h.StreamsGroupHeartbeatResponse:
+    response = h.StreamsGroupHeartbeatResponse(
+        member_id=reply.member_id,
+        member_epoch=reply.member_epoch,
+        heartbeat_interval_ms=reply.heartbeat_interval_ms,
+        status=[h.Status(status.code, status.detail) for status in reply.statuses],
+        endpoint_information_epoch=reply.endpoint_epoch,
+    )
+    assigned = reply.assigned
+    if assigned is not None:
+        response.active_tasks = _task_ids(assigned.active)
+        response.standby_tasks = _task_ids(assigned.standby)
+        response.warmup_tasks = _task_ids(assigned.warmup)
+    if reply.endpoints is not None:
+        response.partitions_by_user_endpoint = [
+            h.EndpointToPartitions(
+                h.ResponseEndpoint(each.endpoint.host, each.endpoint.port),
+                [h.TopicPartition(topic, list(partitions)) for topic, partitions in each.active],
+                [h.TopicPartition(topic, list(partitions)) for topic, partitions in each.standby],
+            )
+            for each in reply.endpoints
+        ]
+    return response
+
+
+def _task_ids(tasks: Mapping[str, Iterable[int]]) -> list[h.ResponseTaskIds]:
+    return [h.ResponseTaskIds(name, sorted(tasks[name])) for name in in_map_order(tasks)]
+
+
+# -- StreamsGroupDescribe
+
+
+@handles(d.StreamsGroupDescribeRequest)
+def streams_group_describe(
+    ctx: RequestContext, request: d.StreamsGroupDescribeRequest
+) -> d.StreamsGroupDescribeResponse:
+    """Epochs, topology, members, the tasks that they have and shall have."""
+    _check_served(ctx)
+    without_id = [d.DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for each in request.group_ids if not each]
+    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, request.group_ids))]
+    if request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = ALL_GROUP_OPERATIONS
+    return d.StreamsGroupDescribeResponse(groups=[*without_id, *groups])
+
+
+def _describe(ctx: RequestContext, group_id: str) -> d.DescribedGroup:
+    try:
+        group = ctx.services.groups().machine_for(group_id, ctx.node).groups.existing(group_id)
+        if not isinstance(group, StreamsGroup):
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
+    except KafkaError as error:
+        return d.DescribedGroup(error_code=error.code, error_message=error.message, group_id=group_id)
+    return d.DescribedGroup(
+        group_id=group_id,
+        group_state=group.state_name,
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        topology=_described_topology(group),
+        members=[_described_member(group, member) for member in group.members.values()],
+    )
+
+
+def _described_topology(group: StreamsGroup) -> d.Topology:
+    """With the numbers of partitions that were decided, once tasks can be assigned."""
+    topology = group.topology
+    if topology is None:
+        raise internal_error()
+    configured = group.soft.configured
+    subtopologies = topology.subtopologies
+    if configured is not None and configured.is_ready and configured.subtopologies is not None:
+        subtopologies = {name: each.declared for name, each in configured.subtopologies.items()}
+    return d.Topology(topology.epoch, [_described_subtopology(subtopologies[name]) for name in sorted(subtopologies)])
+
+
+def _described_subtopology(each: t.Subtopology) -> d.Subtopology:
+    return d.Subtopology(
+        each.subtopology_id,
+        sorted(each.source_topics),
+        sorted(each.repartition_sinks),
+        _described_topics(each.changelogs),
+        _described_topics(each.repartition_sources),
+    )
+
+
+def _described_topics(topics: Iterable[t.TopicInfo]) -> list[d.TopicInfo]:
+    return [
+        d.TopicInfo(
+            topic.name, topic.partitions, topic.replication_factor, [d.KeyValue(*config) for config in topic.configs]
+        )
+        for topic in sorted(topics)
+    ]
+
+
+def _described_member(group: StreamsGroup, member: Member) -> d.Member:
+    target, held, endpoint = group.target_of(member.member_id), member.assigned, member.endpoint
+    has = Target({name: frozenset(partitions) for name, partitions in held.active.items()}, held.standby, held.warmup)
+    return d.Member(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        user_endpoint=None if endpoint is None else d.Endpoint(endpoint.host, endpoint.port),
+        client_tags=[d.KeyValue(key, value) for key, value in member.client_tags],
+        assignment=_assignment(has),
+        target_assignment=_assignment(target),
+    )
+
+
+def _assignment(tasks: Target) -> d.Assignment:
+    return d.Assignment(_described_tasks(tasks.active), _described_tasks(tasks.standby), _described_tasks(tasks.warmup))
+
+
+def _described_tasks(tasks: Mapping[str, Iterable[int]]) -> list[d.TaskIds]:
+    return [d.TaskIds(name, sorted(tasks[name])) for name in sorted(tasks)]

@@ -1,0 +1,76 @@
+"""Stories of streams groups whose members come and go, and the task assignments that Kafka's assignor makes of them.
+
+``tests/vectors/task_assignments.json.gz`` keeps both. This writes it, with Kafka's jars (see `real_kafka`):
+
+    python -m tests.scenarios.task_assignments tests/vectors/task_assignments.json.gz
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.real_kafka import java_command
+
+RECORDER = Path(__file__).parent / "java" / "recorders" / "TaskAssignmentRecorder.java"
+Story = dict[str, Any]
+
+
+def story(number: int) -> Story:
+    """A group of random shape; the same for the same number."""
+    chance = random.Random(number)
+    processes = [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(chance.choice((1, 2, 3, 6, 20)))]
+    shape = {
+        str(index): [chance.choice((1, 2, 3, 5, 8, 13, 40)), chance.random() < 0.6]
+        for index in range(chance.choice((1, 2, 3, 5, 14)))
+    }
+    limit = chance.choice((3, 8, 25, 60))
+
+    def member() -> list[str]:
+        return [str(uuid.UUID(int=chance.getrandbits(128), version=4)), chance.choice(processes)]
+
+    steps: list[Any] = [{"subtopologies": shape, "standbys": chance.randint(0, 2), "join": member()}]
+    present = [steps[0]["join"]]
+    for _ in range(chance.randint(2, 30)):
+        roll = chance.random()
+        if (roll < 0.6 and len(present) < limit) or len(present) == 1:
+            present.append(member())
+            steps.append({"join": present[-1]})
+        elif roll < 0.8:
+            steps.append({"leave": present.pop(chance.randrange(len(present)))[0]})
+        elif roll < 0.9:
+            name = chance.choice(list(shape))
+            shape = {**shape, name: [shape[name][0] + chance.randint(1, 5), shape[name][1]]}
+            steps.append({"subtopologies": shape})
+        elif roll < 0.95:
+            steps.append({"standbys": chance.randint(0, 2)})
+        else:
+            place = chance.randrange(len(present))
+            present[place] = [present[place][0], chance.choice(processes)]
+            steps.append({"join": present[place]})
+    return {"steps": steps}
+
+
+def recorded(stories: list[Story]) -> list[Any]:
+    """What Kafka makes of them."""
+    text = "".join(json.dumps(each) + "\n" for each in stories)
+    done = subprocess.run(java_command(str(RECORDER)), input=text, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def main() -> None:
+    stories = [story(number) for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 150)]
+    answers = recorded(stories)
+    rows = [{"story": each, "answer": answer} for each, answer in zip(stories, answers, strict=True)]
+    with gzip.GzipFile(sys.argv[1], "w", mtime=0) as out:
+        out.write(json.dumps(rows).encode())
+
+
+if __name__ == "__main__":
+    main()
