@@ -1,0 +1,108 @@
+"""StreamsGroupHeartbeat and StreamsGroupDescribe, beyond what the recorded conversations say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from odradek.broker.facade.threaded import KafkaBroker
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
+from odradek.protocol.messages.streams_group_heartbeat import (
+    KeyValue,
+    StreamsGroupHeartbeatRequest,
+    Subtopology,
+    TopicInfo,
+    Topology,
+)
+from tests.fakes.wire_client import WireClient
+
+
+class Talk:
+    """A broker with a topic "t" of two partitions, and a client of it."""
+
+    def __init__(self, broker: KafkaBroker) -> None:
+        self.broker = broker
+        host, port = broker.bootstrap_servers.split(":")
+        self.client = WireClient(host, int(port), client_id="test")
+        self.ask(CreateTopicsRequest(topics=[CreatableTopic("t", 2, 1)], timeout_ms=1000))
+        self.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
+
+    def ask(self, request: Any, version: int | None = None) -> Any:
+        return self.client.request(request, version)
+
+
+@pytest.fixture
+def talk() -> Iterator[Talk]:
+    with KafkaBroker(config={"group.streams.assignment.interval.ms": "0"}) as broker:
+        talk = Talk(broker)
+        yield talk
+        talk.client.close()
+        assert broker.bugs == []
+
+
+def joining(member: str = "m", **options: Any) -> StreamsGroupHeartbeatRequest:
+    changelog = TopicInfo("counts-changelog", 0, 0, [KeyValue("cleanup.policy", "compact")])
+    topology = Topology(0, [Subtopology("0", ["t"], state_changelog_topics=[changelog])])
+    return StreamsGroupHeartbeatRequest(
+        "g",
+        member,
+        0,
+        rebalance_timeout_ms=1000,
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+        topology=topology,
+        process_id="p",
+        **options,
+    )
+
+
+def test_internal_topics_are_made_with_their_configs(talk: Talk) -> None:
+    first = talk.ask(joining())
+    assert [status.status_code for status in first.status] == [3]
+    (topic,) = talk.ask(MetadataRequest(topics=[MetadataRequestTopic(name="counts-changelog")])).topics
+    assert len(topic.partitions) == 2
+    second = talk.ask(StreamsGroupHeartbeatRequest("g", "m", 2))
+    assert [(row.subtopology_id, row.partitions) for row in second.active_tasks] == [("0", [0, 1])]
+    (described,) = talk.ask(StreamsGroupDescribeRequest(["g"])).groups
+    assert described.topology.subtopologies[0].state_changelog_topics[0].partitions == 2
+    assert described.group_state == "Stable"
+
+
+def test_a_topic_that_the_controller_refuses(talk: Talk) -> None:
+    wrong = joining()
+    assert wrong.topology is not None
+    wrong.topology.subtopologies[0].state_changelog_topics[0].replication_factor = 7
+    talk.ask(wrong)
+    (status,) = talk.ask(StreamsGroupHeartbeatRequest("g", "m", 2)).status
+    assert "Creation failed: counts-changelog (" in status.status_detail
+    names = [topic.name for topic in talk.ask(MetadataRequest(topics=None)).topics]
+    assert "counts-changelog" not in names
+
+
+def test_a_group_of_another_kind_and_none(talk: Talk) -> None:
+    talk.ask(joining())
+    (classic,) = talk.ask(DescribeGroupsRequest(["g"])).groups
+    assert classic.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    (unknown,) = talk.ask(StreamsGroupDescribeRequest(["none"])).groups
+    assert (unknown.error_code, unknown.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group none not found.")
+
+
+def test_tags_and_tasks_that_come_twice(talk: Talk) -> None:
+    twice = joining(client_tags=[KeyValue("k", "1"), KeyValue("k", "2")])
+    assert talk.ask(twice).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_ten_thousand_subtopologies_are_answered(talk: Talk) -> None:
+    many = joining()
+    many.topology = Topology(0, [Subtopology(str(number), ["t"]) for number in range(10_000)])
+    answer = talk.ask(many)
+    assert answer.error_code == ErrorCode.NONE
+    assert sum(len(row.partitions) for row in answer.active_tasks) == 20_000

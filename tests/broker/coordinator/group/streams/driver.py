@@ -1,0 +1,201 @@
+"""A shard with streams groups on a list, a clock that stands still, and topics that a test changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.coordinator.group.commands import MetadataChanged
+from odradek.broker.coordinator.group.machine import GroupMachine
+from odradek.broker.coordinator.group.settings import fixed_configs
+from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.effects import CreateInternalTopics
+from odradek.broker.coordinator.group.streams.group import StreamsGroup
+from odradek.broker.coordinator.group.streams.tasks import Owned
+from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
+from odradek.broker.coordinator.group.topic_source import TopicFacts
+from odradek.broker.runtime.machine import Command, Effect
+from odradek.broker.runtime.shard import Shard, ShardState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.group_driver import START_MS
+from tests.fakes.journal import FakeJournal
+
+PLAIN = Topology(0, {"0": Subtopology("0", ("t",))})
+"""Reads topic "t"."""
+COUNTING = Topology(0, {"0": Subtopology("0", ("t",), changelogs=(TopicInfo("counts-changelog"),))})
+"""Reads topic "t" and keeps state."""
+AT_ONCE = {"group.streams.initial.rebalance.delay.ms": "0", "group.streams.assignment.interval.ms": "0"}
+
+
+def facts(name: str, partitions: int) -> TopicFacts:
+    return TopicFacts(name, name.encode().rjust(16, b"\0")[-16:], ((),) * partitions)
+
+
+class Topics:
+    """See `TopicSource`."""
+
+    def __init__(self, **counts: int) -> None:
+        self.facts = {name: facts(name, partitions) for name, partitions in counts.items()}
+
+    def put(self, name: str, partitions: int) -> None:
+        self.facts[name] = facts(name, partitions)
+
+    def named(self, name: str) -> TopicFacts | None:
+        return self.facts.get(name)
+
+    def by_id(self, topic_id: bytes) -> TopicFacts | None:
+        return next((each for each in self.facts.values() if each.topic_id == topic_id), None)
+
+    def names(self) -> list[str]:
+        return list(self.facts)
+
+
+def owned(tasks: Mapping[str, Sequence[int]] | Sequence[int] | None, standby: Sequence[int] = ()) -> Owned | None:
+    if tasks is None:
+        return None
+    active = tasks if isinstance(tasks, Mapping) else ({"0": tasks} if tasks else {})
+    return Owned(active, {"0": standby} if standby else {}, {})
+
+
+class StreamsDriver:
+    """``creates``: whether internal topics that are missing come into being."""
+
+    def __init__(
+        self, configs: Mapping[str, str] | None = None, *, journal: FakeJournal | None = None, **counts: int
+    ) -> None:
+        self.configs = fixed_configs({**AT_ONCE, **(configs or {})})
+        self.topics = Topics(**(counts or {"t": 4}))
+        self.journal = journal or FakeJournal()
+        self.clock = BrokerClock(start_ms=START_MS)
+        self.clock.freeze()
+        self.effects: list[Effect] = []
+        self.creates = True
+        self.shard = self._shard()
+
+    def _shard(self) -> Shard[GroupMachine]:
+        shard: Shard[GroupMachine] = Shard(
+            "__consumer_offsets-0",
+            0,
+            lambda: GroupMachine(configs=self.configs, topics=self.topics),
+            self.journal,
+            self.clock,
+            perform=self._perform,
+        )
+        shard.start()
+        while shard.state is ShardState.LOADING:
+            shard._load_slice()
+        return shard
+
+    def _perform(self, shard: Shard[GroupMachine], effect: Effect) -> None:
+        self.effects.append(effect)
+        if isinstance(effect, CreateInternalTopics) and self.creates:
+            for topic in effect.topics:
+                self.topics.put(topic.name, topic.partitions)
+            shard.follow_up(MetadataChanged([topic.name for topic in effect.topics]))
+
+    def reload(self) -> None:
+        """What another broker would load from this log."""
+        self.shard = self._shard()
+
+    @property
+    def machine(self) -> GroupMachine:
+        return self.shard.machine
+
+    @property
+    def group(self) -> StreamsGroup:
+        group = self.machine.group("g")
+        assert isinstance(group, StreamsGroup)
+        return group
+
+    def ask(self, command: Command[Any]) -> Any:
+        return self.shard.ask_now(command)
+
+    def beat(self, member_id: str, epoch: int, **options: Any) -> HeartbeatReply:
+        options["owned"] = owned(options.pop("active", None), options.pop("standby", ()))
+        group_id = options.pop("group_id", "g")
+        reply: HeartbeatReply = self.ask(StreamsGroupHeartbeat(group_id, member_id, epoch, host="/h", **options))
+        return reply
+
+    def join(self, member_id: str, topology: Topology = PLAIN, **options: Any) -> HeartbeatReply:
+        reply: HeartbeatReply = self.ask(self.joining(member_id, topology, **options))
+        return reply
+
+    @staticmethod
+    def joining(member_id: str, topology: Topology = PLAIN, **options: Any) -> StreamsGroupHeartbeat:
+        defaults: dict[str, Any] = {"rebalance_timeout_ms": 30_000, "process_id": f"p-{member_id}"}
+        told = {**defaults, **options, "topology": topology, "owned": owned(()), "host": "/h"}
+        return StreamsGroupHeartbeat("g", member_id, 0, **told)
+
+    def leave(self, member_id: str, **options: Any) -> HeartbeatReply:
+        return self.beat(member_id, -1, **options)
+
+    def error(self, command: Command[Any]) -> tuple[ErrorCode, str | None]:
+        """What a command is refused with."""
+        try:
+            reply = self.shard.ask_now(command)
+        except KafkaError as error:
+            return error.code, error.message
+        raise AssertionError(f"{command!r} was answered {reply!r}")
+
+    def attempt(self, command: Command[Any], *refusals: ErrorCode) -> Any:
+        """The reply, or None for one of these refusals; any other is the test's failure."""
+        try:
+            return self.shard.ask_now(command)
+        except KafkaError as error:
+            if error.code not in refusals:
+                raise
+            return None
+
+    def change_topic(self, name: str, partitions: int) -> None:
+        self.topics.put(name, partitions)
+        self.ask(MetadataChanged([name]))
+
+    def delete_topic(self, name: str) -> None:
+        del self.topics.facts[name]
+        self.ask(MetadataChanged([name]))
+
+    def wait(self, ms: int) -> None:
+        """Let time pass, a timer at a time."""
+        end = self.clock.now_ms() + ms
+        while (due := self.shard.timers.next_due_ms()) is not None and due <= end:
+            self.clock.advance(max(0, due - self.clock.now_ms()) / 1000)
+            self.shard.fire_due()
+        self.clock.advance((end - self.clock.now_ms()) / 1000)
+
+    def epoch(self, member_id: str) -> int:
+        return self.group.members[member_id].epoch
+
+    def honest_beat(self, member_id: str) -> HeartbeatReply:
+        """A heartbeat of a member that owns exactly what it was assigned."""
+        member = self.group.members[member_id]
+        active = {name: list(tasks) for name, tasks in member.assigned.active.items()}
+        standby = {name: list(tasks) for name, tasks in member.assigned.standby.items()}
+        command = StreamsGroupHeartbeat("g", member_id, member.epoch, host="/h", owned=Owned(active, standby, {}))
+        reply: HeartbeatReply = self.ask(command)
+        return reply
+
+    def settle(self) -> None:
+        """Honest heartbeats of all until nothing comes of them."""
+        before = -1
+        while before != self.journal.end_offset:
+            before = self.journal.end_offset
+            for member_id in list(self.group.members):
+                self.honest_beat(member_id)
+
+    def tasks(self) -> dict[str, tuple[list[tuple[str, int]], list[tuple[str, int]]]]:
+        """Active and standby tasks that each member has."""
+        return {
+            member_id: (
+                sorted((name, task) for name, tasks in member.assigned.active.items() for task in tasks),
+                sorted((name, task) for name, tasks in member.assigned.standby.items() for task in tasks),
+            )
+            for member_id, member in self.group.members.items()
+        }
+
+
+def durable(group: StreamsGroup) -> dict[str, Any]:
+    """All that the log must be able to rebuild."""
+    state = {name: value for name, value in vars(group).items() if name not in ("soft", "_state", "holders", "peak")}
+    held = {name: {k: v for k, v in tasks.items() if v} for name, tasks in vars(group.holders).items()}
+    return {**state, "holders": held}

@@ -1,0 +1,84 @@
+"""What heartbeats come to, beyond what the recorded conversations say."""
+
+from __future__ import annotations
+
+from odradek.broker.coordinator.group.classic.commands import LeaveGroup
+from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.effects import CreateInternalTopics
+from odradek.broker.coordinator.group.streams.member import Endpoint
+from odradek.broker.coordinator.group.streams.problems import TopicStatus
+from odradek.broker.coordinator.group.streams.tasks import Owned
+from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver
+
+
+def test_a_heartbeat_of_a_settled_member_writes_nothing() -> None:
+    driver = StreamsDriver()
+    driver.join("a")
+    driver.settle()
+    before = driver.journal.end_offset
+    for _ in range(5):
+        reply = driver.beat("a", 2)
+        assert (reply.assigned, list(reply.statuses)) == (None, [])
+    assert driver.journal.end_offset == before
+
+
+def test_internal_topics_come_with_the_next_heartbeat() -> None:
+    driver = StreamsDriver()
+    first = driver.join("a", COUNTING)
+    assert [status.code for status in first.statuses] == [TopicStatus.MISSING_INTERNAL_TOPICS]
+    assert [type(effect) for effect in driver.effects].count(CreateInternalTopics) == 1
+    second = driver.beat("a", 2)
+    assert (list(second.statuses), second.member_epoch) == ([], 3)
+    assert second.assigned is not None
+    assert sorted(second.assigned.active["0"]) == [0, 1, 2, 3]
+
+
+def test_a_refused_append_changes_nothing() -> None:
+    driver = StreamsDriver()
+    driver.join("a")
+    driver.topics.put("t", 6)
+    driver.change_topic("t", 6)
+    driver.journal.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    beat = StreamsGroupHeartbeat("g", "a", 2, host="/h")
+    assert driver.error(beat)[0] is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert driver.error(StreamsGroupHeartbeat("g", "b", 0, topology=PLAIN))[0] is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    driver.journal.refuse = None
+    assert driver.group.epoch == 2
+    assert driver.beat("a", 2).member_epoch == 3
+    driver.settle()
+    assert len(driver.tasks()["a"][0]) == 6
+
+
+def test_a_new_group_that_could_not_be_stored_does_not_wait() -> None:
+    driver = StreamsDriver({"group.streams.initial.rebalance.delay.ms": "1000"})
+    driver.journal.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    joining = StreamsGroupHeartbeat("g", "a", 0, topology=PLAIN, owned=Owned({}, {}, {}), rebalance_timeout_ms=1)
+    assert driver.error(joining)[0] is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    driver.journal.refuse = None
+    assert driver.shard.timers.next_due_ms() is None or driver.machine.group("g") is None
+    reply = driver.ask(joining)
+    assert [status.code for status in reply.statuses] == [TopicStatus.ASSIGNMENT_DELAYED]
+
+
+def test_end_points_are_numbered_anew_after_a_load() -> None:
+    driver = StreamsDriver()
+    driver.join("a", endpoint=Endpoint("h", 1))
+    driver.join("b", endpoint=Endpoint("h", 2))
+    driver.settle()
+    known = driver.group.soft.endpoint_epoch
+    assert driver.beat("a", 3, endpoint_epoch=known).endpoints is None
+    driver.reload()
+    told = driver.beat("a", 3, endpoint_epoch=known)
+    assert told.endpoint_epoch == 0
+    assert told.endpoints is not None
+    assert {each.endpoint.port for each in told.endpoints} == {1, 2}
+
+
+def test_other_kinds_are_no_streams_groups() -> None:
+    driver = StreamsDriver()
+    unknown = driver.error(StreamsGroupHeartbeat("g", "a", 3))
+    assert unknown == (ErrorCode.GROUP_ID_NOT_FOUND, "Streams group g not found.")
+    driver.join("a")
+    left = driver.ask(LeaveGroup("g", [("a", None)]))
+    assert left == [ErrorCode.UNKNOWN_MEMBER_ID]
