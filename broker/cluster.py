@@ -14,7 +14,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
-from odradek.broker.controller.commands import Adopt, NewTopic
+from odradek.broker.controller.commands import Adopt, CreateTopics, NewTopic
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
@@ -31,11 +31,13 @@ from odradek.broker.requests.deferred import Deferred
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
+from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid, uuid_to_text
 
 if TYPE_CHECKING:
     from odradek.broker.controller.data_directory import DataDirectory
     from odradek.broker.coordinator.group.service import GroupService, Performers
+    from odradek.broker.coordinator.group.streams.topology import TopicInfo
     from odradek.broker.coordinator.share_state.service import ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.delta import MetadataDelta
@@ -150,7 +152,16 @@ class Cluster:
         from odradek.broker.coordinator.group.share.performing import performers
         from odradek.broker.coordinator.group.streams.creation import performers as streams_performers
 
-        return {**performers(self.services.share_states), **streams_performers(self.controller.ask)}
+        return {**performers(self.services.share_states), **streams_performers(self._create_internal_topics)}
+
+    def _create_internal_topics(self, topics: Sequence[TopicInfo]) -> list[KafkaError | None]:
+        """Those of Streams applications; 0 stands for the broker's own replication factor."""
+        new = [
+            NewTopic(topic.name, topic.partitions, topic.replication_factor or -1, configs=dict(topic.configs))
+            for topic in topics
+        ]
+        outcomes = self.controller.ask(CreateTopics(new))
+        return [outcome if isinstance(outcome, KafkaError) else None for outcome in outcomes]
 
     def _make_share_partitions(self) -> SharePartitions:
         from odradek.broker.coordinator.group.share.settings import share_settings

@@ -100,9 +100,9 @@ def test_tags_and_tasks_that_come_twice(talk: Talk) -> None:
     assert talk.ask(twice).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_ten_thousand_subtopologies_are_answered(talk: Talk) -> None:
+def test_two_thousand_subtopologies_are_answered(talk: Talk) -> None:
     many = joining()
-    many.topology = Topology(0, [Subtopology(str(number), ["t"]) for number in range(10_000)])
+    many.topology = Topology(0, [Subtopology(str(number), ["t"]) for number in range(2_000)])
     answer = talk.ask(many)
     assert answer.error_code == ErrorCode.NONE
-    assert sum(len(row.partitions) for row in answer.active_tasks) == 20_000
+    assert sum(len(row.partitions) for row in answer.active_tasks) == 4_000

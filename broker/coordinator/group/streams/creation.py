@@ -1,37 +1,35 @@
-"""Creating the internal topics of a topology: repartition topics and changelogs, by the controller."""
+"""Creating the internal topics of a topology: repartition topics and changelogs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.streams.commands import TopicsRefused
 from odradek.broker.coordinator.group.streams.effects import CreateInternalTopics
+from odradek.broker.coordinator.group.streams.topology import TopicInfo
 from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import KafkaError
 
-Create = Callable[[CreateTopics], Sequence[CreatedTopic | KafkaError]]
+Create = Callable[[Sequence[TopicInfo]], Sequence[KafkaError | None]]
+"""Has the controller create topics; says for each why not."""
+
 Performer = Callable[[Shard[GroupMachine], CreateInternalTopics], None]
 
 
 def performers(create: Create) -> dict[type[Effect], Performer]:
-    """What carries out the effects of streams groups; ``create`` asks the controller.
+    """What carries out the effects of streams groups.
 
-    What it refuses is told to the group, whose members hear of it with their next heartbeats.
+    A refusal is told to the group, whose members hear of it with their next heartbeats.
     """
 
     def create_internal_topics(shard: Shard[GroupMachine], effect: CreateInternalTopics) -> None:
-        topics = [
-            NewTopic(topic.name, topic.partitions, topic.replication_factor or -1, configs=dict(topic.configs))
-            for topic in effect.topics
-        ]
-        outcomes = create(CreateTopics(topics))
+        refusals = create(effect.topics)
         reasons = {
-            topic.name: outcome.message or outcome.code.name
-            for topic, outcome in zip(topics, outcomes, strict=True)
-            if isinstance(outcome, KafkaError)
+            topic.name: refusal.message or refusal.code.name
+            for topic, refusal in zip(effect.topics, refusals, strict=True)
+            if refusal is not None
         }
         if reasons:
             shard.follow_up(TopicsRefused(effect.group_id, reasons, effect.retry_ms))

@@ -1,15 +1,17 @@
-"""The controller is asked for internal topics, and the group is told what it refuses."""
+"""Internal topics are asked for, and the group is told what is refused."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
 from odradek.broker.coordinator.group.streams.commands import TopicsRefused
 from odradek.broker.coordinator.group.streams.creation import performers
 from odradek.broker.coordinator.group.streams.effects import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.topology import TopicInfo
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+TOPICS = [TopicInfo("a", 3), TopicInfo("b", 2, 9), TopicInfo("c", 1)]
 
 
 class Shard:
@@ -22,25 +24,27 @@ class Shard:
         self.followed.append(command)
 
 
-def test_topics_are_created_and_refusals_told() -> None:
-    asked: list[CreateTopics] = []
-    refusal = KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "too many")
+def followed(*refusals: KafkaError | None) -> list[Any]:
+    """What follows when the topics are refused like this."""
+    asked: list[Sequence[TopicInfo]] = []
 
-    def create(command: CreateTopics) -> list[CreatedTopic | KafkaError]:
-        asked.append(command)
-        return [CreatedTopic("a", bytes(16), [[1]], {}), refusal]
+    def create(topics: Sequence[TopicInfo]) -> Sequence[KafkaError | None]:
+        asked.append(topics)
+        return refusals
 
     shard: Any = Shard()
-    topics = [TopicInfo("a", 3, 0, (("cleanup.policy", "compact"),)), TopicInfo("b", 2, 9)]
-    performers(create)[CreateInternalTopics](shard, CreateInternalTopics("g", topics, 500))
-    assert asked[0].topics == [NewTopic("a", 3, -1, (), {"cleanup.policy": "compact"}), NewTopic("b", 2, 9, (), {})]
-    (told,) = shard.followed
+    performers(create)[CreateInternalTopics](shard, CreateInternalTopics("g", TOPICS, 500))
+    assert asked == [TOPICS]
+    return list(shard.followed)
+
+
+def test_refusals_are_told() -> None:
+    too_many = KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "too many")
+    (told,) = followed(None, too_many, KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS))
     assert isinstance(told, TopicsRefused)
-    assert (told.group_id, told.reasons, told.retry_ms) == ("g", {"b": "too many"}, 500)
+    assert (told.group_id, told.retry_ms) == ("g", 500)
+    assert told.reasons == {"b": "too many", "c": "TOPIC_ALREADY_EXISTS"}
 
 
 def test_nothing_refused_nothing_told() -> None:
-    shard: Any = Shard()
-    effect = CreateInternalTopics("g", [TopicInfo("a", 1)], 1)
-    performers(lambda command: [CreatedTopic("a", bytes(16), [[1]], {})])[CreateInternalTopics](shard, effect)
-    assert shard.followed == []
+    assert followed(None, None, None) == []
