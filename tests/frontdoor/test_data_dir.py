@@ -11,10 +11,11 @@ import pytest
 import odradek
 from odradek.__main__ import main
 from odradek.protocol.record_batch import Record, build_batch
+from odradek.storage.checkpoint_files import CLEAN_SHUTDOWN
 from odradek.storage.dump import dump
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.log_directories import AGES, unpack
-from tests.scenarios.log_tails import produced
+from tests.scenarios.log_tails import TAILS, append_tail, produced
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 
@@ -114,6 +115,23 @@ def test_serves_kafkas_directory_at_every_age(tmp_path: Path, age: str) -> None:
                 assert produced(client, f"new-{start}", build_batch([Record(0, 0, None, b"v")]))
             assert [r.value for r in broker.records(f"new-{start}")] == [b"v"]
     assert [item for item in dump(directory) if item["kind"] == "error"] == []
+
+
+@pytest.mark.parametrize("tail", ["zeros-4096", "garbage-100", "cut-batch", "length-minus-1", "wrong-crc-then-good"])
+def test_starts_after_a_death_that_left_damage_in_every_log(tmp_path: Path, tail: str) -> None:
+    with odradek.KafkaBroker(data_dir=tmp_path, topics={"a": 2}) as broker:
+        host, port = broker.bootstrap_servers.split(":")
+        with WireClient(host, int(port)) as client:
+            assert produced(client, "a", build_batch([Record(0, 0, b"k", b"v")]))
+    (tmp_path / CLEAN_SHUTDOWN).unlink()
+    logs = list(tmp_path.rglob("*.log"))
+    assert {path.parent.name for path in logs} >= {"__cluster_metadata-0", "a-0"}
+    for path in logs:
+        append_tail(path, TAILS[tail])
+    for _ in range(2):
+        with odradek.KafkaBroker(data_dir=tmp_path, config={"log.retention.ms": "-1"}) as broker:
+            assert {name: len(topic.partitions) for name, topic in broker.topics().items()} == {"a": 2}
+            assert [(record.key, record.value) for record in broker.records("a")] == [(b"k", b"v")]
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
