@@ -8,7 +8,6 @@ another way (a rebalance, a disk, a full socket) goes back to the connection's o
 from __future__ import annotations
 
 import select
-import sys
 from typing import TYPE_CHECKING
 
 import trio
@@ -28,112 +27,117 @@ _WATCHED = ConnectionState.WATCHED
 _PARKED = ConnectionState.PARKED
 
 
-if sys.platform == "linux":
+class EpollPoller:
+    """The connections that are watched or parked, and the system's list of those that have something to read.
 
-    class Poller:
-        """The connections that are watched or parked, and the system's list of those that have something to read.
+    Owner: the server, which runs :meth:`run` in its nursery and calls :meth:`close` when all tasks have ended. The
+    sockets are watched edge-triggered, and an event is dropped unless its connection is watched: so a connection
+    must have found its socket empty before it becomes watched.
+    """
 
-        Owner: the server, which runs :meth:`run` in its nursery and calls :meth:`close` when all tasks have ended. The
-        sockets are watched edge-triggered, and an event is dropped unless its connection is watched: so a connection
-        must have found its socket empty before it becomes watched.
-        """
+    parks = True
+    """Whether parked requests are answered from here."""
 
-        parks = True
-        """Whether parked requests are answered from here."""
+    def __init__(self, clock: BrokerClock) -> None:
+        self._clock = clock
+        self._epoll = select.epoll()
+        self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
+        self._parked = ParkedConnections(clock, self._resume)
 
-        def __init__(self, clock: BrokerClock) -> None:
-            self._clock = clock
-            self._epoll = select.epoll()
-            self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
-            self._parked = ParkedConnections(clock, self._resume)
+    def add(self, connection: Connection) -> None:
+        """Watch a connection's socket until it is closed."""
+        self._epoll.register(connection.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
 
-        def add(self, connection: Connection) -> None:
-            """Watch a connection's socket until it is closed."""
-            self._epoll.register(connection.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
+    def park(self, connection: Connection, parked: Parked) -> None:
+        """Answer a connection's request when it is woken or its deadline comes."""
+        self._parked.add(connection, parked)
 
-        def park(self, connection: Connection, parked: Parked) -> None:
-            """Answer a connection's request when it is woken or its deadline comes."""
-            self._parked.add(connection, parked)
+    async def idle(self, connection: Connection) -> None:
+        """Leave the connection to the poller; returns when it needs its own task."""
+        fd = connection.fileno()
 
-        async def idle(self, connection: Connection) -> None:
-            """Leave the connection to the poller; returns when it needs its own task."""
-            fd = connection.fileno()
+        def cancelled(_: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
+            del self._idle[fd]
+            return trio.lowlevel.Abort.SUCCEEDED
 
-            def cancelled(_: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
-                del self._idle[fd]
-                return trio.lowlevel.Abort.SUCCEEDED
+        self._idle[fd] = connection, trio.lowlevel.current_task()
+        await trio.lowlevel.wait_task_rescheduled(cancelled)
 
-            self._idle[fd] = connection, trio.lowlevel.current_task()
-            await trio.lowlevel.wait_task_rescheduled(cancelled)
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._parked.run)
+            while True:
+                await trio.lowlevel.wait_readable(self._epoll)
+                left = _TURN
+                while left > 0:
+                    events = self._epoll.poll(0, _EVENTS_AT_ONCE)
+                    if not events:
+                        break
+                    self._serve(events)
+                    left -= len(events)
 
-        async def run(self) -> None:
-            """Serve until cancelled."""
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._parked.run)
-                while True:
-                    await trio.lowlevel.wait_readable(self._epoll)
-                    left = _TURN
-                    while left > 0:
-                        events = self._epoll.poll(0, _EVENTS_AT_ONCE)
-                        if not events:
-                            break
-                        self._serve(events)
-                        left -= len(events)
+    def _serve(self, events: list[tuple[int, int]]) -> None:
+        now_ms = self._clock.now_ms()
+        self._parked.begin_turn()
+        for fd, mask in events:
+            found = self._idle.get(fd)
+            if found is None or found[0].state is not _WATCHED:
+                continue
+            connection = found[0]
+            connection.last_used_ms = now_ms
+            connection.serve_now(until_empty=mask != select.EPOLLIN)
+            self._settle(connection)
+        self._parked.end_turn()
 
-        def _serve(self, events: list[tuple[int, int]]) -> None:
-            now_ms = self._clock.now_ms()
-            self._parked.begin_turn()
-            for fd, mask in events:
-                found = self._idle.get(fd)
-                if found is None or found[0].state is not _WATCHED:
-                    continue
-                connection = found[0]
-                connection.last_used_ms = now_ms
-                connection.serve_now(until_empty=mask != select.EPOLLIN)
-                self._settle(connection)
-            self._parked.end_turn()
+    def _resume(self, connection: Connection) -> None:
+        found = self._idle.get(connection.fileno())
+        if found is not None and found[0] is connection:
+            connection.resume()
+            self._settle(connection)
 
-        def _resume(self, connection: Connection) -> None:
-            found = self._idle.get(connection.fileno())
-            if found is not None and found[0] is connection:
-                connection.resume()
-                self._settle(connection)
+    def _settle(self, connection: Connection) -> None:
+        """Give the connection back to its task if that has something to do."""
+        state = connection.state
+        if state is not _WATCHED and state is not _PARKED:
+            found = self._idle.pop(connection.fileno(), None)
+            if found is not None:  # a handler may have cut its own connection
+                trio.lowlevel.reschedule(found[1])
 
-        def _settle(self, connection: Connection) -> None:
-            """Give the connection back to its task if that has something to do."""
-            state = connection.state
-            if state is not _WATCHED and state is not _PARKED:
-                found = self._idle.pop(connection.fileno(), None)
-                if found is not None:  # a handler may have cut its own connection
-                    trio.lowlevel.reschedule(found[1])
+    def close(self) -> None:
+        """Give the system's list back."""
+        self._epoll.close()
 
-        def close(self) -> None:
-            """Give the system's list back."""
-            self._epoll.close()
 
-else:
+class TaskPoller:
+    """Where there is no epoll each connection waits in its own task."""
 
-    class Poller:
-        """Where there is no epoll each connection waits in its own task."""
+    parks = False
 
-        parks = False
+    def __init__(self, clock: BrokerClock) -> None:
+        pass
 
-        def __init__(self, clock: BrokerClock) -> None:
-            pass
+    def add(self, connection: Connection) -> None:
+        """Nothing to do."""
 
-        def add(self, connection: Connection) -> None:
-            """Nothing to do."""
+    def park(self, connection: Connection, parked: Parked) -> None:
+        """Never called."""
 
-        def park(self, connection: Connection, parked: Parked) -> None:
-            """Never called."""
+    async def idle(self, connection: Connection) -> None:
+        """Return when there is something to read."""
+        await trio.lowlevel.wait_readable(connection.fileno())
+        connection.serve_now(until_empty=True)
 
-        async def idle(self, connection: Connection) -> None:
-            """Return when there is something to read."""
-            await trio.lowlevel.wait_readable(connection.fileno())
-            connection.serve_now(until_empty=True)
+    async def run(self) -> None:
+        """Nothing to do."""
 
-        async def run(self) -> None:
-            """Nothing to do."""
+    def close(self) -> None:
+        """Nothing to do."""
 
-        def close(self) -> None:
-            """Nothing to do."""
+
+Poller = EpollPoller | TaskPoller
+
+
+def new_poller(clock: BrokerClock) -> Poller:
+    """The poller for this platform."""
+    return EpollPoller(clock) if hasattr(select, "epoll") else TaskPoller(clock)

@@ -6,14 +6,14 @@ import errno
 import itertools
 import logging
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_states import RULES, Cut
-from odradek.broker.net.poller import Poller
+from odradek.broker.net.poller import Poller, new_poller
 from odradek.broker.requests.context import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ class Server:
         clock: BrokerClock,
         config: BrokerConfig,
         bugs: BugLog,
+        new_poller: Callable[[BrokerClock], Poller] = new_poller,
     ) -> None:
+        self._new_poller = new_poller
         self._nodes = nodes
         self._dispatcher = dispatcher
         self._clock = clock
@@ -77,7 +79,7 @@ class Server:
         except OSError:
             self.close_listeners()
             raise
-        self._poller = Poller(self._clock)
+        self._poller = self._new_poller(self._clock)
         nursery.start_soon(self._poller.run)
         for node in up:
             self.accept_for(nursery, node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from odradek.broker.controller.feature_levels import NEW_CLUSTER
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.node import Node
 from odradek.broker.metadata.writer import ImageWriter
+from odradek.broker.net.poller import Poller, new_poller
 from odradek.broker.net.server import Server
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.dispatch import Dispatcher
@@ -22,6 +24,8 @@ from odradek.protocol.metadata_records.feature_level_record import FeatureLevelR
 
 class FakeCluster:
     """The parts of a cluster that a server, its connections and the dispatcher work with."""
+
+    new_poller: Callable[[BrokerClock], Poller] = staticmethod(new_poller)
 
     def __init__(self, nodes: int = 1, max_request_bytes: int = 1_000_000, max_idle_ms: int = 600_000) -> None:
         self.clock = BrokerClock()
@@ -47,7 +51,14 @@ class FakeCluster:
 
     def server(self) -> Server:
         """A server of these nodes; it is not started."""
-        return Server(self.nodes, self.dispatcher, clock=self.clock, config=self.config, bugs=self.bug_log)
+        return Server(
+            self.nodes,
+            self.dispatcher,
+            clock=self.clock,
+            config=self.config,
+            bugs=self.bug_log,
+            new_poller=type(self).new_poller,
+        )
 
 
 def _new_image() -> MetadataImage:

@@ -13,6 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 
 import odradek
 from odradek.broker.clock import BrokerClock
+from odradek.broker.net.poller import TaskPoller
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.parked import Parked
@@ -221,7 +222,9 @@ def test_an_error_of_a_parked_request_is_answered(install: Install) -> None:
 
 
 @pytest.mark.parametrize("cut", [False, True])
-def test_connections_that_are_cancelled_as_requests_arrive(install: Install, cut: bool) -> None:
+def test_connections_that_are_cancelled_as_requests_arrive(install: Install, cut: bool, poller: type) -> None:
+    if cut and poller is TaskPoller:
+        pytest.skip("the tasks of the others may come first")
     served: list[int] = []
 
     def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
