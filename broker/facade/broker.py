@@ -14,7 +14,8 @@ from odradek.broker.requests.bugs import Bug
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.groups import Group, GroupInfo
+    from odradek.broker.facade.group_info import GroupInfo
+    from odradek.broker.facade.groups import Group
     from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
     from odradek.broker.requests.faults import Fault
 

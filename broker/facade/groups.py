@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
+from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
+from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo, TopicPartition
 from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics
 from odradek.protocol.errors import KafkaError, ProtocolError
 
@@ -20,70 +21,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.call import Call
     from odradek.broker.partitions.registry import PartitionRegistry
 
-TopicPartition = tuple[str, int]
 Condition = Callable[["GroupInfo"], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class MemberInfo:
-    """A member of a group. ``subscription``: topics; ``assignment``: topic -> partitions (both empty where unreadable).
-
-    ``host`` is as Kafka shows it, ``/127.0.0.1``. Timeouts in milliseconds.
-    """
-
-    member_id: str
-    instance_id: str | None
-    client_id: str
-    host: str
-    subscription: tuple[str, ...]
-    assignment: Mapping[str, tuple[int, ...]]
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetInfo:
-    """A committed offset. ``lag``: records from there to the high watermark, None if the partition is gone."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    committed_at_ms: int
-    lag: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupInfo:
-    """A group at one moment. ``state``: Kafka's name, ``Dead`` for a group that does not exist.
-
-    ``protocol`` is the assignor in use, ``leader`` a member id. ``offsets`` by (topic, partition).
-    ``coordinator``: the node that coordinates it, -1 for none.
-    """
-
-    group_id: str
-    state: str
-    generation: int
-    protocol_type: str
-    protocol: str | None
-    leader: str | None
-    members: tuple[MemberInfo, ...]
-    offsets: Mapping[TopicPartition, OffsetInfo]
-    coordinator: int
-
-    @property
-    def lag(self) -> int:
-        """How many records the group is behind, over all partitions that it has committed offsets of."""
-        return sum(offset.lag or 0 for offset in self.offsets.values())
-
-    @property
-    def assignments(self) -> dict[TopicPartition, list[str]]:
-        """Who owns which partition: member ids (more than one only with a custom assignor)."""
-        owners: dict[TopicPartition, list[str]] = {}
-        for member in self.members:
-            for topic, partitions in member.assignment.items():
-                for partition in partitions:
-                    owners.setdefault((topic, partition), []).append(member.member_id)
-        return dict(sorted(owners.items()))
 
 
 class Group:
@@ -240,8 +178,13 @@ def group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -
         return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, coordinator)
     if not isinstance(group, ClassicGroup):
         offsets = _offsets(topics, machine, group_id)
-        kind = group.protocol_type or ""
-        return GroupInfo(group_id, group.state_name, -1, kind, None, None, (), offsets, coordinator)
+        if group.group_type is GroupType.CONSUMER:
+            from odradek.broker.facade.consumer_group_info import consumer_group_info  # the kind is imported when used
+
+            return consumer_group_info(machine, group_id, offsets, coordinator)
+        protocol = group.protocol_type or ""
+        kind = group.group_type.value
+        return GroupInfo(group_id, group.state_name, -1, protocol, None, None, (), offsets, coordinator, kind)
     return GroupInfo(
         group_id=group_id,
         state=group.state.value,
@@ -252,6 +195,7 @@ def group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -
         members=tuple(_member_info(group, member) for member in group.members.values()),
         offsets=_offsets(topics, machine, group_id),
         coordinator=coordinator,
+        type=group.group_type.value,
     )
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import ConfigError
     from odradek.broker.facade.broker import Broker
-    from odradek.broker.facade.groups import Group, GroupInfo, MemberInfo, OffsetInfo
+    from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
+    from odradek.broker.facade.groups import Group
     from odradek.broker.facade.stored_record import StoredRecord
     from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, open_broker
     from odradek.broker.facade.topic_spec import TopicSpec
@@ -62,11 +63,11 @@ _HOMES = {
     "Fault": "odradek.broker.requests.faults",
     "FaultContext": "odradek.broker.requests.faults",
     "Group": "odradek.broker.facade.groups",
-    "GroupInfo": "odradek.broker.facade.groups",
+    "GroupInfo": "odradek.broker.facade.group_info",
     "KafkaBroker": "odradek.broker.facade.threaded",
     "KafkaError": "odradek.protocol.errors",
-    "MemberInfo": "odradek.broker.facade.groups",
-    "OffsetInfo": "odradek.broker.facade.groups",
+    "MemberInfo": "odradek.broker.facade.group_info",
+    "OffsetInfo": "odradek.broker.facade.group_info",
     "PartitionInfo": "odradek.broker.facade.topics",
     "StoredRecord": "odradek.broker.facade.stored_record",
     "TopicInfo": "odradek.broker.facade.topics",

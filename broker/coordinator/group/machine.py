@@ -53,7 +53,7 @@ class GroupMachine:
         self.groups = Groups()
         self.stored = StoredOffsets()
         self.offsets = OffsetBook(self.settings, self.stored, self.groups, self._simple_group)
-        self._context = KindContext(
+        self.context = KindContext(
             self.groups, self.settings, configs or fixed_configs(), topics or FixedTopics(), new_id
         )
         self._decide: dict[type[Command[Any]], Decision] = {
@@ -68,7 +68,7 @@ class GroupMachine:
         self._own = dict(self._decide)
         self._by_type: dict[type[Command[Any]], dict[GroupType, Decision]] = {}
         self._kinds: dict[GroupType, GroupKind] = {}
-        self.classic = ClassicKind(self._context, self.stored)
+        self.classic = ClassicKind(self.context, self.stored)
         self.groups.dormant = self.classic
         self._add(self.classic)
 
@@ -140,7 +140,7 @@ class GroupMachine:
     def _kind(self, kind_type: GroupType) -> GroupKind:
         kind = self._kinds.get(kind_type)
         if kind is None:
-            kind = import_module(kinds.KIND_MODULES[kind_type]).make(self._context)
+            kind = import_module(kinds.KIND_MODULES[kind_type]).make(self.context)
             self._add(kind)
         return kind
 

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from odradek.broker.facade.broker import Broker
-from odradek.broker.facade.groups import GroupInfo
+from odradek.broker.facade.group_info import GroupInfo
 from odradek.broker.facade.threaded import KafkaBroker, open_broker
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
