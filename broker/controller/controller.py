@@ -12,7 +12,7 @@ from odradek.broker.controller.machine import ControllerMachine, ImageChanged
 from odradek.broker.controller.producer_ids import ProducerIdBlocks
 from odradek.broker.runtime.machine import Command, Effect, R
 from odradek.broker.runtime.shard import Shard
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -119,6 +119,8 @@ class Controller:
         """Carry out a command and return its reply; KafkaError where it is refused as a whole."""
         if self._shard is None:
             raise RuntimeError("the controller is not open")
+        if not self._shard.is_active:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "The metadata log cannot be replayed.")
         reply = self._shard.ask_now(command)
         assert self.log is not None
         self.log.take_snapshot_if_due(self.image, self._clock.now_ms())
@@ -152,7 +154,11 @@ class Controller:
         if not isinstance(effect, ImageChanged):
             raise TypeError(f"{effect!r} is no effect of the controller")
         for publish in self.publishers:
-            publish(effect.delta, self.image)
+            try:
+                publish(effect.delta, self.image)
+            except Exception as error:
+                # The change is in the log, so all others have to follow it, and whoever asked gets the answer.
+                self._report(f"{LOG_NAME}: publishing to {publish!r}", error)
 
 
 def _single(result: R | KafkaError) -> R:

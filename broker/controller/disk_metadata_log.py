@@ -6,6 +6,7 @@ The leader is the node that the folder belongs to; the quorum is this process, s
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +45,8 @@ from odradek.storage.quorum_state import QuorumState, read_quorum_state, write_q
 
 if TYPE_CHECKING:
     from odradek.broker.config.broker_config import BrokerConfig
+
+_log = logging.getLogger(__name__)
 
 FOLDER = f"{CLUSTER_METADATA}-0"
 TOPIC_ID = bytes(15) + b"\x01"
@@ -253,8 +256,14 @@ class DiskMetadataLog:
         grown = self._bytes_since_snapshot >= numbers("metadata.log.max.record.bytes.between.snapshots")
         aged = 0 < interval_ms <= now_ms - self._snapshot_ms
         if self._bytes_since_snapshot and (grown or aged or self._loaded > _LONG_LOAD):
-            self._take_snapshot(image, now_ms)
-            self._drop_old(now_ms)
+            try:
+                self._take_snapshot(image, now_ms)
+                self._drop_old(now_ms)
+            except StorageError as error:
+                # The log has everything; the next snapshot is tried when it has grown again.
+                _log.error("no snapshot of the metadata at offset %d: %s", self.end_offset, error.message)
+            self._bytes_since_snapshot = self._loaded = 0
+            self._snapshot_ms = now_ms
 
     def _take_snapshot(self, image: MetadataImage, now_ms: int) -> None:
         snapshot_id = SnapshotId(self.end_offset, self.leader_epoch)
@@ -264,8 +273,6 @@ class DiskMetadataLog:
             self._fs, self.folder, snapshot_id, snapshot, now_ms=now_ms, metadata_version=self._level()
         )
         self._snapshot = snapshot_id
-        self._bytes_since_snapshot = self._loaded = 0
-        self._snapshot_ms = now_ms
 
     def _drop_old(self, now_ms: int) -> None:
         """Drop the oldest snapshots, and the log before the next one, while there is too much or they are too old."""

@@ -1,0 +1,127 @@
+"""What becomes of leader, ISR and eligible leader replicas: the cases of KIP-966 and those before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.controller.elections import NO_LEADER_CHANGE, Election, PartitionChange, Rules, without
+from odradek.broker.metadata.registrations import PartitionRegistration
+from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
+
+TOPIC = b"t" * 16
+DIRECTORIES = {node: bytes([node]) * 16 for node in (1, 2, 3, 4)}
+
+
+def registered(
+    isr: tuple[int, ...], leader: int, *, elr: tuple[int, ...] = (), last: tuple[int, ...] = ()
+) -> PartitionRegistration:
+    directories = tuple(DIRECTORIES[node] for node in (1, 2, 3))
+    return PartitionRegistration((1, 2, 3), isr, leader, 5, 7, directories, elr=elr, last_known_elr=last)
+
+
+def change(
+    before: PartitionRegistration, live: set[int], *, min_isr: int = 1, elr_enabled: bool = True
+) -> PartitionChange:
+    return PartitionChange(before, Rules(live.__contains__, elr_enabled, DIRECTORIES), min_isr)
+
+
+def written(wanted: PartitionChange) -> PartitionChangeRecord:
+    record = wanted.record(TOPIC, 0)
+    assert record is not None
+    assert (record.topic_id, record.partition_id) == (TOPIC, 0)
+    return record
+
+
+def test_nothing_to_change_is_no_record() -> None:
+    assert change(registered((1, 2), 1), {1, 2, 3}).record(TOPIC, 0) is None
+
+
+def test_a_leader_that_goes_is_followed_by_the_next_in_sync() -> None:
+    wanted = change(registered((1, 2, 3), 1), {2, 3})
+    wanted.isr = (2, 3)
+    record = written(wanted)
+    assert (record.leader, record.isr, record.eligible_leader_replicas) == (2, [2, 3], None)
+
+
+def test_a_follower_that_goes_leaves_the_leader_alone() -> None:
+    wanted = change(registered((1, 2, 3), 1), {1, 2})
+    wanted.isr = (1, 2)
+    record = written(wanted)
+    assert (record.leader, record.isr) == (NO_LEADER_CHANGE, [1, 2])
+
+
+def test_the_last_replica_stays_eligible_and_known() -> None:
+    wanted = change(registered((1,), 1), {2, 3})
+    wanted.isr = ()
+    record = written(wanted)
+    assert (record.leader, record.isr) == (-1, [])
+    assert (record.eligible_leader_replicas, record.last_known_elr) == ([1], [1])
+
+
+def test_without_elr_the_last_replica_stays_in_sync() -> None:
+    wanted = change(registered((1,), 1), {2, 3}, elr_enabled=False)
+    wanted.isr = ()
+    record = written(wanted)
+    assert (record.leader, record.isr, record.eligible_leader_replicas) == (-1, None, None)
+
+
+def test_below_the_minimum_who_leaves_is_eligible() -> None:
+    wanted = change(registered((1, 2), 1), {1}, min_isr=2)
+    wanted.isr = (1,)
+    record = written(wanted)
+    assert (record.isr, record.eligible_leader_replicas) == ([1], [2])
+
+
+def test_an_eligible_replica_leads_when_it_is_back() -> None:
+    record = written(change(registered((), -1, elr=(2, 3), last=(2,)), {3}))
+    assert (record.leader, record.isr) == (3, [3])
+    assert (record.eligible_leader_replicas, record.last_known_elr) == ([2], [])
+
+
+def test_a_replica_that_is_not_eligible_does_not_lead() -> None:
+    assert change(registered((), -1, elr=(1,), last=(1,)), {2, 3}).record(TOPIC, 0) is None
+
+
+def test_the_last_known_leader_leads_though_records_may_lack() -> None:
+    record = written(change(registered((), -1, last=(2,)), {1, 2}))
+    assert (record.leader, record.isr, record.leader_recovery_state, record.last_known_elr) == (2, [2], 1, [])
+
+
+@pytest.mark.parametrize(("election", "leader"), [(Election.ONLINE, None), (Election.UNCLEAN, 2)])
+def test_an_unclean_election_takes_any_live_replica(election: Election, leader: int | None) -> None:
+    wanted = change(registered((1,), -1), {2, 3}, elr_enabled=False)
+    wanted.election = election
+    record = wanted.record(TOPIC, 0)
+    assert (None if record is None else record.leader) == leader
+    if record is not None:
+        assert (record.isr, record.leader_recovery_state) == ([2], 1)
+
+
+def test_the_preferred_replica_leads_again_if_it_is_in_sync() -> None:
+    wanted = change(registered((1, 2), 2), {1, 2})
+    wanted.election = Election.PREFERRED
+    assert written(wanted).leader == 1
+    behind = change(registered((2,), 2), {1, 2})
+    behind.election = Election.PREFERRED
+    assert behind.record(TOPIC, 0) is None
+
+
+def test_with_one_log_live_replicas_are_in_sync_at_once() -> None:
+    wanted = change(registered((), -1, elr=(2,), last=(2,)), {1, 2})
+    wanted.rejoin = True
+    record = written(wanted)
+    assert (record.leader, record.isr, record.eligible_leader_replicas) == (2, [1, 2], [])
+
+
+def test_other_replicas_bring_their_directories() -> None:
+    wanted = change(registered((1, 2, 3), 1), {1, 2, 3, 4})
+    wanted.replicas, wanted.isr, wanted.rejoin = (4, 1), (4, 1), True
+    record = written(wanted)
+    assert (record.replicas, record.isr) == ([4, 1], [4, 1])
+    assert record.directories == [DIRECTORIES[4], DIRECTORIES[1]]
+    # A replica less is a new epoch, though the leader stays.
+    assert record.leader == 1
+
+
+def test_without_keeps_the_order() -> None:
+    assert without([3, 1, 2], frozenset({1})) == (3, 2)

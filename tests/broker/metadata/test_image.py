@@ -1,0 +1,31 @@
+"""Look-ups in the image."""
+
+from __future__ import annotations
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.metadata.image import directory_of
+from tests.fakes.configs import set_configs
+from tests.fakes.nodes import set_node_up
+
+
+def test_what_is_not_there_is_none_or_empty() -> None:
+    image = Cluster().image
+    assert image.partition("a", 0) is None
+    assert image.configs_of(2, "a") == {}
+    assert image.feature("no.such") == 0
+    assert directory_of(image, 9) == bytes(16)
+
+
+def test_partitions_configs_and_brokers() -> None:
+    cluster = Cluster(nodes=2)
+    cluster.create_topic("a", partitions=2, replication_factor=2)
+    set_configs(cluster, 32, "g", {"consumer.session.timeout.ms": "50000"})
+    image = cluster.image
+    assert image.partition("a", 1) is image.topics["a"].partitions[1]
+    assert image.partition("a", 2) is image.partition("a", -1) is None
+    assert image.topics["a"].replication_factor == 2
+    assert image.names_with_configs(32) == ["g"]
+    set_node_up(cluster, 2, False)
+    assert [broker.id for broker in image.active_brokers()] == [1]
+    assert directory_of(image, 1) == cluster.membership.directories[1]
+    assert "1 topics, 2 brokers" in repr(image)
