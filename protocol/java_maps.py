@@ -36,6 +36,17 @@ def hash_of_partition(partition: tuple[str, int]) -> int:
     return (31 * (31 + index) + hash_of_text(topic)) & _MASK
 
 
+def hash_of_number(number: int) -> int:
+    """`Integer.hashCode` of a number that is not negative."""
+    return number
+
+
+def hash_of_uuid(uuid: bytes) -> int:
+    """`Uuid.hashCode` of Kafka, as an unsigned number of 32 bits."""
+    mixed = int.from_bytes(uuid[:8], "big") ^ int.from_bytes(uuid[8:], "big")
+    return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
+
+
 def java_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
     """Distinct keys in the order of a `java.util.HashMap` or `HashSet` that grew with them."""
     distinct = list(dict.fromkeys(keys))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.hash_table import HashTable, hash_of_number, hash_of_uuid, slots_of_copy
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.java_hash_table import HashTable, slots_of_copy
+from odradek.protocol.java_maps import hash_of_number, hash_of_text, hash_of_uuid, java_order
 
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""

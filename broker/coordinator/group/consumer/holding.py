@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.hash_table import (
-    DEFAULT_SLOTS,
-    HashTable,
-    hash_of_number,
-    hash_of_uuid,
-    slots_for,
-    slots_of_copy,
-)
+from odradek.protocol.java_hash_table import DEFAULT_SLOTS, HashTable, slots_for, slots_of_copy
+from odradek.protocol.java_maps import hash_of_number, hash_of_uuid
 
 
 class Holding:

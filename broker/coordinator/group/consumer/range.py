@@ -6,7 +6,8 @@ Static members come first, by their instance ids, so that topics with equally ma
 from __future__ import annotations
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, partition_count
-from odradek.broker.coordinator.group.hash_table import HashTable, hash_of_uuid, slots_for
+from odradek.protocol.java_hash_table import HashTable, slots_for
+from odradek.protocol.java_maps import hash_of_uuid
 
 
 class _Cut:

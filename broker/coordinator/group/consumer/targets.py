@@ -10,12 +10,12 @@ from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
 from odradek.broker.coordinator.group.consumer.records import target_epoch_record, target_record
-from odradek.broker.coordinator.group.hash_table import in_set_order
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
 from odradek.broker.coordinator.group.target import NOTHING
 from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_hash_table import in_set_order
 from odradek.protocol.java_maps import hash_of_text, java_order
 
 

@@ -9,7 +9,8 @@ from itertools import islice
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, partition_count
 from odradek.broker.coordinator.group.consumer.holding import Holding
-from odradek.broker.coordinator.group.hash_table import HashTable, hash_of_uuid, slots_of_copy
+from odradek.protocol.java_hash_table import HashTable, slots_of_copy
+from odradek.protocol.java_maps import hash_of_uuid
 
 _Place = tuple[bytes, int]
 

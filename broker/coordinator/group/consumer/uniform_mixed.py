@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions, partition_count
 from odradek.broker.coordinator.group.consumer.holding import Holding
 from odradek.broker.coordinator.group.consumer.load_order import NOBODY, LoadOrder
-from odradek.broker.coordinator.group.hash_table import slots_for
+from odradek.protocol.java_hash_table import slots_for
 
 _FREE = -1
 _MOST_ROUNDS = 16

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.hash_table import HashTable, hash_of_uuid
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
 from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
 from odradek.broker.coordinator.group.share import commands as c
@@ -21,7 +20,8 @@ from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMem
 from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.java_hash_table import HashTable
+from odradek.protocol.java_maps import hash_of_text, hash_of_uuid, java_order
 
 FindGroup = Callable[[str], ShareGroup]
 

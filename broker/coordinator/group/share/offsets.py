@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from odradek.broker.coordinator.group.commands import DeleteGroup
-from odradek.broker.coordinator.group.hash_table import HashTable, hash_of_uuid
 from odradek.broker.coordinator.group.kinds import KindContext
 from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
@@ -18,6 +17,8 @@ from odradek.broker.coordinator.group.share.members import TopicStates, joined
 from odradek.broker.coordinator.group.share.records import states_record
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_hash_table import HashTable
+from odradek.protocol.java_maps import hash_of_uuid
 
 _UNKNOWN = "<UNKNOWN>"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.hash_table import HashTable
 from odradek.broker.coordinator.group.streams.partition_counts import PartitionCounts
 from odradek.broker.coordinator.group.streams.problems import (
     Status,
@@ -18,6 +17,7 @@ from odradek.broker.coordinator.group.streams.topology import Subtopology, Topic
 from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.broker.metadata.topic_names import check_topic_name
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_text
 
 

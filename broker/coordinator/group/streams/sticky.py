@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.hash_table import HashTable, slots_for
 from odradek.broker.coordinator.group.streams.configured import java_text
 from odradek.broker.coordinator.group.streams.java_heap import JavaHeap
 from odradek.broker.coordinator.group.streams.tasks import Target, Tasks
+from odradek.protocol.java_hash_table import HashTable, slots_for
 from odradek.protocol.java_maps import hash_of_text
 
 Task = tuple[str, int]

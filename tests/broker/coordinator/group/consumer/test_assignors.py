@@ -11,9 +11,9 @@ import pytest
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, member_order, stored_order
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
-from odradek.broker.coordinator.group.hash_table import in_set_order
 from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
 from odradek.broker.coordinator.group.target import TargetAssignment
+from odradek.protocol.java_hash_table import in_set_order
 from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 
 ROWS = json.loads(gzip.decompress((Path(__file__).parents[4] / "vectors" / "assignments.json.gz").read_bytes()))

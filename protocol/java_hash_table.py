@@ -20,17 +20,6 @@ _CROWDED = 9
 _TREES_FROM = 64
 
 
-def hash_of_number(number: int) -> int:
-    """`Integer.hashCode` of a number that is not negative."""
-    return number
-
-
-def hash_of_uuid(uuid: bytes) -> int:
-    """`Uuid.hashCode` of Kafka, as an unsigned number of 32 bits."""
-    mixed = int.from_bytes(uuid[:8], "big") ^ int.from_bytes(uuid[8:], "big")
-    return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
-
-
 def slots_for(capacity: int) -> int:
     """How many slots ``new HashMap(capacity)`` gets: the next power of two."""
     return 1 if capacity <= 1 else 1 << (capacity - 1).bit_length()

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from odradek.broker.coordinator.group.hash_table import (
-    HashTable,
-    hash_of_number,
-    hash_of_uuid,
-    in_set_order,
-    slots_for,
-    slots_of_copy,
-)
+from odradek.protocol.java_hash_table import HashTable, in_set_order, slots_for, slots_of_copy
+from odradek.protocol.java_maps import hash_of_number, hash_of_uuid
 from odradek.protocol.uuids import uuid_from_text
 
 IVZ, REF, ZZ0 = "IVZjq8HyRLitwNp6Fv66oA", "refO837STC-Fbz2V4K4aGw", "zZ0rfSR6QzO3sLfSzagFbA"
