@@ -88,6 +88,7 @@ class ClassicGroup:
         for member in stored.members:
             group.add(Member.from_stored(group_id, stored.protocol, member))
         group.take_stored(stored)
+        group.subscribed_topics = group.compute_subscribed_topics()
         return group
 
     def __repr__(self) -> str:
@@ -185,7 +186,6 @@ class ClassicGroup:
             if live is not None:
                 live.assignment = member.assignment
         self._enter(STABLE if stored.members else EMPTY)
-        self.subscribed_topics = self.compute_subscribed_topics()
 
     def end(self) -> None:
         """The group is deleted, or another kind has taken it over."""

@@ -29,10 +29,6 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 _log = logging.getLogger("odradek.broker.coordinator.group")
 
 _UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
-_SYNC_ERRORS = {
-    SyncAction.UNKNOWN: _UNKNOWN,
-    SyncAction.REJOIN: ErrorCode.REBALANCE_IN_PROGRESS,
-}
 
 
 class Members:
@@ -65,9 +61,10 @@ class Members:
             return Outcome(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         leads = group.leader == member.member_id
         action = group.rules.sync_leader if leads else group.rules.sync_follower
-        refusal = _SYNC_ERRORS.get(action)
-        if refusal is not None:
-            return Outcome(reply=sync_refused(refusal))
+        if action is SyncAction.UNKNOWN:
+            return Outcome(reply=sync_refused(_UNKNOWN))
+        if action is SyncAction.REJOIN:
+            return Outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS))
         changes = Changes(now_ms)
         self._rebalance.has_synced(group, member.member_id, changes)
         if action is SyncAction.GIVE:
