@@ -15,6 +15,7 @@ from tests.conformance.real_kafka import run_tool
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost, ToolResult
 from tests.scenarios.python_clients import KITS, Out, Settings
+from tests.scenarios.streams_group_conversations import StreamsConversation
 from tests.scenarios.target import Target, unique, wait_until
 
 pytestmark = pytest.mark.jdk
@@ -172,6 +173,43 @@ def test_consumer_groups(shell: Shell, make_topic: MakeTopic) -> None:
     shell.run(command, "--delete-offsets", "--group", group, "--topic", f"{topic}:0")
     assert "Deletion of requested consumer groups" in shell.run(command, "--delete", "--group", group).stdout
     assert group not in shell.lines(command, "--list")
+
+
+def test_streams_groups(shell: Shell) -> None:
+    command = f"{TOOLS}.streams.StreamsGroupCommand"
+    host, port = shell.bootstrap.rsplit(":", 1)
+    talk = StreamsConversation(host, int(port))
+    group, source = talk.group, talk.big
+    talk.start("m-a", talk.grouping())
+    for label in ("by-word-repartition", "counts-changelog"):
+        talk.wait_for_internal(label, 4)
+    epoch = talk.beat_as("m-a", 2).member_epoch
+    talk.commit_as("m-a", epoch, (0, 1))
+    assert group in shell.lines(command, "--list")
+    rows = [line.split() for line in shell.lines(command, "--describe", "--group", group)[1:]]
+    between = talk.name("by-word-repartition")
+    assert {(row[0], row[1], row[2]) for row in rows} == {
+        (group, topic, str(partition)) for topic in (source, between) for partition in range(4)
+    }
+    state = shell.lines(command, "--describe", "--group", group, "--state", "--verbose")[-1].split()
+    assert [state[0], *state[3:]] == [group, "Stable", str(epoch), str(epoch), "1"]
+    (member,) = shell.lines(command, "--describe", "--group", group, "--members", "--verbose")[1:]
+    tasks = "0:[0,1,2,3]; 1:[0,1,2,3];"
+    assert member.split()[:8] == [group, str(epoch), "0", "m-a", "streams", str(epoch), "p-m-a", "a"]
+    assert f"ACTIVE: {tasks} TARGET-ACTIVE: {tasks}" in member
+    refused = shell._java.tool(command, "--bootstrap-server", shell.bootstrap, "--delete", "--group", group)
+    assert "is not EMPTY" in refused.stdout + refused.stderr or "not empty" in refused.stdout + refused.stderr
+    talk.stop("m-a")
+    reset = ["--reset-offsets", "--group", group, "--all-input-topics", "--to-earliest", "--execute"]
+    moved = [line.split() for line in shell.lines(command, *reset)[1:]]
+    assert sorted(moved) == [[group, source, str(partition), "0"] for partition in (0, 1)]
+    deleted = shell.lines(command, "--delete-offsets", "--group", group, "--input-topic", source)
+    assert sorted(line.split() for line in deleted[-4:]) == [[source, str(p), "Successful"] for p in range(4)]
+    gone = shell.run(command, "--delete", "--group", group, "--delete-all-internal-topics").stdout
+    assert f"Deletion of requested streams groups ('{group}') was successful." in gone
+    assert group not in shell.lines(command, "--list")
+    wait_until("the end of its topics", lambda: between not in shell.lines("TopicCommand", "--list"))
+    talk.close()
 
 
 def internal_records(shell: Shell, topic: str, formatter: str, wanted: str) -> list[dict[str, Any]]:
