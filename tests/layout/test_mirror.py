@@ -25,6 +25,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "the Python source that they write is run against the constructs in tests/protocol/test_compiler.py",
     ),
     "src/odradek/commands/pipeline.py": "needs Spark, so it is tested with the jobs: tests/pipeline/test_command.py",
+    "broker/partitions/topic.py": "the registry's, and tested with it: tests/broker/partitions/test_registry.py",
     "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",
 }
 """Module to the reason why it has no test module of its own."""
