@@ -25,6 +25,9 @@ _IN_RE2J = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
     "invalid named capture group": "invalid named capture",
 }
+_LONGEST = 65_536
+"""Characters. Beyond that a pattern's compilation, which cannot be interrupted, takes too long and too much memory."""
+
 _LOOK_BEHIND = "invalid perl operator: (?<"
 _TOKENS = re.compile(
     r"\\Q.*?(?:\\E|$)|\\(?P<escaped>.)|\(\?P?<(?P<name>\w+)>|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]])*\]", re.S
@@ -61,8 +64,11 @@ def _compiled(regex: str) -> Any:
     except ImportError:
         text = f"SubscribedTopicRegex `{regex}` needs the package google-re2: install odradek[regex]."
         raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from None
+    if len(regex) > _LONGEST:
+        raise _invalid(f"{regex[:100]}...", f"longer than {_LONGEST} characters")
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True  # memory of a match grows with the square of the groups
     try:
         compiled = re2.compile(regex, options=options)
     except re2.error as error:

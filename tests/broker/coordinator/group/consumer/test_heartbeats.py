@@ -1,0 +1,218 @@
+"""Heartbeats of hostile, slow and unlucky members, and what a heartbeat costs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from odradek.broker.coordinator.group.consumer.member import AWAY, MemberState
+from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.consumer_group_driver import ConsumerDriver, hard_state
+
+E = ErrorCode
+STABLE = {
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.session.timeout.ms": "45000",
+}
+
+
+def owned(driver: ConsumerDriver, **partitions: list[int]) -> dict[bytes, list[int]]:
+    found: dict[bytes, list[int]] = {}
+    for name, indexes in partitions.items():
+        facts = driver.topics.named(name)
+        assert facts is not None
+        found[facts.topic_id] = indexes
+    return found
+
+
+# -- fencing
+
+
+@pytest.mark.parametrize(
+    ("member_id", "epoch", "code", "text"),
+    [
+        ("nobody", 1, E.UNKNOWN_MEMBER_ID, "Member nobody is not a member of group g."),
+        ("nobody", -1, E.UNKNOWN_MEMBER_ID, "Member nobody is not a member of group g."),
+        ("a", 2**31 - 1, E.FENCED_MEMBER_EPOCH, "a greater member epoch (2147483647)"),
+        ("a", 3, E.FENCED_MEMBER_EPOCH, "a greater member epoch (3) than the one known by the group coordinator (2)"),
+        ("a", 1, E.FENCED_MEMBER_EPOCH, "a smaller member epoch (1) than the one known by the group coordinator (2)"),
+    ],
+)
+def test_whoever_is_wrong_changes_nothing(member_id: str, epoch: int, code: ErrorCode, text: str) -> None:
+    driver = ConsumerDriver()
+    driver.join("a")
+    before, end = hard_state(driver.group), driver.journal.end_offset
+    refused, message = driver.refusal(member_id, epoch)
+    assert refused is code
+    assert text in message
+    assert (hard_state(driver.group), driver.journal.end_offset) == (before, end)
+
+
+def test_a_group_that_is_not_there() -> None:
+    driver = ConsumerDriver()
+    assert driver.refusal("a", 1) == (E.GROUP_ID_NOT_FOUND, "Consumer group g not found.")
+    assert driver.refusal("a", -1)[0] is E.GROUP_ID_NOT_FOUND
+    assert driver.journal.end_offset == 0
+
+
+def test_the_previous_epoch_is_good_while_its_answer_may_be_lost() -> None:
+    driver = ConsumerDriver()
+    driver.join("a")
+    driver.join("b")
+    everything, half = owned(driver, t=[0, 1, 2, 3]), owned(driver, t=[0, 1])
+    assert driver.beat("a", 2, owned=everything).assignment is not None
+    assert driver.beat("a", 2, owned=half).member_epoch == 3
+    assert driver.beat("a", 2, owned=half).member_epoch == 3
+    assert driver.refusal("a", 2, owned=everything)[0] is E.FENCED_MEMBER_EPOCH
+    assert driver.refusal("a", 2)[0] is E.FENCED_MEMBER_EPOCH
+
+
+def test_a_full_group() -> None:
+    driver = ConsumerDriver({**STABLE, "group.consumer.max.size": "1"})
+    driver.join("a")
+    assert driver.refusal("b", 0, topics=("t",), owned={}, rebalance_timeout_ms=1) == (
+        E.GROUP_MAX_SIZE_REACHED,
+        "The consumer group has reached its maximum capacity of 1 members.",
+    )
+    assert driver.beat("a", 2).member_epoch == 2
+
+
+# -- time
+
+
+def test_silence_ends_a_session() -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a")
+    driver.join("b")
+    driver.wait(44)
+    assert driver.beat("a", 2, owned=owned(driver, t=[0, 1])).member_epoch == 3
+    driver.wait(2)
+    assert list(driver.group.members) == ["a"]
+    assert driver.refusal("b", 3)[0] is E.UNKNOWN_MEMBER_ID
+    driver.wait(43)
+    assert driver.present is not None
+    assert driver.group.is_empty
+    assert hard_state(driver.rebuilt()) == hard_state(driver.group)
+
+
+def test_who_does_not_give_up_its_partitions_in_time_is_out() -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a")
+    driver.join("b")
+    everything = owned(driver, t=[0, 1, 2, 3])
+    driver.beat("a", 2, owned=everything)
+    assert driver.group.members["a"].state is MemberState.UNREVOKED_PARTITIONS
+    for _ in range(29):
+        driver.beat("a", 2, owned=everything)
+        driver.beat("b", 3)
+        driver.wait(1)
+    assert "a" in driver.group.members
+    driver.wait(1)
+    assert list(driver.group.members) == ["b"]
+    reply = driver.beat("b", 3)
+    assert reply.member_epoch == 4
+    assert [list(indexes) for indexes in (reply.assignment or {}).values()] == [[0, 1, 2, 3]]
+
+
+def test_a_new_coordinator_gives_everybody_a_whole_session() -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a")
+    driver.wait(40)
+    before = hard_state(driver.group)
+    driver.shard.reload()
+    while not driver.shard.is_active:
+        driver.shard._load_slice()
+    assert hard_state(driver.group) == before
+    driver.wait(44)
+    assert "a" in driver.group.members
+    driver.wait(2)
+    assert driver.group.is_empty
+
+
+def test_a_static_member_keeps_its_place_for_a_session() -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a", instance_id="i")
+    assigned = driver.group.members["a"].assigned
+    assert driver.beat("a", AWAY, instance_id="i").member_epoch == AWAY
+    assert driver.join("b", instance_id="i").member_epoch == 2
+    assert driver.group.members["b"].assigned.keys() == assigned.keys()
+    assert driver.refusal("a", 2, instance_id="i")[0] is E.FENCED_INSTANCE_ID
+    assert driver.refusal("c", 0, instance_id="i", topics=("t",), owned={})[0] is E.UNRELEASED_INSTANCE_ID
+    driver.beat("b", AWAY, instance_id="i")
+    driver.wait(46)
+    assert driver.group.is_empty
+
+
+# -- a log that refuses
+
+
+@pytest.mark.parametrize("code", [E.NOT_ENOUGH_REPLICAS, E.NOT_LEADER_OR_FOLLOWER, E.MESSAGE_TOO_LARGE])
+def test_what_is_not_stored_has_not_happened(code: ErrorCode) -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a")
+    before = hard_state(driver.group)
+    driver.journal.refuse = KafkaError(code)
+    attempts: list[Callable[[], Any]] = [
+        lambda: driver.join("b"),
+        lambda: driver.beat("a", -1),
+        lambda: driver.beat("a", 2, topics=("t", "u")),
+        lambda: driver.beat("a", 2, regex="u.*"),
+    ]
+    for attempt in attempts:
+        with pytest.raises(KafkaError):
+            attempt()
+        assert hard_state(driver.group) == before
+    driver.journal.refuse = None
+    assert driver.beat("a", 2).member_epoch == 2
+    assert driver.join("b").member_epoch == 3
+    assert hard_state(driver.rebuilt()) == hard_state(driver.group)
+
+
+# -- what it costs
+
+
+def calls(action: Callable[[], Any]) -> int:
+    """How many calls, of Python and of C, an action makes."""
+    count = 0
+
+    def see(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(see)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def a_settled_group(members: int) -> ConsumerDriver:
+    driver = ConsumerDriver({"group.consumer.assignment.interval.ms": "15000", "group.consumer.max.size": str(members)})
+    driver.topics.put("wide", members)
+    for number in range(members):
+        driver.join(f"m{number}", ("wide",))
+    driver.wait(16)
+    for _ in range(3):
+        for member_id in list(driver.group.members):
+            member = driver.group.members[member_id]
+            assignment = {topic_id: list(indexes) for topic_id, indexes in driver.group.target.of(member_id).items()}
+            driver.beat(member_id, member.epoch, owned=assignment)
+    assert driver.group.state_name == "Stable"
+    return driver
+
+
+def test_a_heartbeat_without_news_costs_the_same_in_a_group_of_any_size() -> None:
+    costs: set[int] = set()
+    for members in (10, 500):
+        driver = a_settled_group(members)
+        epoch = driver.group.epoch
+        driver.beat("m1", epoch)
+        end = driver.journal.end_offset
+        costs.add(calls(partial(driver.beat, "m1", epoch)))
+        assert driver.journal.end_offset == end
+    assert len(costs) == 1, costs
