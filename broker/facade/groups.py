@@ -182,6 +182,10 @@ def group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -
             from odradek.broker.facade.consumer_group_info import consumer_group_info  # the kind is imported when used
 
             return consumer_group_info(machine, group_id, offsets, coordinator)
+        if group.group_type is GroupType.STREAMS:
+            from odradek.broker.facade.streams_group_info import streams_group_info
+
+            return streams_group_info(machine, group_id, offsets, coordinator)
         protocol = group.protocol_type or ""
         kind = group.group_type.value
         return GroupInfo(group_id, group.state_name, -1, protocol, None, None, (), offsets, coordinator, kind)

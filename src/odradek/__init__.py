@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.facade.groups import Group
     from odradek.broker.facade.stored_record import StoredRecord
+    from odradek.broker.facade.streams_group_info import StreamsGroupInfo, StreamsMemberInfo, SubtopologyInfo
     from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, open_broker
     from odradek.broker.facade.topic_spec import TopicSpec
     from odradek.broker.facade.topics import PartitionInfo, TopicInfo
@@ -44,6 +45,9 @@ __all__ = [
     "OffsetInfo",
     "PartitionInfo",
     "StoredRecord",
+    "StreamsGroupInfo",
+    "StreamsMemberInfo",
+    "SubtopologyInfo",
     "TopicInfo",
     "TopicSpec",
     "TransactionHold",
@@ -70,6 +74,9 @@ _HOMES = {
     "OffsetInfo": "odradek.broker.facade.group_info",
     "PartitionInfo": "odradek.broker.facade.topics",
     "StoredRecord": "odradek.broker.facade.stored_record",
+    "StreamsGroupInfo": "odradek.broker.facade.streams_group_info",
+    "StreamsMemberInfo": "odradek.broker.facade.streams_group_info",
+    "SubtopologyInfo": "odradek.broker.facade.streams_group_info",
     "TopicInfo": "odradek.broker.facade.topics",
     "TopicSpec": "odradek.broker.facade.topic_spec",
     "TransactionHold": "odradek.broker.facade.transactions",
