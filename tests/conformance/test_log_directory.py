@@ -71,6 +71,8 @@ def kafka_dump(kind: str, files: list[Path]) -> list[str]:
             arguments.append("--offsets-decoder")
         if files[0].parent.name.startswith("__transaction_state"):
             arguments.append("--transaction-log-decoder")
+        if files[0].parent.name.startswith("__cluster_metadata"):
+            arguments.append("--cluster-metadata-decoder")
     done = run_tool("org.apache.kafka.tools.DumpLogSegments", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -89,7 +91,16 @@ def comparable(lines: Iterator[str] | list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "partition", ["d-codecs-0", "d-seg-0", "d-comp-0", "d-txn-0", "__consumer_offsets-0", "__transaction_state-0"]
+    "partition",
+    [
+        "d-codecs-0",
+        "d-seg-0",
+        "d-comp-0",
+        "d-txn-0",
+        "__consumer_offsets-0",
+        "__transaction_state-0",
+        "__cluster_metadata-0",
+    ],
 )
 def test_kafkas_dump_tool_prints_what_we_wrote(written: Path, partition: str) -> None:
     folder = written / partition

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -200,6 +201,41 @@ def test_a_real_broker_starts_on_what_odradek_wrote_and_back(tmp_path: Path) -> 
             assert read(broker.bootstrap_servers, "d-txn") == [*COMMITTED, b"seen"]
             assert committed(broker.bootstrap_servers) == 5
             assert not broker.bugs
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+
+
+def test_a_real_broker_starts_on_what_a_killed_odradek_left(tmp_path: Path) -> None:
+    """It waits for the session of the broker that has gone, as after a death of its own."""
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "odradek", "serve", "--data-dir", str(tmp_path / "data"), "--port", str(port)]
+    command += ["--config", "node.id=0", "--topic", "a:3:retention.ms=7654321"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        with process.stdout as output:
+            assert "ready" in output.readline()
+        write(f"127.0.0.1:{port}", 99)
+        topic_ids = ids(f"127.0.0.1:{port}", "a")
+    finally:
+        process.kill()
+        process.wait()
+    try:
+        kafka = RealKafka(folder=tmp_path)
+        try:
+            kafka.start()
+            client = admin(kafka.bootstrap_servers)
+
+            def led() -> bool:
+                topics = client.list_topics(timeout=60).topics
+                return "a" in topics and all(each.leader == 0 for each in topics["a"].partitions.values())
+
+            wait_until("leaders", led)
+            assert ids(kafka.bootstrap_servers, "a") == topic_ids
+            assert configs(kafka.bootstrap_servers, ResourceType.TOPIC, "a")["retention.ms"] == "7654321"
+            assert len(read(kafka.bootstrap_servers, "a")) == 33
+        finally:
+            kafka.halt()
     except Unavailable as missing:
         pytest.skip(str(missing))
 
