@@ -25,6 +25,7 @@ from odradek.protocol.metadata_records.topic_record import TopicRecord
 from odradek.protocol.uuids import new_uuid
 
 MAX_NEW_PARTITIONS = 10_000
+_NOBODY: list[int] = []
 # Ids that KIP-516 keeps for Kafka itself: the zero id and the metadata topic's.
 _RESERVED_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
 
@@ -38,6 +39,7 @@ class TopicControl:
     def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
         self._image = image
         self._config = config
+        self._placements: dict[tuple[int, ...], tuple[list[int], list[int], list[bytes]]] = {}
 
     # -- creating
 
@@ -92,18 +94,32 @@ class TopicControl:
         return records
 
     def _new_partition(self, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
-        brokers = self._image.brokers
-        isr = [node for node in replicas if brokers[node].is_active]
+        isr, copies, directories = self._placed(tuple(replicas))
         return PartitionRecord(
             index,
             topic_id,
-            list(replicas),
+            copies,
             isr,
-            leader=isr[0] if isr else -1,
+            _NOBODY,
+            _NOBODY,
+            isr[0] if isr else -1,
             leader_epoch=0,
             partition_epoch=0,
-            directories=[directory_of(self._image, node) for node in replicas],
+            directories=directories,
         )
+
+    def _placed(self, replicas: tuple[int, ...]) -> tuple[list[int], list[int], list[bytes]]:
+        """ISR, replicas and directories of a new partition: one list for all that are placed alike.
+
+        Records are values that nobody changes, and thousands of partitions have few placements.
+        """
+        known = self._placements.get(replicas)
+        if known is None:
+            brokers = self._image.brokers
+            isr = [node for node in replicas if brokers[node].is_active]
+            directories = [directory_of(self._image, node) for node in replicas]
+            known = self._placements[replicas] = (isr, list(replicas), directories)
+        return known
 
     # -- growing
 
