@@ -93,7 +93,16 @@ _ORDERED = (
     ("group.share.min.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"),
     ("group.share.min.session.timeout.ms", "group.share.max.session.timeout.ms"),
     ("group.streams.min.heartbeat.interval.ms", "group.streams.max.heartbeat.interval.ms"),
+    ("group.streams.min.heartbeat.interval.ms", "group.streams.heartbeat.interval.ms"),
+    ("group.streams.heartbeat.interval.ms", "group.streams.max.heartbeat.interval.ms"),
     ("group.streams.min.session.timeout.ms", "group.streams.max.session.timeout.ms"),
+    ("group.streams.min.session.timeout.ms", "group.streams.session.timeout.ms"),
+    ("group.streams.session.timeout.ms", "group.streams.max.session.timeout.ms"),
+    ("group.streams.heartbeat.interval.ms", "group.streams.session.timeout.ms"),
+    ("group.streams.min.assignment.interval.ms", "group.streams.max.assignment.interval.ms"),
+    ("group.streams.min.assignment.interval.ms", "group.streams.assignment.interval.ms"),
+    ("group.streams.assignment.interval.ms", "group.streams.max.assignment.interval.ms"),
+    ("group.streams.num.standby.replicas", "group.streams.max.standby.replicas"),
 )
 
 

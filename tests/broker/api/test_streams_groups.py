@@ -21,6 +21,7 @@ from odradek.protocol.messages.streams_group_heartbeat import (
     TopicInfo,
     Topology,
 )
+from odradek.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.fakes.wire_client import WireClient
 
 
@@ -74,6 +75,27 @@ def test_internal_topics_are_made_with_their_configs(talk: Talk) -> None:
     (described,) = talk.ask(StreamsGroupDescribeRequest(["g"])).groups
     assert described.topology.subtopologies[0].state_changelog_topics[0].partitions == 2
     assert described.group_state == "Stable"
+
+
+def test_counts_are_described_as_soon_as_they_are_decided(talk: Talk) -> None:
+    talk.ask(CreateTopicsRequest(topics=[CreatableTopic("counts-changelog", 2, 1)], timeout_ms=1000))
+    assert talk.ask(joining()).status == []
+
+    def counts() -> int:
+        (group,) = talk.ask(StreamsGroupDescribeRequest(["g"])).groups
+        return int(group.topology.subtopologies[0].state_changelog_topics[0].partitions)
+
+    assert counts() == 0
+    talk.ask(StreamsGroupHeartbeatRequest("g", "m", 2))
+    assert counts() == 2
+
+
+def test_nothing_is_served_while_the_feature_is_off(talk: Talk) -> None:
+    off = FeatureUpdateKey("streams.version", 0, upgrade_type=2)
+    assert talk.ask(UpdateFeaturesRequest(feature_updates=[off])).error_code == ErrorCode.NONE
+    assert talk.ask(joining()).error_code == ErrorCode.UNSUPPORTED_VERSION
+    (group,) = talk.ask(StreamsGroupDescribeRequest(["g"])).groups
+    assert group.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 def test_a_topic_that_the_controller_refuses(talk: Talk) -> None:

@@ -56,6 +56,14 @@ ROOT = Path(__file__).parents[3]
             {"group.min.session.timeout.ms": 10, "group.max.session.timeout.ms": 5},
             "group.max.session.timeout.ms must be greater than or equal to group.min.session.timeout.ms",
         ),
+        (
+            {"group.streams.session.timeout.ms": 44_999},
+            "group.streams.session.timeout.ms must be greater than or equal to group.streams.min.session.timeout.ms",
+        ),
+        (
+            {"group.streams.num.standby.replicas": 3},
+            "group.streams.max.standby.replicas must be greater than or equal to group.streams.num.standby.replicas",
+        ),
     ],
 )
 def test_what_is_refused(values: dict[str, Any], why: str) -> None:
