@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
 from typing import TYPE_CHECKING
@@ -16,19 +16,23 @@ if TYPE_CHECKING:
     from odradek.broker.net.connection import Connection
     from odradek.broker.requests.parked import Parked
 
+_FEW_DEADLINES = 256
+
 
 class ParkedConnections:
     """Who is parked until when, and who has been woken. ``resume`` looks at a connection's request again.
 
     Owner: the poller. A wake-up that comes while the poller serves (a Produce that a consumer waited for) is acted on
     at the end of its turn, when the answer of whoever caused it is sent. Any other, and the deadlines, are for the task
-    that runs :meth:`run`. A deadline stays in the queue when its request has been answered before, and is skipped then.
+    that runs :meth:`run`. A deadline stays in the queue when its request has been answered before, and is skipped
+    then; the queue is swept when it has doubled, so that long waits which end early do not fill it.
     """
 
     def __init__(self, clock: BrokerClock, resume: Callable[[Connection], None]) -> None:
         self._clock = clock
         self._resume = resume
         self._deadlines: list[tuple[int, int, Connection, Parked]] = []
+        self._sweep_at = _FEW_DEADLINES
         self._numbers = count()
         self._woken: list[tuple[Connection, Parked]] = []
         self._in_turn = False
@@ -39,9 +43,22 @@ class ParkedConnections:
         """Park a connection."""
         parked.wake = partial(self._wake, connection, parked)
         deadline_ms = parked.deadline_ms
+        if len(self._deadlines) >= self._sweep_at:
+            self._sweep()
         heappush(self._deadlines, (deadline_ms, next(self._numbers), connection, parked))
         if deadline_ms < self._sleeps_until:
             self._alarm.set()
+
+    @property
+    def deadlines(self) -> int:
+        """How many deadlines are in the queue, those of answered requests included."""
+        return len(self._deadlines)
+
+    def _sweep(self) -> None:
+        """Drop the deadlines of requests that have been answered."""
+        self._deadlines = [entry for entry in self._deadlines if entry[2].waits_for(entry[3])]
+        heapify(self._deadlines)
+        self._sweep_at = max(_FEW_DEADLINES, 2 * len(self._deadlines))
 
     def begin_turn(self) -> None:
         """The poller serves from now on."""

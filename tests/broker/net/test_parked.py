@@ -123,3 +123,15 @@ async def test_the_clock_is_the_brokers(autojump_clock: MockClock) -> None:
         stage.clock.advance(1)
         await wait_all_tasks_blocked()
         assert stage.resumed == ["a"]
+
+
+async def test_long_waits_that_end_early_do_not_fill_the_queue() -> None:
+    stage = Stage()
+    living = [stage.park(f"living {number}", 600_000) for number in range(300)]
+    for number in range(10_000):
+        parked = stage.park(f"answered {number}", 300_000)
+        stage.parked.begin_turn()
+        parked.wake()
+        stage.parked.end_turn()
+    assert stage.parked.deadlines <= 2 * (len(living) + 1)
+    assert len(stage.resumed) == 10_000
