@@ -55,6 +55,8 @@ CASES = (
     Case("latency", "produce to waiting consumer, median", "ms", median_ms, lower_is_better=True),
     Case("metadata", "metadata of 1,000 partitions", "requests/s", rate),
     Case("commit", "offset commits, 1 connection", "commits/s", rate),
+    Case("share-1", "share fetch and accept, one record of ten", "requests/s", rate),
+    Case("share-batch", "share fetch and accept, batches of 100", "requests/s", rate),
     Case("transaction", "transactions of one record", "commits/s", rate),
     Case("join-1", "join to assigned, group of 1, median", "ms", median_ms, lower_is_better=True),
     Case("join-10", "join to assigned, group of 10, median", "ms", median_ms, lower_is_better=True),

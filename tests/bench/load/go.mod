@@ -1,5 +1,5 @@
 module odradek/tests/bench/load
 
-go 1.21
+go 1.26.0
 
-require github.com/twmb/franz-go/pkg/kmsg v1.9.0
+require github.com/twmb/franz-go/pkg/kmsg v1.15.0

@@ -43,6 +43,8 @@ var cases = map[string]func() figures{
 	"metadata":    metadataCase,
 	"transaction": transactionCase,
 	"commit":      commitCase,
+	"share-1":     func() figures { return shareCase(byRecord, 1, 10, 100, 4000) },
+	"share-batch": func() figures { return shareCase(byBatch, 100, 100, 20, 20000) },
 	"fill":        fillCase,
 	"join-1":      func() figures { return joinCase(1, 100) },
 	"join-10":     func() figures { return joinCase(10, 20) },
