@@ -16,6 +16,7 @@ from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
 from odradek.broker.controller.commands import Adopt, CreateTopics, NewTopic
 from odradek.broker.controller.controller import Controller
+from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.coordinator.internal_topic import InternalTopic
@@ -229,6 +230,9 @@ class Cluster:
         return self.controller.controller_id
 
     def _publish_to_coordinators(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        shared = self.services.share_partitions.made
+        if delta.features and shared is not None and not image.feature(SHARE_VERSION):
+            shared.forget_all()
         made = (self.services.groups.made, self.services.transactions.made, self.services.share_states.made)
         for service in [service for service in made if service is not None]:
             for gone in delta.deleted.values():

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from odradek.broker.api.leader_hints import leader_endpoints
+from odradek.broker.api.share_groups import check_served
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, SessionKey
 from odradek.broker.partitions.share.states import RENEW, AcknowledgementBatch, ShareKey
 from odradek.broker.requests.context import RequestContext
@@ -39,6 +40,7 @@ _TEXTS: Mapping[ErrorCode, str] = {
 @handles(ShareAcknowledgeRequest)
 def share_acknowledge(ctx: RequestContext, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse:
     """What a member says of the records that it holds."""
+    check_served(ctx)
     try:
         check_member(request.group_id, request.member_id)
         _take_turn(ctx, request)

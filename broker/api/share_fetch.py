@@ -25,6 +25,7 @@ from odradek.broker.api.share_acknowledge import (
     lock_duration_ms,
     session_key,
 )
+from odradek.broker.api.share_groups import check_served
 from odradek.broker.partitions.share.live import LiveSharePartition
 from odradek.broker.partitions.share.reading import ShareRead, ShareReadRequest, read_shared
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
@@ -77,6 +78,7 @@ class _ShareFetch:
 @handles(ShareFetchRequest, differs="a record that is released wakes other members' waiting fetches at once")
 def share_fetch(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse | Parked:
     """Acquire records now; park only when there is less than the member wants to wait for."""
+    check_served(ctx)
     work = _ShareFetch(ctx, request)
     try:
         check_member(request.group_id, request.member_id)

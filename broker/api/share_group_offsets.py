@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from odradek.broker.api.share_groups import check_served
 from odradek.broker.coordinator.group.share.commands import (
     AlterShareOffsets,
     BeginDeleteOffsets,
@@ -29,6 +30,7 @@ from odradek.protocol.messages import describe_share_group_offsets as describe
 from odradek.protocol.primitives import ZERO_UUID
 
 _UNKNOWN_TEXT = "This server does not host this topic-partition."
+_UNSUPPORTED_TEXT = "The version of API is not supported."
 _INVALID_GROUP_TEXT = "The group id is invalid."
 _UNKNOWN_LAG = -1
 
@@ -41,6 +43,7 @@ def describe_offsets(
     ctx: RequestContext, request: describe.DescribeShareGroupOffsetsRequest
 ) -> describe.DescribeShareGroupOffsetsResponse:
     """Where share groups stand."""
+    check_served(ctx)
     return describe.DescribeShareGroupOffsetsResponse(groups=[_describe_group(ctx, asked) for asked in request.groups])
 
 
@@ -112,6 +115,7 @@ def alter_offsets(
     ctx: RequestContext, request: alter.AlterShareGroupOffsetsRequest
 ) -> alter.AlterShareGroupOffsetsResponse:
     """Let a share group begin anew at other offsets."""
+    check_served(ctx, _UNSUPPORTED_TEXT)
     rows = {
         (topic.topic_name, asked.partition_index): alter.AlterShareGroupOffsetsResponsePartition(asked.partition_index)
         for topic in request.topics
@@ -181,6 +185,7 @@ def delete_offsets(
     ctx: RequestContext, request: delete.DeleteShareGroupOffsetsRequest
 ) -> delete.DeleteShareGroupOffsetsResponse:
     """Forget where a share group stands in topics."""
+    check_served(ctx, _UNSUPPORTED_TEXT)
     names = [topic.topic_name for topic in request.topics]
     try:
         _check_group_id(request.group_id)

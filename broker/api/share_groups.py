@@ -7,6 +7,7 @@ group coordinator's (`odradek.broker.coordinator.group.share`).
 from __future__ import annotations
 
 from odradek.broker.api.group_admin import ALL_GROUP_OPERATIONS
+from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.share.commands import ShareGroupHeartbeat
 from odradek.broker.coordinator.group.share.group import ShareGroup
@@ -22,11 +23,18 @@ _MAX_MEMBER_ID = 36
 _ASSIGNOR = "simple"
 
 
+def check_served(ctx: RequestContext, text: str | None = None) -> None:
+    """UNSUPPORTED_VERSION, with this text, while the cluster's `share.version` is 0."""
+    if ctx.services.image.feature(SHARE_VERSION) < 1:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+
+
 @handles(heartbeat.ShareGroupHeartbeatRequest)
 def share_group_heartbeat(
     ctx: RequestContext, request: heartbeat.ShareGroupHeartbeatRequest
 ) -> heartbeat.ShareGroupHeartbeatResponse:
     """A member joins, lives or leaves."""
+    check_served(ctx)
     if not request.member_id or len(request.member_id) > _MAX_MEMBER_ID:
         return heartbeat.ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)
     command = ShareGroupHeartbeat(
@@ -71,6 +79,7 @@ def share_group_describe(
     ctx: RequestContext, request: describe.ShareGroupDescribeRequest
 ) -> describe.ShareGroupDescribeResponse:
     """State, epochs and members of share groups."""
+    check_served(ctx)
     groups = [_describe(ctx, group_id) for group_id in sorted(request.group_ids, key=bool)]
     if request.include_authorized_operations:
         for group in groups:

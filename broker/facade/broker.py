@@ -109,16 +109,17 @@ class Broker:
     # -- groups
 
     def groups(self) -> dict[str, GroupInfo]:
-        """The consumer groups by id, as they are at the time of the call."""
+        """The groups by id, as they are at the time of the call."""
         from odradek.broker.facade.groups import list_groups
 
         return self._call(lambda: list_groups(self._cluster.groups, self._cluster.topics))
 
     def group(self, group_id: str) -> Group:
-        """A consumer group to look at and wait for: ``broker.group("g").wait_stable_sync(members=2)``."""
+        """A group to look at and wait for: ``broker.group("g").wait_stable_sync(members=2)``."""
         from odradek.broker.facade.groups import Group
 
-        return Group(group_id, lambda: self._cluster.groups, self._cluster.topics, self._call)
+        cluster = self._cluster
+        return Group(group_id, lambda: cluster.groups, cluster.services.share_partitions, cluster.topics, self._call)
 
     def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
         """Make the coordinator of a partition forget everything and load again from its log, as after a move."""

@@ -11,6 +11,7 @@ from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
 from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo, TopicPartition
+from odradek.broker.facade.share_partitions import SharePartitionInfo, share_partitions
 from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics
 from odradek.protocol.errors import KafkaError, ProtocolError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.facade.call import Call
     from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.share.live import SharePartitions
 
 Condition = Callable[["GroupInfo"], bool]
 
@@ -32,10 +34,16 @@ class Group:
     """
 
     def __init__(
-        self, group_id: str, groups: Callable[[], GroupService], topics: PartitionRegistry, call: Call
+        self,
+        group_id: str,
+        groups: Callable[[], GroupService],
+        shared: Callable[[], SharePartitions],
+        topics: PartitionRegistry,
+        call: Call,
     ) -> None:
         self.group_id = group_id
         self._groups = groups
+        self._shared = shared
         self._topics = topics
         self._call = call
 
@@ -80,6 +88,11 @@ class Group:
     def lag(self) -> int:
         """How many records it is behind."""
         return self.info().lag
+
+    @property
+    def share_partitions(self) -> Mapping[TopicPartition, SharePartitionInfo]:
+        """Of a share group: where it is in the partitions from which its members fetch."""
+        return self._call(lambda: share_partitions(self._shared(), self._topics, self.group_id))
 
     # -- waiting
 
@@ -186,6 +199,10 @@ def group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -
             from odradek.broker.facade.streams_group_info import streams_group_info
 
             return streams_group_info(machine, group_id, offsets, coordinator)
+        if group.group_type is GroupType.SHARE:
+            from odradek.broker.facade.share_group_info import share_group_info
+
+            return share_group_info(machine, group_id, offsets, coordinator)
         protocol = group.protocol_type or ""
         kind = group.group_type.value
         return GroupInfo(group_id, group.state_name, -1, protocol, None, None, (), offsets, coordinator, kind)

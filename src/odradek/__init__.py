@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.broker import Broker
     from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.facade.groups import Group
+    from odradek.broker.facade.share_partitions import SharePartitionInfo
     from odradek.broker.facade.stored_record import StoredRecord
     from odradek.broker.facade.streams_group_info import StreamsGroupInfo, StreamsMemberInfo, SubtopologyInfo
     from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, open_broker
@@ -44,6 +45,7 @@ __all__ = [
     "MemberInfo",
     "OffsetInfo",
     "PartitionInfo",
+    "SharePartitionInfo",
     "StoredRecord",
     "StreamsGroupInfo",
     "StreamsMemberInfo",
@@ -73,6 +75,7 @@ _HOMES = {
     "MemberInfo": "odradek.broker.facade.group_info",
     "OffsetInfo": "odradek.broker.facade.group_info",
     "PartitionInfo": "odradek.broker.facade.topics",
+    "SharePartitionInfo": "odradek.broker.facade.share_partitions",
     "StoredRecord": "odradek.broker.facade.stored_record",
     "StreamsGroupInfo": "odradek.broker.facade.streams_group_info",
     "StreamsMemberInfo": "odradek.broker.facade.streams_group_info",

@@ -29,6 +29,7 @@ from odradek.protocol.messages import read_share_group_state_summary as summary
 from odradek.protocol.messages import share_acknowledge, share_fetch
 from odradek.protocol.messages import write_share_group_state as write
 from odradek.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
@@ -56,6 +57,7 @@ from odradek.protocol.messages.offset_delete import (
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from odradek.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from odradek.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.protocol.stored import decode_group_record, decode_share_record
@@ -192,6 +194,22 @@ class ShareConversation(Conversation):
 
         wait_until("the configs", seen)
         time.sleep(0.2)  # a real broker's coordinators hear of it a moment after its metadata
+
+    def share_version(self, level: int) -> None:
+        """Finalize the feature at this level, and wait until the broker knows."""
+        client = self._client("setup")
+        kind = 1 if level else 2
+        answer = client.request(
+            UpdateFeaturesRequest(10_000, [FeatureUpdateKey("share.version", level, upgrade_type=kind)]), 2
+        )
+        assert answer.error_code == 0, answer
+        wait_until("the feature", lambda: self._share_version(client) == level)
+        time.sleep(0.2)  # as above
+
+    @staticmethod
+    def _share_version(client: WireClient) -> int:
+        answer = client.request(ApiVersionsRequest("test", "1"), 4)
+        return sum(row.max_version_level for row in answer.finalized_features if row.name == "share.version")
 
     # -- records
 
@@ -951,6 +969,32 @@ def compacted(c: ShareConversation) -> None:
     c.offsets()
 
 
+def switched_off(c: ShareConversation) -> None:
+    """Everything while the cluster's share.version is 0, and what is left when it is 1 again."""
+    c.share_coordinator()
+    c.configured(share_auto_offset_reset="earliest")
+    epoch = c.joined()
+    c.produce(4)
+    c.fetch_shared("m1", 0, {0: []})
+    c.share_version(0)
+    try:
+        c.lives("m1", epoch)
+        c.described()
+        c.fetch_shared("m1", 1)
+        c.fetch_shared("m1", 1, {0: [(0, 1, [1])]}, group=None)
+        c.acknowledge("m1", 1, {0: [(0, 1, [1])], 1: [(0, 1, [1])]})
+        c.offsets()
+        c.offsets({"": [0]})
+        c.alter({"": {0: 1}})
+        c.forget("")
+        c.summarize(0)
+    finally:
+        c.share_version(1)
+    c.fetch_shared("m1", 1)
+    c.fetch_shared("m1", 0, {0: []})
+    c.lives("m1", epoch)
+
+
 CONVERSATIONS: dict[str, Callable[[ShareConversation], None]] = {
     talk.__name__: talk
     for talk in (
@@ -977,6 +1021,7 @@ CONVERSATIONS: dict[str, Callable[[ShareConversation], None]] = {
         topics_go,
         connections,
         compacted,
+        switched_off,
     )
 }
 

@@ -184,6 +184,12 @@ class SharePartitions:
             if live.node_id == node_id:
                 self._fence(live)
 
+    def forget_all(self) -> None:
+        """Share groups are switched off: no session stays, and whoever comes later begins with what is stored."""
+        self._sessions.clear()
+        for live in list(self._live.values()):
+            self._fence(live)
+
     def _fence(self, live: LiveSharePartition) -> None:
         live.fenced = True
         if self._live.get(live.key) is live:

@@ -7,6 +7,9 @@ import pytest
 from tests.fakes.recorded import check_as_recorded
 
 
-@pytest.mark.parametrize("name", ["members", "several_members", "wrong_members", "other_kinds", "topics_go"])
+@pytest.mark.parametrize(
+    "name",
+    ["members", "several_members", "wrong_members", "other_kinds", "topics_go", "switched_off"],
+)
 def test_as_kafka_says_it(name: str) -> None:
     check_as_recorded(name)

@@ -172,3 +172,18 @@ async def _expire_by_time() -> None:
 
 def test_the_task_follows_the_brokers_clock() -> None:
     trio.run(_expire_by_time, clock=MockClock())
+
+
+def test_switched_off_nothing_is_kept() -> None:
+    bench = Bench()
+    bench.fetch("a")
+    bench.shares.sessions(1).open(SessionKey("g", "a"), [], "c", 10)
+    live = bench.shares.find(KEY)
+    assert live is not None
+    waiter = Waiter(1)
+    bench.shares.add_waiter(waiter, [live])
+    bench.shares.forget_all()
+    assert waiter.woken
+    assert live.fenced
+    assert bench.shares.find(KEY) is None
+    assert len(bench.shares.sessions(1)) == 0
