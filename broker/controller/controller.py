@@ -56,7 +56,7 @@ class Controller:
         self.image: MetadataImage = self._machine.image
         self.publishers: list[Publisher] = []
         self.controller_id = controller_id
-        self.producer_ids = ProducerIdBlocks(lambda node_id: self.ask(commands.AllocateProducerIds(node_id)))
+        self.producer_ids = ProducerIdBlocks(self._producer_id_block)
         self._shard: Shard[ControllerMachine] | None = None
         self.log: MetadataLog | None = None
 
@@ -147,6 +147,12 @@ class Controller:
             from odradek.broker.controller.internal_topics import internal_topic
 
             self.create_topic(internal_topic(name, self._config, len(self.image.brokers)))
+
+    def _producer_id_block(self, node_id: int) -> int:
+        """The first id of a new block; COORDINATOR_LOAD_IN_PROGRESS, as on Kafka, where it has to be waited for."""
+        if self._shard is not None and self._shard.is_busy:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return self.ask(commands.AllocateProducerIds(node_id))
 
     # -- publishing
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import trio
 
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
 from odradek.broker.controller.membership import CONTROLLER_LISTENER, Membership
-from odradek.broker.controller.node_directories import NodeDirectories, Place
+from odradek.broker.controller.node_directories import NodeDirectories, Place, copy_folder
 from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.protocol.message import MetadataRecord
@@ -242,10 +241,8 @@ class DataDirectory:
     def _copy_metadata(self, source: Path) -> None:
         """Every node is a voter and has the whole metadata log."""
         for backend in self._backends.values():
-            target = backend.directory / FOLDER
-            if target != source:
-                shutil.rmtree(target, ignore_errors=True)
-                shutil.copytree(source, target)
+            if backend.directory / FOLDER != source:
+                copy_folder(backend, source)
 
 
 def _directory_id(backend: DiskBackend) -> bytes:

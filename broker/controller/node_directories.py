@@ -106,10 +106,24 @@ class NodeDirectories:
                 self.backends[home].delete_log(topic, index, 0)
 
     def _copy(self, place: Place, source: Path, home: int, node: int) -> None:
-        target = self.backends[node].directory / source.name
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(source, target)
+        copy_folder(self.backends[node], source)
         for checkpoint in _CHECKPOINTS:
             offset = self.backends[home].offset(checkpoint, place, -1)
             if offset >= 0:
                 self.backends[node].set_offset(checkpoint, place, offset)
+
+
+def copy_folder(backend: DiskBackend, source: Path) -> None:
+    """Put a durable copy of a log's folder into another log directory, in place of what is there under its name."""
+    target = backend.directory / source.name
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    fs = backend.fs
+    for path in target.iterdir():
+        descriptor = fs.open_read(path)
+        try:
+            fs.sync(descriptor, path)
+        finally:
+            fs.close(descriptor)
+    fs.sync_directory(target)
+    fs.sync_directory(backend.directory)

@@ -169,6 +169,11 @@ class Shard(Generic[M]):
         return self.state is ShardState.ACTIVE
 
     @property
+    def is_busy(self) -> bool:
+        """Whether it is carrying out a command now, so that another one has to wait in the inbox."""
+        return self._busy
+
+    @property
     def has_failed(self) -> bool:
         """Whether its log could not be replayed."""
         return self.state is ShardState.FAILED

@@ -39,6 +39,22 @@ def test_a_block_is_a_record_before_an_id_of_it_is_given() -> None:
     assert cluster.image.offset == before
 
 
+def test_while_the_controller_is_at_work_a_new_block_has_to_be_waited_for() -> None:
+    cluster = Cluster()
+    codes: list[ErrorCode] = []
+
+    def publish(delta: object, image: object) -> None:
+        try:
+            cluster.controller.producer_ids.allocate(1)
+        except KafkaError as error:
+            codes.append(error.code)
+
+    cluster.controller.publishers.append(publish)
+    cluster.create_topic("a")
+    assert codes == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+    assert cluster.controller.producer_ids.allocate(1) == 0
+
+
 def test_running_out_is_an_error() -> None:
     cluster = Cluster()
     cluster.controller.ask(Adopt([ProducerIdsRecord(1, -1, MAX_PRODUCER_ID - 10)]))
