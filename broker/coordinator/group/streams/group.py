@@ -43,6 +43,10 @@ class SoftState:
         self.waits_for_first = False
         self.refused: dict[str, tuple[str, int]] = {}
 
+    def refused_at(self, now_ms: int) -> dict[str, tuple[str, int]]:
+        """The internal topics that are not tried again yet."""
+        return {name: refusal for name, refusal in self.refused.items() if refusal[1] > now_ms}
+
 
 class StreamsGroup:
     """See `kinds.Group`. Owner: the streams kind. Everything but ``soft`` comes from records."""

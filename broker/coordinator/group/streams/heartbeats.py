@@ -58,8 +58,10 @@ class Heartbeats:
         step = self._step(command, now_ms)
         before = self._member(step.group, command)
         member = _updated(before, command)
-        ready = self._bring_up_to_date(step, command, before, member)
-        after = self._assigned(step, command, member, ready)
+        configs = self._configs.assignment_configs(command.group_id)
+        ready = self._bring_up_to_date(step, command, before, member, configs)
+        epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
+        after = self._progress.reconciled(step, member, epoch, target, command.owned)
         self._keep_alive(step, command)
         return step.outcome(self._reply(step, command, before, after, ready.configured), self._groups)
 
@@ -96,7 +98,7 @@ class Heartbeats:
     # -- what the member and the topics change
 
     def _bring_up_to_date(
-        self, step: Step, command: StreamsGroupHeartbeat, before: Member, member: Member
+        self, step: Step, command: StreamsGroupHeartbeat, before: Member, member: Member, configs: dict[str, str]
     ) -> Readiness:
         """Records of the member, the topology and the group's next epoch, if any of it has changed."""
         group = step.group
@@ -106,19 +108,13 @@ class Heartbeats:
         topology = self._topologies.declared(step, command)
         self._topologies.tell_stale(step, member)
         ready = self._topologies.readiness(step, command, topology)
-        configs = self._configs.assignment_configs(group.group_id)
         if changed or ready.changed or configs != group.assignment_configs:
             record = epoch_record(group.group_id, group.epoch + 1, ready.metadata_hash, ready.validated, configs)
             step.records.append(record)
             step.epoch = group.epoch + 1
         return ready
 
-    # -- assignment
-
-    def _assigned(self, step: Step, command: StreamsGroupHeartbeat, member: Member, ready: Readiness) -> Member:
-        configs = self._configs.assignment_configs(command.group_id)
-        epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
-        return self._progress.reconciled(step, member, epoch, target, command.owned)
+    # -- what the coordinator tells itself
 
     def end_initial_delay(self, command: EndInitialDelay, now_ms: int) -> Outcome[None]:
         """A new group gets its first assignment; its members hear of it with their next heartbeats."""
@@ -141,7 +137,8 @@ class Heartbeats:
         group = self._groups.find(command.group_id, StreamsGroup)
         if group is not None:
             until_ms = now_ms + command.retry_ms
-            group.soft.refused = {name: (reason, until_ms) for name, reason in command.reasons.items()}
+            refused = {name: (reason, until_ms) for name, reason in command.reasons.items()}
+            group.soft.refused = {**group.soft.refused_at(now_ms), **refused}
         return Outcome()
 
     # -- the answer

@@ -83,8 +83,8 @@ class Topologies:
         if problem is None:
             return
         missing = configured.missing
-        refused = {name: why for name, (why, until_ms) in step.group.soft.refused.items() if until_ms > step.now_ms}
-        reasons = [f"{topic.name} ({refused[topic.name]})" for topic in missing if topic.name in refused]
+        refused = step.group.soft.refused_at(step.now_ms)
+        reasons = [f"{topic.name} ({refused[topic.name][0]})" for topic in missing if topic.name in refused]
         if reasons:
             problem = problem._replace(detail=f"{problem.detail}; Creation failed: {_some(reasons)}.")
         step.statuses.append(problem)

@@ -22,14 +22,18 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.LongDeserializer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.KeyQueryMetadata;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.TaskMetadata;
 import org.apache.kafka.streams.ThreadMetadata;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.state.HostInfo;
 import org.apache.kafka.streams.state.Stores;
 
 /** Kafka Streams with exactly-once processing. */
@@ -110,6 +114,62 @@ public final class Streaming {
         second.close(Duration.ofSeconds(60));
     }
 
+    /** One member asks for the end of the application, and every instance ends. */
+    public static void streamsProtocolEndsTheWholeApplication(Context context) throws Exception {
+        String input = context.topic(2);
+        String application = promptGroup(context, Map.of());
+        List<KafkaStreams> instances = new ArrayList<>();
+        for (int number = 0; number < 2; number++) {
+            StreamsBuilder builder = new StreamsBuilder();
+            builder.<String, String>stream(input).foreach((key, value) -> {
+                throw new IllegalArgumentException(value);
+            });
+            Properties config = streamsProtocol(context, application, Files.createTempDirectory("instance"));
+            KafkaStreams streams = context.keep(new KafkaStreams(builder.build(), config));
+            streams.setUncaughtExceptionHandler(failure -> StreamThreadExceptionResponse.SHUTDOWN_APPLICATION);
+            streams.start();
+            instances.add(streams);
+        }
+        awaitTasks(2, 0, instances.get(0), instances.get(1));
+        context.fill(input, "boom");
+        long end = System.nanoTime() + 120_000_000_000L;
+        while (instances.stream().anyMatch(each -> each.state().isRunningOrRebalancing())) {
+            check(System.nanoTime() < end, "states " + instances.get(0).state() + ", " + instances.get(1).state());
+            Thread.sleep(50);
+        }
+    }
+
+    /** Instances with an address know which of them has a key, and which has its standby. */
+    public static void streamsProtocolTellsWhereAKeyIs(Context context) throws Exception {
+        String input = context.topic(2);
+        String output = context.topic(1);
+        String application = promptGroup(context, Map.of("streams.num.standby.replicas", "1"));
+        List<KafkaStreams> instances = new ArrayList<>();
+        for (String address : List.of("one.example:1", "two.example:2")) {
+            Properties config = streamsProtocol(context, application, Files.createTempDirectory("instance"));
+            config.put("application.server", address);
+            instances.add(start(context, input, output, config));
+        }
+        awaitTasks(4, 2, instances.get(0), instances.get(1));
+        context.fill(input, "a");
+        awaitCounts(context, output, Map.of("a", 1L));
+        List<HostInfo> hosts = List.of(new HostInfo("one.example", 1), new HostInfo("two.example", 2));
+        long end = System.nanoTime() + 120_000_000_000L;
+        while (true) {
+            KeyQueryMetadata told = instances.get(0).queryMetadataForKey("counts", "a", new StringSerializer());
+            KeyQueryMetadata other = instances.get(1).queryMetadataForKey("counts", "a", new StringSerializer());
+            if (told.equals(other) && hosts.contains(told.activeHost())) {
+                int active = hosts.indexOf(told.activeHost());
+                check(told.standbyHosts().equals(Set.of(hosts.get(1 - active))), "standbys " + told.standbyHosts());
+                TaskId task = new TaskId(1, told.partition());
+                check(tasks(instances.get(active), true).contains(task), task + " is not active on " + told.activeHost());
+                return;
+            }
+            check(System.nanoTime() < end, told + " and " + other);
+            Thread.sleep(50);
+        }
+    }
+
     /** The id of an application whose members are told to be heard of often. */
     private static String promptGroup(Context context, Map<String, String> more) throws Exception {
         String application = unique("streams");
@@ -154,13 +214,17 @@ public final class Streaming {
 
     private static KafkaStreams startWithStreamsProtocol(
             Context context, String input, String output, String application, Path folder) {
+        return start(context, input, output, streamsProtocol(context, application, folder));
+    }
+
+    private static Properties streamsProtocol(Context context, String application, Path folder) {
         Properties config = new Properties();
         config.putAll(context.config("application.id", application, "processing.guarantee", "exactly_once_v2",
             "group.protocol", "streams", "state.dir", folder.toString(), "commit.interval.ms", 100,
             "statestore.cache.max.bytes", 0L, "auto.offset.reset", "earliest", "replication.factor", 1,
             "num.stream.threads", 1, StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class,
             StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class));
-        return start(context, input, output, config);
+        return config;
     }
 
     private static KafkaStreams start(Context context, String input, String output, String application, Path folder) {

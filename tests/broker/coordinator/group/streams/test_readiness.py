@@ -43,6 +43,22 @@ def test_refused_topics_are_tried_again_after_a_while() -> None:
     assert [type(effect) for effect in driver.effects] == [CreateInternalTopics]
 
 
+def test_a_refusal_outlives_later_ones() -> None:
+    driver = StreamsDriver()
+    driver.creates = False
+    topology = Topology(0, {"0": Subtopology("0", ("t",), changelogs=(TopicInfo("early"), TopicInfo("late")))})
+    driver.join("a", topology)
+    driver.ask(TopicsRefused("g", {"early": "no"}, 1_000))
+    driver.wait(500)
+    driver.ask(TopicsRefused("g", {"late": "no"}, 1_000))
+    assert set(driver.group.soft.refused_at(driver.clock.now_ms())) == {"early", "late"}
+    driver.wait(600)
+    driver.effects.clear()
+    driver.beat("a", 2)
+    (again,) = [effect for effect in driver.effects if isinstance(effect, CreateInternalTopics)]
+    assert [topic.name for topic in again.topics] == ["early"]
+
+
 def test_only_three_reasons_are_told() -> None:
     names = [f"s{number}" for number in range(5)]
     topology = Topology(0, {"0": Subtopology("0", ("t",), changelogs=tuple(TopicInfo(name) for name in names))})
