@@ -18,13 +18,7 @@ from typing import cast
 from odradek.broker.controller.commands import NewTopic
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.registrations import PartitionRegistration
-from odradek.broker.metadata.topic_names import (
-    CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
-    INTERNAL_TOPICS,
-    TRANSACTION_STATE,
-    check_topic_name,
-)
+from odradek.broker.metadata.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.requests.response import EncodedBody
@@ -152,9 +146,9 @@ def _code_of_missing(name: str) -> ErrorCode:
 def _create_missing(ctx: RequestContext, name: str) -> None:
     """Kafka creates in the background: this client learns of neither success nor failure."""
     try:
-        if name in (CONSUMER_OFFSETS, TRANSACTION_STATE):
+        if name in INTERNAL_TOPICS:
             ctx.services.controller.ensure_topic(name)
-        elif name not in INTERNAL_TOPICS and name != CLUSTER_METADATA:
+        elif name != CLUSTER_METADATA:
             ctx.services.controller.create_topic(NewTopic(name))
     except KafkaError as error:
         _log.warning("topic %s was asked for and could not be created: %s", name, error)

@@ -97,13 +97,12 @@ def test_the_broker_may_forbid_creation(create: bool) -> None:
     assert cluster.topics.all() == []
 
 
-def test_internal_topics_are_made_as_such(cluster: Cluster) -> None:
-    response = ask(cluster, wanted("__consumer_offsets", create=True))
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state", "__share_group_state"])
+def test_internal_topics_are_made_as_such(cluster: Cluster, name: str) -> None:
+    response = ask(cluster, wanted(name, create=True))
     assert (response.topics[0].error_code, response.topics[0].is_internal) == (3, True)
-    response = ask(cluster, wanted("__consumer_offsets"))
+    response = ask(cluster, wanted(name))
     assert (len(response.topics[0].partitions), response.topics[0].is_internal) == (50, True)
-    ask(cluster, wanted("__share_group_state", create=True))
-    assert cluster.topics.get("__share_group_state") is None
 
 
 def test_ids_count_more_than_names(cluster: Cluster) -> None:
