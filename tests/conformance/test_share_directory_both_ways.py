@@ -43,7 +43,7 @@ def take(bootstrap: str, count: int, *, accepted: set[int], rejected: set[int]) 
     settings = {"bootstrap.servers": bootstrap, "group.id": GROUP, "share.acknowledgement.mode": "explicit"}
     consumer = ShareConsumer(settings)
     consumer.subscribe([TOPIC])
-    taken = []
+    taken: list[tuple[int | None, int | None]] = []
     messages = wait_until("jobs", lambda: list(consumer.poll(0.5)))
     while len(taken) < count:
         for message in messages:
