@@ -267,7 +267,7 @@ def _describe(ctx: RequestContext, group_id: str) -> d.DescribedGroup:
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
         topology=_described_topology(group),
-        members=[_described_member(group, member) for member in group.members.values()],
+        members=[_described_member(group, member) for member in group.in_map_order()],
     )
 
 

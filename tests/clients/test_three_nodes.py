@@ -101,3 +101,10 @@ def test_a_transaction_spans_nodes(broker: Target, topic: str) -> None:
 def test_java_on_three_nodes(scenario: str, java: JavaHost, broker: Target) -> None:
     result = java.scenario(scenario, broker.bootstrap)
     assert result["ok"], result["error"]
+
+
+@pytest.mark.jdk
+def test_a_streams_application_finds_its_coordinator(java: JavaHost, broker: Target) -> None:
+    for _ in range(2):  # two names may fall on other nodes
+        result = java.scenario("Streaming.streamsProtocolScalesOutAndIn", broker.bootstrap)
+        assert result["ok"], result["error"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from odradek.broker.coordinator.group.assignment import timeline_order
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
 from odradek.broker.coordinator.group.group import ExpiryBasis
 from odradek.broker.coordinator.group.group_type import GroupType
@@ -154,6 +155,10 @@ class StreamsGroup:
             text = f"Member {member_id} is not a member of group {self.group_id}."
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
         return member
+
+    def in_map_order(self) -> list[Member]:
+        """The members as Kafka walks them."""
+        return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
     def target_of(self, member_id: str) -> Target:
         """What a member is to have."""

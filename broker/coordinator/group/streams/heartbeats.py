@@ -166,7 +166,7 @@ class Heartbeats:
             soft.endpoint_epoch += 1
         known = None
         if soft.endpoint_epoch != command.endpoint_epoch:
-            others = [member for member_id, member in group.members.items() if member_id != after.member_id]
+            others = [member for member in group.in_map_order() if member.member_id != after.member_id]
             known = endpoints([*others, after], configured, self._topics)
         self._topologies.tell_problem(step, configured, _RETRY_HEARTBEATS * interval_ms)
         if soft.shutdown_by is not None:

@@ -61,3 +61,12 @@ def test_what_kafka_does_not_explain(changelogs: tuple[TopicInfo, ...]) -> None:
     with pytest.raises(KafkaError) as error:
         configure(Topology(0, {"0": Subtopology("0", ("t",), changelogs=changelogs)}), Topics(t=1))
     assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_missing_topics_in_the_order_in_which_kafka_names_them() -> None:
+    """Seen on a real Kafka 4.3.1."""
+    names = ("e466-changelog", "g149-changelog", "f846-changelog")
+    for declared in (names, tuple(reversed(names))):
+        changelogs = tuple(TopicInfo(name) for name in declared)
+        configured = configure(Topology(0, {"0": Subtopology("0", ("t",), changelogs=changelogs)}), Topics(t=4))
+        assert status(configured)[1] == ("Internal topics are missing: f846-changelog, e466-changelog, g149-changelog")

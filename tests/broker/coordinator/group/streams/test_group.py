@@ -79,3 +79,19 @@ def test_tombstones_in_kafkas_order() -> None:
         "StreamsGroupMetadataKey",
         "StreamsGroupTopologyKey",
     ]
+
+
+def test_members_in_the_order_in_which_kafka_describes_them() -> None:
+    """These ids joined in this order on a real Kafka 4.3.1, which told them as 3, 1, 0, 5, 4, 2."""
+    ids = [
+        "3501e088d6a34d3e",
+        "fb368220216d27a2",
+        "90656c8fbb4e5c11",
+        "21fdac3af325ffbe",
+        "e580c35ea161d909",
+        "69f0441ec9bafe62",
+    ]
+    group = StreamsGroup("g")
+    for member_id in ids:
+        group.put_member(Member(member_id))
+    assert [ids.index(member.member_id) for member in group.in_map_order()] == [3, 1, 0, 5, 4, 2]
