@@ -49,6 +49,8 @@ class GroupInfo:
     """A group at one moment. ``state``: Kafka's name, ``Dead`` for a group that does not exist.
 
     ``protocol`` is the assignor in use, ``leader`` a member id. ``offsets`` by (topic, partition).
+    ``unassigned``: partitions of topics that members subscribe to and that no member has. ``uncommitted``: partitions
+    of the group's topics that hold records and have no committed offset.
     ``coordinator``: the node that coordinates it, -1 for none. ``type``: ``classic``, ``consumer`` and so on, empty for
     a group that does not exist; of a consumer group ``generation`` is the group's epoch, and ``assignment_epoch`` the
     one that the members' targets are of.
@@ -65,11 +67,18 @@ class GroupInfo:
     coordinator: int
     type: str = ""
     assignment_epoch: int = -1
+    unassigned: tuple[TopicPartition, ...] = ()
+    uncommitted: tuple[TopicPartition, ...] = ()
 
     @property
-    def lag(self) -> int:
-        """How many records the group is behind, over all partitions that it has committed offsets of."""
-        return sum(offset.lag or 0 for offset in self.offsets.values())
+    def lag(self) -> int | None:
+        """How many records the group is behind; None where that cannot be told, never 0 by default.
+
+        It cannot be told of a group that does not exist, that has no committed offset of any partition that exists, or
+        that has ``uncommitted`` partitions: where it would begin in them is the consumer's choice.
+        """
+        lags = [offset.lag for offset in self.offsets.values() if offset.lag is not None]
+        return sum(lags) if lags and not self.uncommitted else None
 
     @property
     def assignments(self) -> dict[TopicPartition, list[str]]:

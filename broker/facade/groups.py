@@ -10,7 +10,9 @@ from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
+from odradek.broker.facade.group_gaps import with_gaps
 from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo, TopicPartition
+from odradek.broker.facade.group_lag import lag_of, named
 from odradek.broker.facade.share_partitions import SharePartitionInfo, share_partitions
 from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics
 from odradek.protocol.errors import KafkaError, ProtocolError
@@ -86,8 +88,13 @@ class Group:
 
     @property
     def lag(self) -> int:
-        """How many records it is behind."""
-        return self.info().lag
+        """How many records it is behind, over all its topics.
+
+        LagUnknownError, with the reason, for a group that does not exist or has not committed what the lag would be
+        counted from, so that a misspelt id is never 0. See `GroupInfo.lag`.
+        """
+        info = self.info()
+        return lag_of(info, () if info.offsets else self._call(lambda: list_groups(self._groups(), self._topics)))
 
     @property
     def share_partitions(self) -> Mapping[TopicPartition, SharePartitionInfo]:
@@ -96,13 +103,22 @@ class Group:
 
     # -- waiting
 
-    async def wait_stable(self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
-        """Wait until each member has its assignment, and there are ``members`` of them. TimeoutError after seconds."""
-        return await self.wait(_stable(members), timeout)
+    async def wait_stable(
+        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
+    ) -> GroupInfo:
+        """Wait until the group is stable with ``members`` members and every partition has been assigned.
 
-    def wait_stable_sync(self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
+        Every partition of the topics that members subscribe to; with ``partitions`` instead exactly so many, for
+        assignors that leave some out. A generation of a cooperative rebalance that only takes partitions away is thus
+        not stable. TimeoutError, which says what is missing, after seconds.
+        """
+        return await self.wait(_stable(members, partitions), timeout)
+
+    def wait_stable_sync(
+        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
+    ) -> GroupInfo:
         """The blocking twin of `wait_stable`. Not for the broker's own thread."""
-        return self.wait_sync(_stable(members), timeout)
+        return self.wait_sync(_stable(members, partitions), timeout)
 
     async def wait(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
         """Wait until ``condition(info)`` holds; it is looked at whenever the group enters another state."""
@@ -151,16 +167,27 @@ class Group:
 
     def _late(self, timeout: float) -> TimeoutError:
         info = self.info()
-        members = ", ".join(member.member_id for member in info.members) or "none"
-        state = f"{info.state}, generation {info.generation}, members: {members}"
-        return TimeoutError(f"group {self.group_id!r} after {timeout:g} s: {state}")
+        return TimeoutError(f"group {self.group_id!r} after {timeout:g} s: {_described(info)}")
 
     def _look(self) -> GroupInfo:
         return group_info(self._groups(), self._topics, self.group_id)
 
 
-def _stable(members: int | None) -> Condition:
-    return lambda info: info.state == STABLE.value and members in (None, len(info.members))
+def _stable(members: int | None, partitions: int | None) -> Condition:
+    def stable(info: GroupInfo) -> bool:
+        if info.state != STABLE.value or members not in (None, len(info.members)):
+            return False
+        return not info.unassigned if partitions is None else len(info.assignments) == partitions
+
+    return stable
+
+
+def _described(info: GroupInfo) -> str:
+    members = ", ".join(member.member_id for member in info.members) or "none"
+    return (
+        f"{info.state}, generation {info.generation}, members: {members}, "
+        f"assigned: {named(info.assignments) or 'none'}, missing: {named(info.unassigned) or 'none'}"
+    )
 
 
 # -- in the broker's thread
@@ -179,6 +206,10 @@ def list_groups(groups: GroupService, topics: PartitionRegistry) -> dict[str, Gr
 
 def group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -> GroupInfo:
     """A picture of a group, after its coordinator has loaded; ``Dead`` if there is none, or no coordinator."""
+    return with_gaps(_group_info(groups, topics, group_id), topics)
+
+
+def _group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -> GroupInfo:
     try:
         shard = groups.shard_for(group_id)
         shard.finish_loading()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.broker_config import ConfigError
     from odradek.broker.facade.broker import Broker
     from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
+    from odradek.broker.facade.group_lag import LagUnknownError
     from odradek.broker.facade.groups import Group
     from odradek.broker.facade.share_partitions import SharePartitionInfo
     from odradek.broker.facade.stored_record import StoredRecord
@@ -42,6 +43,7 @@ __all__ = [
     "GroupInfo",
     "KafkaBroker",
     "KafkaError",
+    "LagUnknownError",
     "MemberInfo",
     "OffsetInfo",
     "PartitionInfo",
@@ -72,6 +74,7 @@ _HOMES = {
     "GroupInfo": "odradek.broker.facade.group_info",
     "KafkaBroker": "odradek.broker.facade.threaded",
     "KafkaError": "odradek.protocol.errors",
+    "LagUnknownError": "odradek.broker.facade.group_lag",
     "MemberInfo": "odradek.broker.facade.group_info",
     "OffsetInfo": "odradek.broker.facade.group_info",
     "PartitionInfo": "odradek.broker.facade.topics",

@@ -10,6 +10,7 @@ from struct import pack
 
 import pytest
 import trio
+from confluent_kafka import Consumer
 
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.group_info import GroupInfo
@@ -27,6 +28,7 @@ from tests.fakes.wire_client import WireClient
 
 SUBSCRIPTION = pack(">hih1s", 1, 1, 1, b"t") + b"\xff\xff\xff\xff" + b"\0\0\0\0"
 ASSIGNMENT = pack(">hih1si2i", 1, 1, 1, b"t", 2, 0, 1) + b"\xff\xff\xff\xff"
+HALF_ASSIGNMENT = pack(">hih1sii", 1, 1, 1, b"t", 1, 0) + b"\xff\xff\xff\xff"
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def broker() -> Iterator[KafkaBroker]:
         assert started.bugs == []
 
 
-def member(broker: KafkaBroker | Broker, group: str = "g") -> str:
+def member(broker: KafkaBroker | Broker, group: str = "g", assignment: bytes = ASSIGNMENT) -> str:
     """One raw member that joins, syncs and commits."""
     host, port = broker.bootstrap_servers.split(":")
     with WireClient(host, int(port), client_id="c") as client:
@@ -47,7 +49,7 @@ def member(broker: KafkaBroker | Broker, group: str = "g") -> str:
             JoinGroupRequest(group, 30_000, 40_000, joined.member_id, None, "consumer", protocols), 5
         )
         me = str(joined.member_id)
-        assignments = [SyncGroupRequestAssignment(me, ASSIGNMENT)]
+        assignments = [SyncGroupRequestAssignment(me, assignment)]
         client.request(SyncGroupRequest(group, 1, me, None, "consumer", "range", assignments), 5)
         partitions = [OffsetCommitRequestPartition(1, 0, -1, "note")]
         topics = [OffsetCommitRequestTopic("t", partitions=partitions)]
@@ -110,6 +112,43 @@ def test_waiting_ends_with_an_error_that_says_how_it_stands(broker: KafkaBroker)
     with pytest.raises(LookupError):
         broker.group("g").wait_sync(odd)
     assert broker.cluster.groups.watchers == {}
+
+
+def test_a_generation_that_leaves_partitions_out_is_not_stable(broker: KafkaBroker) -> None:
+    me = member(broker, assignment=HALF_ASSIGNMENT)
+    group = broker.group("g")
+    seen = f"Stable, generation 1, members: {me}, assigned: t-0, missing: t-1"
+    with pytest.raises(TimeoutError, match=seen):
+        group.wait_stable_sync(members=1, timeout=0.01)
+    assert group.wait_stable_sync(members=1, partitions=1).assignments == {("t", 0): [me]}
+    with pytest.raises(TimeoutError, match=seen):
+        group.wait_stable_sync(partitions=2, timeout=0.01)
+
+
+def test_cooperative_members_have_all_partitions_when_the_wait_is_over(broker: KafkaBroker) -> None:
+    broker.create_topic("many", 4)
+    consumers: list[Consumer] = []
+    over = threading.Event()
+
+    def poll() -> None:
+        while not over.is_set():
+            for each in list(consumers):
+                each.poll(0.01)
+
+    poller = threading.Thread(target=poll)
+    poller.start()
+    try:
+        for members in (1, 2, 3):
+            config = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "coop"}
+            consumers.append(Consumer({**config, "partition.assignment.strategy": "cooperative-sticky"}))
+            consumers[-1].subscribe(["many"])
+            info = broker.group("coop").wait_stable_sync(members=members)
+            assert list(info.assignments) == [("many", index) for index in range(4)]
+    finally:
+        over.set()
+        poller.join()
+        for each in consumers:
+            each.close()
 
 
 def test_waiting_in_asyncio(broker: KafkaBroker) -> None:
