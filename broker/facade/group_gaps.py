@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.facade.group_info import GroupInfo
 
 if TYPE_CHECKING:
@@ -32,7 +33,12 @@ def with_gaps(info: Info, topics: PartitionRegistry) -> Info:
 
 
 def _subscribed(info: GroupInfo) -> set[str]:
-    """Topics that members name, and those that they are to have, which patterns have found."""
+    """Topics that members name, and those that they are to have, which patterns have found.
+
+    None of a share group: its members get partitions one by one, when the share coordinator has made their state.
+    """
+    if info.type == GroupType.SHARE.value:
+        return set()
     return {topic for member in info.members for topic in (*member.subscription, *member.target)}
 
 

@@ -110,7 +110,8 @@ class Group:
 
         Every partition of the topics that members subscribe to; with ``partitions`` instead exactly so many, for
         assignors that leave some out. A generation of a cooperative rebalance that only takes partitions away is thus
-        not stable. TimeoutError, which says what is missing, after seconds.
+        not stable. Of share groups only ``partitions`` is looked at. TimeoutError, which says what is missing, after
+        seconds.
         """
         return await self.wait(_stable(members, partitions), timeout)
 

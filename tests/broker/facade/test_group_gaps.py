@@ -63,3 +63,9 @@ def test_a_group_that_assigns_by_hand_reads_what_it_likes() -> None:
     offsets = {("t", 1): OffsetInfo(0, 0, "", 0, 1)}
     simple = looked_at(GroupInfo("g", "Empty", 1, "", None, None, (), offsets, 1))
     assert (simple.uncommitted, simple.lag) == ((), 1)
+
+
+def test_members_of_a_share_group_need_not_have_everything() -> None:
+    only = member(MemberInfo, ("t",), assignment={})
+    share = GroupInfo("g", "Stable", 1, "share", None, None, (only,), {}, 1, "share")
+    assert (looked_at(share).unassigned, looked_at(share).uncommitted) == ((), ())
