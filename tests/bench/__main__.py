@@ -61,6 +61,10 @@ CASES = (
     Case("join-1", "join to assigned, group of 1, median", "ms", median_ms, lower_is_better=True),
     Case("join-10", "join to assigned, group of 10, median", "ms", median_ms, lower_is_better=True),
     Case("join-100", "join to assigned, group of 100, median", "ms", median_ms, lower_is_better=True),
+    Case("modern-join-1", "the same, consumer group of 1", "ms", median_ms, lower_is_better=True),
+    Case("modern-join-10", "the same, consumer group of 10", "ms", median_ms, lower_is_better=True),
+    Case("modern-join-100", "the same, consumer group of 100", "ms", median_ms, lower_is_better=True),
+    Case("modern-hold", "heartbeats of 1,000 consumer groups", "requests/s", rate),
 )
 
 

@@ -28,7 +28,11 @@ from odradek.protocol.messages.offset_commit import (
 from tests.conformance.real_kafka import RealKafka, broker_answers, free_ports
 from tests.fakes.wire_client import WireClient
 
-CONFIG = {"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "false"}
+CONFIG = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "auto.create.topics.enable": "false",
+}
 RELOADED = re.compile(r"Finished loading of metadata from __consumer_offsets-(\d+) .*? in (\d+)ms")
 TICKS = os.sysconf("SC_CLK_TCK")
 
