@@ -1,4 +1,4 @@
-"""Members join and leave a group under each assignor; what the broker saw of it becomes a picture.
+"""The same members come and go under three generations of group protocols; what they were told becomes a picture.
 
 python examples/rebalance/run.py [PICTURE.svg]
 """
@@ -6,103 +6,53 @@ python examples/rebalance/run.py [PICTURE.svg]
 from __future__ import annotations
 
 import sys
-import threading
 from pathlib import Path
 
-from confluent_kafka import Consumer
-from timeline import Generation, draw, history
+from groups import BROKER, KINDS, Rehearsal, herd, rehearse
+from timeline import Story, draw, name_of
+from watchers import herd as herd_of_watchers
+from watchers import simulate
 
 import odradek
 
-ASSIGNORS = ("range", "roundrobin", "cooperative-sticky")
 TOPICS = {"t0": 3, "t1": 3}
-
-
-class Member:
-    """A consumer that polls in a thread of its own until it leaves. ``owned``: what it takes for its partitions."""
-
-    noticed = threading.Condition()
-
-    def __init__(self, bootstrap: str, group: str, name: str, assignor: str) -> None:
-        self.owned: set[tuple[str, int]] = set()
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": group,
-                "client.id": name,
-                "partition.assignment.strategy": assignor,
-                "heartbeat.interval.ms": 100,
-            }
-        )
-        self._leaving = threading.Event()
-        self._thread = threading.Thread(target=self._poll, daemon=True)
-        self._consumer.subscribe(list(TOPICS))
-        self._thread.start()
-
-    def _poll(self) -> None:
-        while not self._leaving.is_set():
-            self._consumer.poll(0.05)
-            owned = {(partition.topic, partition.partition) for partition in self._consumer.assignment()}
-            if owned != self.owned:
-                with self.noticed:
-                    self.owned = owned
-                    self.noticed.notify_all()
-        self._consumer.close()
-
-    def leave(self) -> None:
-        self._leaving.set()
-        self._thread.join()
-
-
-def rehearse(broker: odradek.KafkaBroker, assignor: str) -> list[Generation]:
-    """C0, C1 and C2 come one after the other; C1 leaves, then C0, then C2. Nobody sleeps: the group is waited for."""
-    group = broker.group(f"group-{assignor}")
-    members: dict[str, Member] = {}
-    for name in ("C0", "C1", "C2"):
-        members[name] = Member(broker.bootstrap_servers, group.group_id, name, assignor)
-        _settle(group, members)
-    for name in ("C1", "C0", "C2"):
-        members.pop(name).leave()
-        _settle(group, members)
-    return history(broker.records("__consumer_offsets"), group.group_id)
-
-
-def _settle(group: odradek.Group, members: dict[str, Member]) -> None:
-    """Until every partition has an owner who took it, or nobody is left; a cooperative assignor needs two rounds."""
-    if not members:
-        group.wait_sync(lambda info: info.state == "Empty")
-        return
-    group.wait_stable_sync(members=len(members))
-    with Member.noticed:
-        if not Member.noticed.wait_for(lambda: _all_taken(group, members), timeout=30):
-            raise TimeoutError(f"{group.info()}: {[member.owned for member in members.values()]}")
-
-
-def _all_taken(group: odradek.Group, members: dict[str, Member]) -> bool:
-    """Whether all partitions are given to somebody, and each member takes for its own what it was given."""
-    given = {
-        each.client_id: {(topic, index) for topic, indexes in each.assignment.items() for index in indexes}
-        for each in group.info().members
-    }
-    owned = {name: member.owned for name, member in members.items()}
-    return owned == given and sum(map(len, given.values())) == sum(TOPICS.values())
+HERD = 12
 
 
 def main() -> None:
     picture = Path(sys.argv[1] if len(sys.argv) > 1 else "rebalance.svg")
-    histories: dict[str, list[Generation]] = {}
-    with odradek.KafkaBroker(topics=TOPICS) as broker:
-        for assignor in ASSIGNORS:
-            histories[assignor] = rehearse(broker, assignor)
-            print(assignor)
-            for generation in histories[assignor]:
-                owners: dict[str, list[str]] = {}
-                for (topic, partition), client in sorted(generation.owners.items()):
-                    owners.setdefault(client, []).append(f"{topic}p{partition}")
-                told = "; ".join(f"{client}: {' '.join(owned)}" for client, owned in sorted(owners.items()))
-                print(f"  generation {generation.number}: {told or 'nobody'}")
-    picture.write_text(draw(histories), encoding="utf-8")
+    with odradek.KafkaBroker(topics=TOPICS, config=BROKER) as broker:
+        rehearsals = rehearse(broker, TOPICS)
+        herds = [herd(broker, kind, HERD) for kind in KINDS]
+    watched, split_s = simulate(rehearsals[0].story.places)
+    stories = [watched, *(rehearsal.story for rehearsal in rehearsals)]
+    told, requests = herd_of_watchers(HERD)
+    for rehearsal in rehearsals:
+        tell_shares(rehearsal)
+    tell_figures(stories, [told, *herds])
+    print(f"\nherd: {told} watch events and {requests} requests to the tree when one more watcher joins {HERD}")
+    print(f"split brain: the watchers went by different lists of members for {split_s:g} s")
+    picture.write_text(draw(stories), encoding="utf-8")
     print(f"drawn: {picture}")
+
+
+def tell_shares(rehearsal: Rehearsal) -> None:
+    """Who owned what each time the group had settled."""
+    print(rehearsal.story.title)
+    for share in rehearsal.shares:
+        owners = (f"{name}: {' '.join(map(name_of, sorted(owned)))}" for name, owned in sorted(share.items()))
+        print(f"  {'; '.join(owners)}")
+
+
+def tell_figures(stories: list[Story], herds: list[int]) -> None:
+    """A line for each protocol; the columns are explained in the README."""
+    places = stories[0].places
+    print(f"\n{'':41} told  stops  herd of {HERD}  still, s: " + " ".join(f"{name_of(place):>4}" for place in places))
+    for story, herded in zip(stories, herds, strict=True):
+        still = story.stood_still_s()
+        seconds = " ".join(f"{still[place]:4g}" for place in places)
+        title = story.title.partition(" (simulated")[0]
+        print(f"{title:41} {story.told:4}  {story.stops:5}  {herded:10}  {sum(still.values()):8g}   {seconds}")
 
 
 if __name__ == "__main__":

@@ -1,111 +1,169 @@
-"""From the records of `__consumer_offsets` to a picture: who owned which partition when.
-
-The group coordinator stores every generation of a group, with each member's assignment, before it hands it out. So the
-log of the internal topic is the history of the group, and this needs nothing else.
-"""
+"""From what the members of a group were told to a picture: who owned which partition when, and how long nobody did."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from html import escape
-from itertools import pairwise
 
-from odradek import StoredRecord
-from odradek.protocol.consumer_protocol import decode_assignment
-from odradek.protocol.stored import decode_group_record
-from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue
+Place = tuple[str, int]
+"""Topic and partition."""
 
-Owners = dict[tuple[str, int], str]
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
 NOBODY = "#dddddd"
+LEFT, RIGHT, TOP, ROW, LETTER = 60, 70, 44, 18, 5.6
+"""Pixels: the column of names, the room for the last mark, the legend, a partition's line, the width of a letter."""
 
 
 @dataclass(frozen=True)
-class Generation:
-    """A generation of a group: from when on (milliseconds), and which client owned which partition."""
+class Event:
+    """A member was given partitions (``gained``) or gave them up. Seconds since the story began."""
 
-    at_ms: int
-    number: int
-    owners: Owners
-
-
-def history(records: Iterable[StoredRecord], group_id: str) -> list[Generation]:
-    """The generations of a group that were stored, oldest first; a group that became empty is one without owners."""
-    found: list[Generation] = []
-    for record in records:
-        if record.key is None or record.control:
-            continue
-        key, value = decode_group_record(record.key, record.value)
-        if isinstance(key, GroupMetadataKey) and key.group == group_id and isinstance(value, GroupMetadataValue):
-            found.append(Generation(record.timestamp, value.generation, _owners(value)))
-    return found
+    at_s: float
+    member: str
+    gained: bool
+    places: frozenset[Place]
 
 
-def _owners(value: GroupMetadataValue) -> Owners:
-    owners: Owners = {}
-    for member in value.members:
-        if member.assignment:
-            assignment, _ = decode_assignment(member.assignment)
-            for topic in assignment.assigned_partitions:
-                owners.update({(topic.topic, partition): member.client_id for partition in topic.partitions})
-    return owners
+@dataclass(frozen=True)
+class Span:
+    """A partition had these owners for some time."""
+
+    place: Place
+    owners: tuple[str, ...]
+    begin_s: float
+    end_s: float
 
 
-def draw(histories: dict[str, list[Generation]], *, width: int = 760, row: int = 18) -> str:
-    """An SVG with one panel for each history: time to the right, a line for each partition, a colour for each owner."""
-    everything = [generation for history in histories.values() for generation in history]
-    clients = sorted({client for generation in everything for client in generation.owners.values()})
-    colours = {client: COLOURS[i % len(COLOURS)] for i, client in enumerate(clients)}
-    partitions = sorted({place for generation in everything for place in generation.owners})
-    panel = row * (len(partitions) + 3)
-    body = [_legend(colours)]
-    for number, (title, generations) in enumerate(histories.items()):
-        body += _panel(title, generations, partitions, colours, top=40 + number * panel, width=width, row=row)
-    height = 40 + len(histories) * panel
+@dataclass
+class Story:
+    """What happened to a group: ``marks`` say when a member came or went."""
+
+    title: str
+    places: Sequence[Place]
+    events: list[Event] = field(default_factory=list)
+    marks: list[tuple[float, str]] = field(default_factory=list)
+    end_s: float = 0
+    axis: str = "seconds on the broker's clock"
+
+    @property
+    def told(self) -> int:
+        """How often a member was told to give up partitions or to take some."""
+        return len(self.events)
+
+    @property
+    def stops(self) -> int:
+        """How often a partition lost its owner, be it for a moment."""
+        return sum(len(event.places) for event in self.events if not event.gained)
+
+    def spans(self) -> Iterator[Span]:
+        """Who owned each partition when; moments without length are left out."""
+        for place in self.places:
+            owners: list[str] = []
+            since = 0.0
+            for event in self.events:
+                if place not in event.places:
+                    continue
+                if event.at_s > since:
+                    yield Span(place, tuple(owners), since, event.at_s)
+                    since = event.at_s
+                if event.gained:
+                    owners.append(event.member)
+                else:
+                    owners.remove(event.member)
+            if self.end_s > since:
+                yield Span(place, tuple(owners), since, self.end_s)
+
+    def stood_still_s(self) -> dict[Place, float]:
+        """Seconds in which each partition had no owner, between its first one and the last one."""
+        still = dict.fromkeys(self.places, 0.0)
+        for place in self.places:
+            own = [span for span in self.spans() if span.place == place]
+            owned = [number for number, span in enumerate(own) if span.owners]
+            if owned:
+                still[place] = sum(span.end_s - span.begin_s for span in own[owned[0] : owned[-1]] if not span.owners)
+        return still
+
+
+def name_of(place: Place) -> str:
+    """A partition as Kafka's own tools write it: ``orders-0``."""
+    return f"{place[0]}-{place[1]}"
+
+
+def draw(stories: Sequence[Story], *, width: int = 860) -> str:
+    """An SVG with a panel for each story: seconds to the right, a line for each partition, a colour for each owner."""
+    members = sorted({event.member for story in stories for event in story.events})
+    colours = {member: COLOURS[i % len(COLOURS)] for i, member in enumerate(members)}
+    body = [*_legend(colours)]
+    top = TOP
+    for story in stories:
+        body += _panel(story, colours, top, width)
+        top += _height(story)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" font-family="sans-serif" '
         f'font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(body) + "\n</svg>\n"
     )
 
 
-def _panel(
-    title: str,
-    generations: Sequence[Generation],
-    partitions: Sequence[tuple[str, int]],
-    colours: dict[str, str],
-    *,
-    top: int,
-    width: int,
-    row: int,
-) -> list[str]:
-    left, right = 60, width - 20
-    first, last = generations[0].at_ms, generations[-1].at_ms
-    scale = (right - left) / max(1, last - first)
-    lines = [f'<text x="{left}" y="{top + row - 5}" font-weight="bold">{escape(title)}</text>']
-    for line, place in enumerate(partitions):
-        y = top + (line + 1) * row
-        lines.append(f'<text x="8" y="{y + row - 6}">{escape(place[0])}-{place[1]}</text>')
-        for now, after in pairwise(generations):
-            x = left + (now.at_ms - first) * scale
-            owner = now.owners.get(place)
-            what = f"{owner or 'nobody'}, generation {now.number}"
-            lines.append(
-                f'<rect x="{x:.1f}" y="{y}" width="{(after.at_ms - now.at_ms) * scale:.1f}" height="{row - 3}" '
-                f'fill="{colours[owner] if owner else NOBODY}"><title>{escape(what)}</title></rect>'
-            )
-    y = top + (len(partitions) + 2) * row - 6
-    for generation in generations:
-        x = left + (generation.at_ms - first) * scale
-        lines.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top + row}" y2="{y - 10}" stroke="black"/>')
-        lines.append(f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{generation.number}</text>')
-    return lines
+def _height(story: Story) -> int:
+    return ROW * (len(story.places) + 5)
 
 
-def _legend(colours: dict[str, str]) -> str:
-    parts = []
-    for number, (client, colour) in enumerate(colours.items()):
-        x = 60 + number * 90
-        parts.append(f'<rect x="{x}" y="12" width="14" height="14" fill="{colour}"/>')
-        parts.append(f'<text x="{x + 20}" y="23">{escape(client)}</text>')
-    return "\n".join(parts)
+def _panel(story: Story, colours: dict[str, str], top: int, width: int) -> list[str]:
+    scale = (width - LEFT - RIGHT) / max(story.end_s, 1)
+    first, last = top + 2 * ROW, top + (2 + len(story.places)) * ROW
+    lines = [_text(LEFT, top + 12, story.title, ' font-weight="bold"')]
+    lines += [_text(8, first + n * ROW + 12, name_of(place)) for n, place in enumerate(story.places)]
+    for span in story.spans():
+        y = first + story.places.index(span.place) * ROW
+        lines += _bar(span, colours, y, scale)
+    return [*lines, *_marks(story, scale, first - 4, last), *_axis(story, scale, last + 2)]
+
+
+def _bar(span: Span, colours: dict[str, str], y: float, scale: float) -> Iterator[str]:
+    """One rectangle; two owners at once would lie above each other."""
+    owners = span.owners or ("",)
+    height = (ROW - 3) / len(owners)
+    length = (span.end_s - span.begin_s) * scale
+    for number, owner in enumerate(owners):
+        what = f"{name_of(span.place)}: {owner or 'no owner'}, second {span.begin_s:g} to {span.end_s:g}"
+        yield (
+            f'<rect x="{LEFT + span.begin_s * scale:.1f}" y="{y + number * height:.1f}" width="{length:.1f}" '
+            f'height="{height:.1f}" fill="{colours[owner] if owner else NOBODY}"><title>{escape(what)}</title></rect>'
+        )
+
+
+def _marks(story: Story, scale: float, top: float, bottom: float) -> Iterator[str]:
+    """A line through the panel for each thing that happened, and its name above: never over the name before it."""
+    free = 0.0
+    for at_s, what in story.marks:
+        x = LEFT + at_s * scale
+        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}" stroke="black"/>'
+        yield _text(max(x, free), top - 3, what)
+        free = max(x, free) + LETTER * len(what) + 8
+
+
+def _axis(story: Story, scale: float, y: float) -> Iterator[str]:
+    right = LEFT + story.end_s * scale
+    yield f'<line x1="{LEFT}" x2="{right:.1f}" y1="{y}" y2="{y}" stroke="black"/>'
+    for second in _ticks(story.end_s):
+        x = LEFT + second * scale
+        yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 4}" stroke="black"/>'
+        yield _text(x, y + 16, f"{second}", ' text-anchor="middle"')
+    yield _text((LEFT + right) / 2, y + 30, story.axis, ' text-anchor="middle"')
+
+
+def _ticks(end_s: float) -> Iterable[int]:
+    return range(0, int(end_s) + 1, 5)
+
+
+def _legend(colours: dict[str, str]) -> Iterator[str]:
+    x = float(LEFT)
+    for what, colour in [*colours.items(), ("no owner: the partition stands still", NOBODY)]:
+        yield f'<rect x="{x:.1f}" y="12" width="14" height="14" fill="{colour}"/>'
+        yield _text(x + 20, 23, what)
+        x += 20 + LETTER * len(what) + 24
+
+
+def _text(x: float, y: float, text: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}"{more}>{escape(text)}</text>'
