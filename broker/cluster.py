@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.share.live import SharePartitions
     from odradek.broker.partitions.topic import Topic
     from odradek.broker.requests.faults import Fault
+    from odradek.broker.telemetry.service import TelemetryService
 
 _GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
 
@@ -98,6 +99,7 @@ class Cluster:
             self.membership.publish,
             self.topics.publish,
             self._publish_to_coordinators,
+            self._publish_to_telemetry,
             self.maintenance.publish,
             announce,
         )
@@ -131,6 +133,7 @@ class Cluster:
             nodes=self.nodes,
             share_partitions=Deferred(self._make_share_partitions),
             share_states=Deferred(self._make_share_states),
+            telemetry=Deferred(self._make_telemetry),
             topics=self.topics,
             transactions=Deferred(self._make_transactions),
         )
@@ -206,6 +209,11 @@ class Cluster:
             allocate=self.controller.producer_ids.allocate,
         )
 
+    def _make_telemetry(self) -> TelemetryService:
+        from odradek.broker.telemetry.service import TelemetryService
+
+        return TelemetryService(self.config, self.clock, self.image)
+
     def _surroundings(self) -> Surroundings:
         return Surroundings(self.clock, self.start, self.bug_log.report)
 
@@ -250,6 +258,11 @@ class Cluster:
                 topic = image.topics_by_id.get(topic_id)
                 if topic is not None:
                     groups.topic_changed(topic.name)
+
+    def _publish_to_telemetry(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """The first subscription makes the service, so that ApiVersions finds it made."""
+        if any(kind == ResourceType.CLIENT_METRICS for kind, _ in delta.configs):
+            self.services.telemetry().subscriptions_changed(image)
 
     # -- topics
 

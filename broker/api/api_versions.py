@@ -4,9 +4,10 @@ Versions 0 to 4. v3 adds the client's software name and version (KIP-511) and th
 features whose lowest level is 0 (KIP-1022), which v3 leaves out. An unknown version is answered in v0 with
 UNSUPPORTED_VERSION, so that any client can find a version that both speak.
 
-Only what this broker serves is advertised, and a feature only if the APIs that it is about are served. Produce is
-advertised from version 0 on as Kafka does, although 3 is the lowest that it accepts: librdkafka would otherwise
-think that the broker cannot compress (KAFKA-18659).
+Only what this broker serves is advertised, and a feature only if the APIs that it is about are served. The telemetry
+APIs are advertised while there is a client-metrics subscription: without one nobody wants what clients would push.
+Produce is advertised from version 0 on as Kafka does, although 3 is the lowest that it accepts: librdkafka would
+otherwise think that the broker cannot compress (KAFKA-18659).
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_VERSION_WITH_SOFTWARE = 3
 _FIRST_VERSION_WITH_LEVEL_ZERO = 4
 _PRODUCE_KEY = 0
+_TELEMETRY_KEYS = (71, 72)
 
 # The API that has to be served before a feature is worth telling.
 _FEATURE_NEEDS: Mapping[str, int] = {
@@ -73,6 +75,9 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
 
 def _response(services: Services, version: int) -> ApiVersionsResponse:
     served = services.handlers.advertised()
+    if not _wants_telemetry(services):
+        for key in _TELEMETRY_KEYS:
+            served.pop(key, None)
     image = services.image
     lowest_level = 0 if version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
@@ -89,6 +94,11 @@ def _response(services: Services, version: int) -> ApiVersionsResponse:
             if _FEATURE_NEEDS[name] in served
         ],
     )
+
+
+def _wants_telemetry(services: Services) -> bool:
+    telemetry = services.telemetry.made
+    return telemetry is not None and telemetry.has_subscriptions
 
 
 def _api_version(key: int, low: int, high: int) -> ApiVersion:

@@ -46,6 +46,8 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     66: ("transactions", 0, 2, True),  # ListTransactions
     68: ("consumer_groups", 0, 1, True),  # ConsumerGroupHeartbeat
     69: ("consumer_groups", 0, 1, True),  # ConsumerGroupDescribe
+    71: ("telemetry", 0, 0, True),  # GetTelemetrySubscriptions
+    72: ("telemetry", 0, 0, True),  # PushTelemetry
     74: ("configs", 0, 1, True),  # ListConfigResources
     75: ("metadata", 0, 0, True),  # DescribeTopicPartitions
     76: ("share_groups", 1, 1, True),  # ShareGroupHeartbeat

@@ -156,7 +156,7 @@ def check_supported(key: ConfigKey, text: str) -> None:
         )
     if key.name == "group.consumer.assignors":
         _check_assignors(key.normal(text).split(","))
-    if key.use is Use.REFUSED or (key.use is Use.UNSERVED and key.name in broker_keys()):
+    if key.use is Use.REFUSED:
         default = DEFAULTS_OF_ODRADEK.get(key.name, key.default)
         if key.normal(text) != (default or ""):
             raise ConfigError(f"config '{key.name}' is not supported by odradek{_instead(key.name, default)}")

@@ -53,13 +53,12 @@ class Use(Enum):
 
     ``HONOURED``: does what Kafka does. ``DISK``: does so for logs on disk; logs in memory have nothing to apply it to.
     ``INERT``: taken and shown, without effect: it steers machinery that odradek does not have (threads, buffers,
-    replication traffic). ``UNSERVED``: belongs to an API that is not served. ``REFUSED``: only the default is taken.
+    replication traffic). ``REFUSED``: only the default is taken.
     """
 
     HONOURED = "honoured"
     DISK = "disk"
     INERT = "inert"
-    UNSERVED = "unserved"
     REFUSED = "refused"
 
 

@@ -5,7 +5,6 @@ A change is checked as a whole; a refused one changes nothing. Codes and texts a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -19,6 +18,7 @@ from odradek.broker.config.broker_config import (
     topic_keys,
 )
 from odradek.broker.config.changes import Change, Operation, check_change, checked_node, result_of
+from odradek.broker.config.client_selectors import IllegalSelectorError, parse_selectors
 from odradek.broker.config.definition import ConfigKey, Update, keys_of, response_order
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
@@ -45,16 +45,6 @@ _THREADS = frozenset(
 )
 """Pools that may at most double or halve with one change."""
 _LIKE_LISTS = frozenset({"sasl.kerberos.principal.to.local.rules"})
-_CLIENT_SELECTORS = frozenset(
-    {
-        "client_instance_id",
-        "client_id",
-        "client_software_name",
-        "client_software_version",
-        "client_source_address",
-        "client_source_port",
-    }
-)
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 3_600_000
 
 
@@ -290,11 +280,7 @@ def _check_client_metrics(values: Mapping[str, str]) -> None:
             f"{_MAX_INTERVAL_MS} (1 hour)"
         )
         raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-    for pattern in filter(None, values.get("match", "").split(",")):
-        selector, equals, expression = pattern.partition("=")
-        try:
-            re.compile(expression.strip())
-        except re.error:
-            equals = ""
-        if not equals or selector.strip() not in _CLIENT_SELECTORS:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Illegal client matching pattern: {pattern}")
+    try:
+        parse_selectors(filter(None, values.get("match", "").split(",")))
+    except IllegalSelectorError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None

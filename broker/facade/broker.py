@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from odradek.broker.facade.groups import Group
     from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
     from odradek.broker.requests.faults import Fault
+    from odradek.broker.telemetry.otlp import ClientMetric
+    from odradek.broker.telemetry.pushes import TelemetryPush
 
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 """A broker that listens everywhere is reached from here at these addresses."""
@@ -146,6 +148,34 @@ class Broker:
 
         held = self._call(lambda: self._cluster.transactions.holds.hold(transactional_id, at))
         return TransactionHold(held, self._call)
+
+    # -- client metrics
+
+    def subscribe_client_metrics(self, name: str, config: Mapping[str, Any]) -> None:
+        """Ask clients for metrics, as ``kafka-client-metrics.sh`` does: a CLIENT_METRICS resource of this name.
+
+        ``config``: ``metrics`` (prefixes, or ``*``), ``interval.ms``, ``match`` (``selector=pattern``, ...). None at
+        all ends the subscription. Clients that connect later push. KafkaError for configs that Kafka refuses.
+        """
+        from odradek.broker.facade.client_metrics import subscribe
+
+        self._call(lambda: subscribe(self._cluster, name, config))
+
+    def client_metrics(self) -> list[ClientMetric]:
+        """What clients reported of themselves (KIP-714), oldest first; the oldest of 16 MiB make room for the newest.
+
+        Clients report what `subscribe_client_metrics` asked for before they connected. ImportError without the
+        extra ``telemetry``; ValueError for a push that cannot be decoded.
+        """
+        from odradek.broker.telemetry.otlp import metrics_of
+
+        return list(metrics_of(self.telemetry_pushes()))
+
+    def telemetry_pushes(self) -> list[TelemetryPush]:
+        """The pushes behind `client_metrics` as they came, oldest first: who pushed when, and the payload's bytes."""
+        from odradek.broker.facade.client_metrics import pushes
+
+        return self._call(lambda: pushes(self._cluster))
 
     # -- nodes
 

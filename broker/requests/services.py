@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.share.live import SharePartitions
     from odradek.broker.requests.deferred import Deferred
     from odradek.broker.requests.registry import Registry
+    from odradek.broker.telemetry.service import TelemetryService
 
 
 class Services:
@@ -43,6 +44,7 @@ class Services:
         "nodes",
         "share_partitions",
         "share_states",
+        "telemetry",
         "topic_answers",
         "topics",
         "transactions",
@@ -61,6 +63,7 @@ class Services:
         nodes: dict[int, Node],
         share_partitions: Deferred[SharePartitions],
         share_states: Deferred[ShareStateService],
+        telemetry: Deferred[TelemetryService],
         topics: PartitionRegistry,
         transactions: Deferred[TransactionService],
     ) -> None:
@@ -77,6 +80,7 @@ class Services:
         self.nodes = nodes
         self.share_partitions = share_partitions
         self.share_states = share_states
+        self.telemetry = telemetry
         self.topics = topics
         self.transactions = transactions
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
     from odradek.broker.requests.bugs import Bug
     from odradek.broker.requests.faults import Fault, FaultContext
+    from odradek.broker.telemetry.otlp import ClientMetric
+    from odradek.broker.telemetry.pushes import TelemetryPush
     from odradek.protocol.errors import ErrorCode, KafkaError
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "BrokerClosedError",
     "BrokerFactory",
     "Bug",
+    "ClientMetric",
     "ConfigError",
     "ErrorCode",
     "Fault",
@@ -52,6 +55,7 @@ __all__ = [
     "StreamsGroupInfo",
     "StreamsMemberInfo",
     "SubtopologyInfo",
+    "TelemetryPush",
     "TopicInfo",
     "TopicSpec",
     "TransactionHold",
@@ -66,6 +70,7 @@ _HOMES = {
     "BrokerClosedError": "odradek.broker.facade.threaded",
     "BrokerFactory": "odradek.broker.facade.threaded",
     "Bug": "odradek.broker.requests.bugs",
+    "ClientMetric": "odradek.broker.telemetry.otlp",
     "ConfigError": "odradek.broker.config.broker_config",
     "ErrorCode": "odradek.protocol.errors",
     "Fault": "odradek.broker.requests.faults",
@@ -83,6 +88,7 @@ _HOMES = {
     "StreamsGroupInfo": "odradek.broker.facade.streams_group_info",
     "StreamsMemberInfo": "odradek.broker.facade.streams_group_info",
     "SubtopologyInfo": "odradek.broker.facade.streams_group_info",
+    "TelemetryPush": "odradek.broker.telemetry.pushes",
     "TopicInfo": "odradek.broker.facade.topics",
     "TopicSpec": "odradek.broker.facade.topic_spec",
     "TransactionHold": "odradek.broker.facade.transactions",

@@ -42,6 +42,7 @@ class FakeCluster:
             topics=SimpleNamespace(by_id=lambda _: None),
             image=_new_image(),
             answers=KeptAnswers(),
+            telemetry=SimpleNamespace(made=None),
         )
         self.dispatcher = Dispatcher(services, self.recent, self.bug_log)
 

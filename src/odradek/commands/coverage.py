@@ -75,7 +75,6 @@ def uses() -> dict[str, str]:
         "honoured": "does what it does on Kafka",
         "disk": "does so with a data directory; a broker in memory takes it without effect",
         "inert": "taken and shown without effect: it steers machinery that odradek does not have",
-        "unserved": "belongs to an API that is not served; a broker refuses any value but the default",
         "refused": "any value but the default is an error",
     }
 
