@@ -856,7 +856,7 @@ def offsets(c: ShareConversation) -> None:
     c.joined(early=False)
     c.alter({"": {0: 1}})
     c.forget("")
-    c.fetch_shared("m1", 0, {0: []})
+    c.fetch_shared("m1", 0, {0: []}, wait=2_000)
     c.acknowledge("m1", -1, {0: [(4, 9, [1])]})
     c.offsets()
     c.lives("m1", -1)
