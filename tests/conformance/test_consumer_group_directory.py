@@ -79,7 +79,8 @@ def test_members_go_on_with_the_other_broker(tmp_path: Path) -> None:
         Members(broker.bootstrap_servers) as ours,
     ):
         assert given(ours.join("a", instance_id="i", subscribed_topic_regex="sour.*")) == [0, 1, 2, 3]
-        assert ours.beat("a", 2, 0, 1, 2, 3, instance_id="i").error_code == 0
+        wait_until("topics of the pattern", lambda: ours.describe()["groupEpoch"] == 3)
+        assert ours.beat("a", 2, 0, 1, 2, 3, instance_id="i").member_epoch == 3
         left = ours.describe()
     try:
         kafka.prepare()
