@@ -11,6 +11,7 @@ from odradek.broker.coordinator.group.streams.configured import ConfiguredTopolo
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.topology import Subtopology
+from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo, TopicPartition
 
 ASSIGNOR = "sticky"
@@ -73,6 +74,7 @@ def streams_group_info(
     timeout_ms = StreamsConfigs(machine.context.configs).session_timeout_ms(group_id)
     topology, configured = group.topology, group.soft.configured
     declared = {} if topology is None else topology.subtopologies
+    topics = machine.context.topics
     return StreamsGroupInfo(
         group_id=group_id,
         state=group.state_name,
@@ -80,7 +82,7 @@ def streams_group_info(
         protocol_type=group.protocol_type,
         protocol=ASSIGNOR,
         leader=None,
-        members=tuple(_member(group, member, declared, timeout_ms) for member in group.members.values()),
+        members=tuple(_member(group, member, topics, timeout_ms) for member in group.members.values()),
         offsets=offsets,
         coordinator=coordinator,
         type=group.group_type.value,
@@ -102,9 +104,8 @@ def _subtopology(declared: Subtopology, configured: ConfiguredTopology | None) -
     )
 
 
-def _member(
-    group: StreamsGroup, member: Member, declared: Mapping[str, Subtopology], session_timeout_ms: int
-) -> StreamsMemberInfo:
+def _member(group: StreamsGroup, member: Member, topics: TopicSource, session_timeout_ms: int) -> StreamsMemberInfo:
+    declared = {} if group.topology is None else group.topology.subtopologies
     target = group.target_of(member.member_id)
     return StreamsMemberInfo(
         member_id=member.member_id,
@@ -112,11 +113,11 @@ def _member(
         client_id=member.client_id,
         host=member.client_host,
         subscription=tuple(sorted({topic for each in declared.values() for topic in each.sources})),
-        assignment=_partitions(declared, member.assigned.active, member.revoking.active),
+        assignment=_partitions(topics, declared, member.assigned.active, member.revoking.active),
         session_timeout_ms=session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         epoch=member.epoch,
-        target=_partitions(declared, target.active),
+        target=_partitions(topics, declared, target.active),
         protocol=group.protocol_type,
         process_id=member.process_id,
         active=_tasks(member.assigned.active),
@@ -132,11 +133,15 @@ def _tasks(tasks: Mapping[str, Iterable[int]]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(sorted(tasks[name])) for name in sorted(tasks)}
 
 
-def _partitions(declared: Mapping[str, Subtopology], *held: Mapping[str, Iterable[int]]) -> dict[str, tuple[int, ...]]:
-    """The source partitions of tasks, as if each source had as many partitions as its subtopology has tasks."""
+def _partitions(
+    topics: TopicSource, declared: Mapping[str, Subtopology], *held: Mapping[str, Iterable[int]]
+) -> dict[str, tuple[int, ...]]:
+    """The source partitions that tasks read: those of their number, in topics that have so many."""
     found: dict[str, set[int]] = {}
     for tasks in held:
         for name, partitions in tasks.items():
             for topic in declared[name].sources if name in declared else ():
-                found.setdefault(topic, set()).update(partitions)
+                facts = topics.named(topic)
+                if facts is not None:
+                    found.setdefault(topic, set()).update(each for each in partitions if each < facts.partitions)
     return {topic: tuple(sorted(found[topic])) for topic in sorted(found)}

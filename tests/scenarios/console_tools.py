@@ -15,7 +15,7 @@ from tests.conformance.real_kafka import run_tool
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost, ToolResult
 from tests.scenarios.python_clients import KITS, Out, Settings
-from tests.scenarios.streams_group_conversations import StreamsConversation
+from tests.scenarios.streams_conversation import StreamsConversation
 from tests.scenarios.target import Target, unique, wait_until
 
 pytestmark = pytest.mark.jdk

@@ -12,166 +12,32 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from odradek.protocol.messages.streams_group_heartbeat import (
-    CopartitionGroup,
     Endpoint,
-    KeyValue,
-    StreamsGroupHeartbeatRequest,
     Subtopology,
-    TaskIds,
     TaskOffset,
-    TopicInfo,
     Topology,
 )
-from tests.scenarios.consumer_group_conversations import ConsumerConversation
 from tests.scenarios.group_conversations import Transcript, delete_offsets
+from tests.scenarios.streams_conversation import StreamsConversation
+from tests.scenarios.streams_group_walks import Walk
+from tests.scenarios.streams_topic_conversations import (
+    configs_refused,
+    creation_refused,
+    fixed_counts,
+    internal_topics,
+    invalid_topologies,
+    many_missing_sources,
+    missing_sources,
+    widths,
+    wrong_changelog,
+    wrong_partitions,
+)
 from tests.scenarios.target import wait_until
-
-Tasks = Mapping[str, Sequence[int]] | Sequence[int]
-_MISSING = "Internal topics are missing: "
-_ENDPOINTS = {"partitionsByUserEndpoint": lambda row: row["userEndpoint"]["port"]}
-_TOPICS = frozenset({"activePartitions", "standbyPartitions"})
-
-
-class StreamsConversation(ConsumerConversation):
-    """A `Conversation` with the words of the streams protocol; `big` has four partitions."""
-
-    def _clean(self, value: Any, key: str = "") -> Any:
-        if key == "statusDetail" and value.startswith(_MISSING):
-            # Kafka lists topics by the hashes of their names, which are new in each run.
-            names, mark, rest = value.removeprefix(_MISSING).partition(";")
-            value = _MISSING + ", ".join(sorted(names.split(", "))) + mark + rest
-        cleaned = super()._clean(value, key)
-        if isinstance(cleaned, list) and key in _ENDPOINTS:
-            cleaned.sort(key=_ENDPOINTS[key])
-        if isinstance(cleaned, list) and key in _TOPICS and cleaned and isinstance(cleaned[0], dict):
-            cleaned.sort(key=lambda row: str(row["topic"]))
-        return cleaned
-
-    # -- topologies
-
-    def name(self, label: str) -> str:
-        """The name of an internal topic of the application."""
-        return f"{self.group}-{label}"
-
-    def internal(self, label: str, partitions: int = 0, factor: int = 1, **configs: str) -> TopicInfo:
-        """An internal topic."""
-        rows = [KeyValue(key.replace("_", "."), value) for key, value in configs.items()]
-        return TopicInfo(self.name(label), partitions, factor, rows)
-
-    def plain(self, epoch: int = 0) -> Topology:
-        """One subtopology without state that reads `big`."""
-        return Topology(epoch, [Subtopology("0", [self.big])])
-
-    def counting(self, epoch: int = 0) -> Topology:
-        """One subtopology that reads `big` and keeps state."""
-        changelog = self.internal("counts-changelog", cleanup_policy="compact")
-        return Topology(epoch, [Subtopology("0", [self.big], state_changelog_topics=[changelog])])
-
-    def grouping(self) -> Topology:
-        """Two subtopologies with a repartition topic between them."""
-        between = self.internal("by-word-repartition", cleanup_policy="delete", retention_ms="-1")
-        first = Subtopology("0", [self.big], repartition_sink_topics=[between.name])
-        changelog = self.internal("counts-changelog", cleanup_policy="compact")
-        second = Subtopology("1", repartition_source_topics=[between], state_changelog_topics=[changelog])
-        second.copartition_groups = [CopartitionGroup([], [], [0])]
-        return Topology(0, [first, second])
-
-    # -- short forms
-
-    def tasks(self, tasks: Tasks | None) -> list[TaskIds] | None:
-        if tasks is None:
-            return None
-        by_id = tasks if isinstance(tasks, Mapping) else ({"0": tasks} if tasks else {})
-        return [TaskIds(name, list(partitions)) for name, partitions in by_id.items()]
-
-    def request(self, member: str, epoch: int, options: dict[str, Any]) -> StreamsGroupHeartbeatRequest:
-        active = options.pop("active", None)
-        if active is not None:
-            options.setdefault("standby", ())
-            options.setdefault("warmup", ())
-        tags = options.pop("tags", None)
-        request = StreamsGroupHeartbeatRequest(
-            group_id=options.pop("group_id", self.group),
-            member_id=member,
-            member_epoch=epoch,
-            endpoint_information_epoch=options.pop("endpoint_epoch", 0),
-            instance_id=options.pop("instance", None),
-            rack_id=options.pop("rack", None),
-            rebalance_timeout_ms=options.pop("rebalance", -1),
-            topology=options.pop("topology", None),
-            active_tasks=self.tasks(active),
-            standby_tasks=self.tasks(options.pop("standby", None)),
-            warmup_tasks=self.tasks(options.pop("warmup", None)),
-            process_id=options.pop("process", None),
-            user_endpoint=options.pop("endpoint", None),
-            client_tags=None if tags is None else [KeyValue(*tag) for tag in tags],
-            task_offsets=options.pop("offsets", None),
-            task_end_offsets=options.pop("end_offsets", None),
-            shutdown_application=options.pop("shutdown", False),
-        )
-        assert not options, options
-        return request
-
-    def beat_as(self, member: str, epoch: int, who: str = "a", **options: Any) -> Any:
-        """A heartbeat."""
-        return self.ask(self.request(member, epoch, options), 0, who)
-
-    def start(self, member: str, topology: Topology | None = None, who: str = "a", **options: Any) -> Any:
-        """The first heartbeat of a member."""
-        defaults: dict[str, Any] = {
-            "rebalance": 30_000,
-            "active": (),
-            "process": f"p-{member}",
-            "topology": topology or self.plain(),
-        }
-        return self.beat_as(member, 0, who, **{**defaults, **options})
-
-    def stop(self, member: str, who: str = "a", **options: Any) -> Any:
-        return self.beat_as(member, -1, who, **options)
-
-    def quiet(self, member: str, epoch: int, who: str = "a", **options: Any) -> Any:
-        """A heartbeat that is not written down. A member that comes with another client id has changed."""
-        return self._client(who).request(self.request(member, epoch, options), 0)
-
-    def show_group(self, *groups: str) -> Any:
-        """What StreamsGroupDescribe says."""
-        return self.ask(StreamsGroupDescribeRequest(list(groups or (self.group,)), True), 0)
-
-    def quiet_start(self, member: str) -> None:
-        """A member joins, and it is not written down."""
-        kept, self.transcript = self.transcript, []
-        self.start(member)
-        self.transcript = kept
-
-    def member_epoch(self, member: str) -> int:
-        """The epoch that a member is in."""
-        return next(int(each.member_epoch) for each in self.described().members if each.member_id == member)
-
-    def described(self) -> Any:
-        return self._client("x").request(StreamsGroupDescribeRequest([self.group], False), 0).groups[0]
-
-    def wait_for_internal(self, label: str, partitions: int) -> None:
-        """Until the coordinator has learned of an internal topic; then write down what it is like."""
-        name = self.name(label)
-        self.wait_for_topic(name, partitions)
-        request = DescribeConfigsRequest([DescribeConfigsResource(2, name, None)], False, False)
-        configs = self._client("x").request(request, 4).results[0].configs
-        own = sorted([each.name, each.value] for each in configs if each.config_source == 1)
-        self.note(f"topic {label}", [partitions, own])
-
-    def listed_in(self, *states: str) -> None:
-        """What ListGroups says for state filters."""
-        response = self._client("lister").request(ListGroupsRequest(list(states), ["streams"]), 5)
-        self.note(f"listed in {states}", [g.group_state for g in response.groups if g.group_id == self.group])
-
 
 # -- the conversations
 
@@ -282,183 +148,6 @@ def standbys(c: StreamsConversation) -> None:
     c.configure(streams_num_standby_replicas="0")
     c.beat_as("m-b", 5, who="b")
     c.beat_as("m-b", 6, who="b")
-    c.log()
-
-
-def internal_topics(c: StreamsConversation) -> None:
-    """Repartition and changelog topics are created by the broker, with the configs of the topology."""
-    c.start("m-a", c.grouping())
-    c.show_group()
-    c.listed_in("not_ready")
-    c.listed_in("notready")
-    c.wait_for_internal("by-word-repartition", 4)
-    c.wait_for_internal("counts-changelog", 4)
-    c.beat_as("m-a", 2)
-    c.show_group()
-    c.beat_as("m-a", 3, active={"0": (0, 1, 2, 3), "1": (0, 1, 2, 3)})
-    c.show_group()
-    c.start("m-b", c.grouping(), who="b")
-    c.beat_as("m-a", 3, active={"0": (0, 1, 2, 3), "1": (0, 1, 2, 3)})
-    c.show_group()
-    c.log()
-
-
-def fixed_counts(c: StreamsConversation) -> None:
-    """A repartition topic whose count the application names, and replication factor and topics by default."""
-    between = c.internal("a-repartition", 3, 0)
-    first = Subtopology("0", [c.big], repartition_sink_topics=[between.name])
-    second = Subtopology("1", repartition_source_topics=[between], state_changelog_topics=[c.internal("s-changelog")])
-    c.start("m-a", Topology(3, [first, second]))
-    c.wait_for_internal("a-repartition", 3)
-    c.wait_for_internal("s-changelog", 3)
-    c.beat_as("m-a", 2)
-    c.show_group()
-    c.log()
-
-
-def creation_refused(c: StreamsConversation) -> None:
-    """Internal topics that cannot be created: members hear why."""
-    wrong = c.internal("s-changelog", factor=7)
-    c.start("m-a", Topology(0, [Subtopology("0", [c.big], state_changelog_topics=[wrong])]))
-    wait_until("the reason", lambda: "Creation failed" in c.quiet("m-a", 2).status[0].status_detail)
-    c.beat_as("m-a", 2)
-    c.show_group()
-    c.log()
-
-
-def configs_refused(c: StreamsConversation) -> None:
-    """A config of an internal topic that does not exist."""
-    wrong = c.internal("s-changelog", cleanup_policy="nonsense")
-    c.start("m-a", Topology(0, [Subtopology("0", [c.big], state_changelog_topics=[wrong])]))
-    wait_until("the reason", lambda: "Creation failed" in c.quiet("m-a", 2).status[0].status_detail)
-    c.beat_as("m-a", 2)
-
-
-def missing_sources(c: StreamsConversation) -> None:
-    """Source topics that come, grow and go."""
-    late = f"late-{c.secret}"
-    topology = Topology(0, [Subtopology("0", [late])])
-    c.start("m-a", topology)
-    c.beat_as("m-a", 2)
-    c.start("m-b", topology, endpoint=Endpoint("h", 1))
-    c.show_group()
-    c.make("late", 1)
-    c.beat_as("m-a", 2)
-    c.beat_as("m-a", 3, active=(0,))
-    c.show_group()
-    c.grow(late, 2)
-    c.beat_as("m-a", 3, active=(0,))
-    c.show_group()
-    c.delete(late)
-    wait_until("the deletion", lambda: c.quiet("m-a", c.member_epoch("m-a")).status)
-    c.show_group()
-    c.kinds()
-
-
-def many_missing_sources(c: StreamsConversation) -> None:
-    """Only three of them are named."""
-    names = [f"{label}-{c.secret}" for label in ("d", "b", "a", "c", "e")]
-    c.start("m-a", Topology(0, [Subtopology("0", names)]))
-
-
-def wrong_partitions(c: StreamsConversation) -> None:
-    """Topics that do not fit together."""
-    two = c.make("two", 2)
-    joined = CopartitionGroup([0, 1], [], [])
-    c.start("m-a", Topology(0, [Subtopology("0", [c.big, two], copartition_groups=[joined])]))
-    c.show_group()
-    c.stop("m-a")
-    c.log()
-    c.ask(DeleteGroupsRequest([c.group]), 2)
-    fixed = c.internal("f-repartition", 3)
-    reader = Subtopology("1", [two], repartition_source_topics=[fixed])
-    reader.copartition_groups = [CopartitionGroup([0], [], [0])]
-    writer = Subtopology("0", [c.big], repartition_sink_topics=[fixed.name])
-    c.start("m-a", Topology(0, [writer, reader]))
-    c.stop("m-a")
-    c.ask(DeleteGroupsRequest([c.group]), 2)
-    one, other = c.internal("one-repartition", 3), c.internal("other-repartition", 5)
-    writer.repartition_sink_topics = [one.name, other.name]
-    reader = Subtopology("1", repartition_source_topics=[one, other])
-    reader.copartition_groups = [CopartitionGroup([], [], [0, 1])]
-    c.start("m-a", Topology(0, [writer, reader]))
-    c.stop("m-a")
-    c.ask(DeleteGroupsRequest([c.group]), 2)
-
-
-def wrong_changelog(c: StreamsConversation) -> None:
-    """An internal topic is there already, with another number of partitions."""
-    name = c.make("taken-changelog", 2)
-    topology = Topology(0, [Subtopology("0", [c.big], state_changelog_topics=[TopicInfo(name, 0, 1)])])
-    c.start("m-a", topology)
-    c.show_group()
-
-
-def widths(c: StreamsConversation) -> None:
-    """How repartition topics get their counts: from the widest source, evened out with what they are joined with."""
-    two = c.make("two", 2)
-    a, b = c.internal("a-repartition"), c.internal("b-repartition")
-    topology = Topology(
-        0,
-        [
-            Subtopology("2", repartition_source_topics=[b], state_changelog_topics=[c.internal("s-changelog")]),
-            Subtopology("0", [c.big, two], repartition_sink_topics=[a.name]),
-            Subtopology(
-                "1",
-                [two],
-                repartition_source_topics=[a],
-                repartition_sink_topics=[b.name],
-                copartition_groups=[CopartitionGroup([0], [], [0])],
-            ),
-        ],
-    )
-    c.start("m-a", topology)
-    for label, partitions in (("a-repartition", 2), ("b-repartition", 4), ("s-changelog", 4)):
-        c.wait_for_internal(label, partitions)
-    c.beat_as("m-a", 2)
-    c.show_group()
-
-
-def invalid_topologies(c: StreamsConversation) -> None:
-    """Topologies that can never work."""
-    a, b = c.internal("a-repartition"), c.internal("b-repartition")
-    loop = [
-        Subtopology("0", repartition_source_topics=[a], repartition_sink_topics=[b.name]),
-        Subtopology("1", repartition_source_topics=[b], repartition_sink_topics=[a.name]),
-    ]
-    tag = [KeyValue("k", "1"), KeyValue("k", "2")]
-    bad: list[list[Subtopology]] = [
-        loop,
-        [Subtopology("0", [c.big], repartition_source_topics=[a])],
-        [Subtopology("0")],
-        [Subtopology("0", [c.big], copartition_groups=[CopartitionGroup([3], [], [])])],
-        [Subtopology("0", [c.big], copartition_groups=[CopartitionGroup([-1], [], [])])],
-        [Subtopology("0", [c.big], copartition_groups=[CopartitionGroup([], [], [0])])],
-        [Subtopology("0", [c.big], copartition_groups=[CopartitionGroup([], [], [])])],
-        [Subtopology("0", [c.big]), Subtopology("0", [c.big])],
-        [Subtopology("0", [c.big], state_changelog_topics=[c.internal("s-changelog", 2)])],
-        [Subtopology("0", [c.big], state_changelog_topics=[TopicInfo(c.name("s"), 0, 1, tag)])],
-        [Subtopology("0", [c.big], state_changelog_topics=[c.internal("s"), c.internal("s")])],
-        [Subtopology("0", ["__consumer_offsets", "__transaction_state"])],
-        [Subtopology("0", ["__share_group_state"])],
-        [Subtopology("0", ["no/name", "", "."])],
-        [Subtopology("0", [c.big], repartition_sink_topics=["no name"])],
-        [Subtopology("0", [c.big], source_topic_regex=[".*"])],
-        [],
-        [Subtopology("", [c.big])],
-    ]
-    for subtopologies in bad:
-        c.start("m-a", Topology(0, subtopologies))
-        c._client("x").request(DeleteGroupsRequest([c.group]), 2)
-        if subtopologies == [] or subtopologies[0].subtopology_id == "" or subtopologies[0].copartition_groups:
-            c.show_group()
-            c.stop("m-a")
-            c._client("x").request(DeleteGroupsRequest([c.group]), 2)
-    negative = c.internal("n-repartition", -3)
-    sinks = Subtopology("0", [c.big], repartition_sink_topics=[negative.name])
-    c.start("m-a", Topology(0, [sinks, Subtopology("1", repartition_source_topics=[negative])]))
-    c.start("m-a", Topology(-1, [Subtopology("0", [c.big])]))
-    c.show_group()
     c.log()
 
 
@@ -758,6 +447,11 @@ def deleted_group(c: StreamsConversation) -> None:
     c.log()
 
 
+def walk(seed: int, c: StreamsConversation) -> None:
+    Walk(c, seed).go()
+
+
+_WALKS: dict[str, Callable[[StreamsConversation], None]] = {f"walk_{seed}": partial(walk, seed) for seed in range(20)}
 CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
     talk.__name__: talk
     for talk in (
@@ -793,7 +487,7 @@ CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
         full,
         deleted_group,
     )
-}
+} | _WALKS
 
 
 def transcribe(name: str, host: str, port: int) -> Transcript:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.facade.group_info import GroupInfo
 from odradek.broker.facade.streams_group_info import StreamsGroupInfo, StreamsMemberInfo
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -53,7 +54,7 @@ def look(broker: KafkaBroker) -> StreamsGroupInfo:
     return info
 
 
-def members_of(info: StreamsGroupInfo) -> list[StreamsMemberInfo]:
+def members_of(info: GroupInfo) -> list[StreamsMemberInfo]:
     return [member for member in info.members if isinstance(member, StreamsMemberInfo)]
 
 
@@ -97,6 +98,15 @@ def test_a_group_whose_topics_are_missing() -> None:
         info = look(broker)
         assert (info.state, info.problem) == ("NotReady", "Source topics t are missing.")
         assert info.subtopologies[0].tasks is None
+
+
+def test_sources_of_different_width() -> None:
+    with KafkaBroker(topics={"t": 3, "u": 1}, config=CONFIG) as broker, client_of(broker) as client:
+        topology = Topology(0, [Subtopology("0", ["t", "u"])])
+        beat(client, "a", 0, rebalance_timeout_ms=40_000, topology=topology)
+        (member,) = members_of(broker.group("g").wait_stable_sync(members=1))
+        assert member.active == {"0": (0, 1, 2)}
+        assert member.assignment == member.target == {"t": (0, 1, 2), "u": (0,)}
 
 
 def test_waiting_for_a_streams_group() -> None:
