@@ -1,0 +1,46 @@
+"""The orders in which Kafka walks members and assignments, beyond the recorded stories (consumer/test_assignors.py)."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.coordinator.group.assignment import (
+    GroupSpec,
+    member_order,
+    partition_count,
+    stored_order,
+    timeline_order,
+)
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+MEMBERS = [f"member-{number}" for number in range(20)]
+TOPIC = b"t" * 16
+
+
+def test_every_member_comes_once_but_those_that_are_gone() -> None:
+    order = member_order(MEMBERS, len(MEMBERS), more=["new", MEMBERS[3]], without=[MEMBERS[0]])
+    assert sorted(order) == sorted([*MEMBERS[1:], "new"])
+
+
+def test_the_order_does_not_hang_on_who_is_new() -> None:
+    assert member_order(MEMBERS[:-1], 19, more=[MEMBERS[-1]]) == member_order(MEMBERS, 19)
+
+
+def test_members_of_one_slot_come_latest_first() -> None:
+    assert timeline_order(["Aa", "BB"], 2) == ["BB", "Aa"]  # their hashes are equal in Java
+    assert timeline_order(["BB", "Aa"], 2) == ["Aa", "BB"]
+
+
+def test_a_stored_assignment_keeps_its_partitions() -> None:
+    other = b"o" * 16
+    stored = stored_order([(TOPIC, [5, 0, 17]), (other, [])])
+    assert {topic_id: sorted(partitions) for topic_id, partitions in stored.items()} == {TOPIC: [0, 5, 17], other: []}
+    assert stored == stored_order([(other, []), (TOPIC, [17, 5, 0])])
+
+
+def test_a_topic_that_vanished_is_the_assignors_failure() -> None:
+    spec = GroupSpec({}, True, {TOPIC: 3}, lambda topic_id, partition: False)
+    assert partition_count(spec, TOPIC) == 3
+    with pytest.raises(KafkaError) as refused:
+        partition_count(spec, b"?" * 16)
+    assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR

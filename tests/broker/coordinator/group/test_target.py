@@ -1,0 +1,47 @@
+"""Target assignments as records say them, one member after the other."""
+
+from __future__ import annotations
+
+from odradek.broker.coordinator.group.target import TargetAssignment
+
+T, U = b"t" * 16, b"u" * 16
+
+
+def test_members_and_their_partitions() -> None:
+    target = TargetAssignment()
+    target.set("a", {T: (0, 1), U: (0,)})
+    assert target.of("a") == {T: (0, 1), U: (0,)}
+    assert target.of("b") == {}
+    assert list(target.by_member) == ["a"]
+    assert target.is_taken(T, 1)
+    assert not target.is_taken(T, 2)
+    assert not target.is_taken(b"v" * 16, 0)
+
+
+def test_a_partition_that_moves_is_taken_whoever_is_written_first() -> None:
+    for order in (("a", "b"), ("b", "a")):
+        target = TargetAssignment()
+        target.set("a", {T: (0, 1)})
+        for member in order:
+            target.set(member, {T: (0,) if member == "a" else (1,)})
+        assert target.is_taken(T, 1)
+        target.remove("b")
+        assert not target.is_taken(T, 1)
+        assert target.is_taken(T, 0)
+
+
+def test_a_removed_member_takes_nothing_from_its_successor() -> None:
+    target = TargetAssignment()
+    target.set("a", {T: (0,)})
+    target.set("b", {T: (0,)})
+    target.remove("a")
+    assert target.is_taken(T, 0)
+    assert list(target.by_member) == ["b"]
+    target.remove("b")
+    assert not target.is_taken(T, 0)
+
+
+def test_an_unknown_member_may_be_removed() -> None:
+    target = TargetAssignment()
+    target.remove("a")
+    assert target.by_member == {}
