@@ -30,6 +30,7 @@ from odradek.protocol.stored.voters_record import VotersRecord
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import LOG_START_OFFSETS
 from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.formats.file_names import LOG, file_name
 from odradek.storage.log_config import LogConfig
 from odradek.storage.metadata_snapshot import (
     NO_SNAPSHOT,
@@ -179,6 +180,7 @@ class DiskMetadataLog:
         while position < self.end_offset:
             parts = self.log.read(position, max_bytes=_READ_BYTES, up_to_offset=self.end_offset).parts
             for batch in (batch for part in parts for batch in iter_batches(part)):
+                self._check(batch)
                 self._replay(batch, machine)
                 position = batch.next_offset
             yield position
@@ -195,6 +197,13 @@ class DiskMetadataLog:
         elif self.start_offset > 0:
             path = self.folder / SnapshotId(self.start_offset, 0).file_name
             raise StorageError(f"{path}: the log begins at {self.start_offset}, no snapshot covers what was before")
+
+    def _check(self, batch: RecordBatch) -> None:
+        """Recovery looks behind an unclean stop only; metadata that was damaged since must not be believed either."""
+        if not batch.is_crc_valid:
+            segment = max(s.base_offset for s in self.log.segments if s.base_offset <= batch.base_offset)
+            path = self.folder / file_name(segment, LOG)
+            raise StorageError(f"{path}: the batch at offset {batch.base_offset} has a wrong checksum", str(path))
 
     def _replay(self, batch: RecordBatch, machine: Machine) -> None:
         self._bytes_since_snapshot += batch.size_bytes

@@ -167,3 +167,17 @@ def test_a_torn_tail_is_cut(tmp_path: Path) -> None:
     again = opened(tmp_path)
     assert set(again.image.topics) == {"a", "b"}
     again.close_logs()
+
+
+def test_damage_inside_a_log_that_was_closed_cleanly_is_named(tmp_path: Path) -> None:
+    cluster = opened(tmp_path)
+    cluster.create_topic("orders")
+    cluster.create_topic("later")
+    cluster.close_logs()
+    path = tmp_path / FOLDER / "00000000000000000000.log"
+    damaged = bytearray(path.read_bytes())
+    damaged[damaged.index(b"orders")] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(StorageError, match=rf"{path.name}: the batch at offset \d+ has a wrong checksum"):
+        opened(tmp_path)
+    assert path.read_bytes() == damaged
