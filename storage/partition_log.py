@@ -82,7 +82,6 @@ class PartitionLog:
         "_config",
         "_first_unstable",
         "_hints",
-        "_hw_held",
         "_max_segment_bytes",
         "active",
         "backend",
@@ -119,7 +118,6 @@ class PartitionLog:
         self._config = config
         self._max_segment_bytes = backend.segment_bytes(config)
         self._hints: dict[int, tuple[Segment, int]] = {}
-        self._hw_held = False
         self._first_unstable: int | None = None
         self._aborted_count = 0
         self.cleaner_offset = 0
@@ -167,18 +165,6 @@ class PartitionLog:
     @property
     def size_bytes(self) -> int:
         return sum(segment.size for segment in self.segments)
-
-    def hold_high_watermark(self, offset: int) -> None:
-        """Keep the high watermark at `offset` (within the log) while replicas lag; appends no longer move it."""
-        self._hw_held = True
-        self.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
-        self._update_unstable()
-
-    def release_high_watermark(self) -> None:
-        """The high watermark follows the log's end again, as with one replica."""
-        self._hw_held = False
-        self.high_watermark = self.log_end_offset
-        self._update_unstable()
 
     def _update_unstable(self) -> None:
         first = self.producers.first_unstable_offset(self.high_watermark)
@@ -294,9 +280,7 @@ class PartitionLog:
         if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
             self.leader_epochs.assign(leader_epoch, base_offset)
             self.store.save_leader_epochs(self.leader_epochs)
-        self.log_end_offset = last_offset + 1
-        if not self._hw_held:
-            self.high_watermark = last_offset + 1
+        self.log_end_offset = self.high_watermark = last_offset + 1
         self.unflushed_messages += batch.record_count
 
     # --- producers and transactions -----------------------------------------------------------------------------------

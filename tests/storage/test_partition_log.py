@@ -149,19 +149,6 @@ def test_leader_epochs_follow_appends() -> None:
     assert log.leader_epochs.entries() == [(3, 3)]
 
 
-def test_the_high_watermark_can_be_held_back() -> None:
-    log = make_log()
-    put(log)
-    log.hold_high_watermark(1)
-    put(log, producer=(1, 0, 0), transactional=True)
-    end(log, 1, 0, commit=True)
-    assert (log.high_watermark, log.last_stable_offset, log.log_end_offset) == (1, 1, 3)
-    log.hold_high_watermark(2)  # the data is replicated, its marker is not
-    assert log.last_stable_offset == 1
-    log.release_high_watermark()
-    assert (log.high_watermark, log.last_stable_offset) == (3, 3)
-
-
 # --- transactions ----------------------------------------------------------------------------------------------------
 
 

@@ -83,7 +83,7 @@ def test_a_compacted_log_loses_nothing_to_time() -> None:
 
 def test_what_is_not_replicated_stays() -> None:
     log = filled(retention_ms=1)
-    log.hold_high_watermark(5)
+    log.high_watermark = 5
     assert log.apply_retention(NOW + DAY) == 1
     assert log.log_start_offset == 4
 
