@@ -43,10 +43,10 @@ class Narrowing:
 def narrowed(filters: Iterable[Any]) -> Narrowing:
     """The bounds that hold under all of the filters (`pyspark.sql.datasource.Filter`); others are passed over."""
     found = Narrowing()
-    for each in filters:
-        column: Any = getattr(each, "attribute", ())
-        if len(column) == 1 and hasattr(each, "value"):
-            found = _NARROW.get(column[0], _unchanged)(found, type(each).__name__, each.value)
+    for condition in filters:
+        column: Any = getattr(condition, "attribute", ())
+        if len(column) == 1 and hasattr(condition, "value"):
+            found = _NARROW.get(column[0], _unchanged)(found, type(condition).__name__, condition.value)
     return found
 
 

@@ -157,7 +157,7 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
         text = f"The update failed for all features since the following feature had an error: {error.message}"
         return UpdateFeaturesResponse(error_code=error.code, error_message=text)
     # Up to v1 Kafka writes the name of "no error" where a message would stand.
-    results = [UpdatableFeatureResult(each.feature, ErrorCode.NONE, "NONE") for each in request.feature_updates]
+    results = [UpdatableFeatureResult(update.feature, ErrorCode.NONE, "NONE") for update in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=results if ctx.api_version <= 1 else [])
 
 
@@ -195,7 +195,7 @@ def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> Desc
 
 
 def _metadata_partition(ctx: RequestContext) -> ResponsePartitionData:
-    """The one log that all nodes have: the controller leads, the others are voters that have all of it."""
+    """The one log that all nodes have: the controller leads, the other nodes are observers that have all of it."""
     services = ctx.services
     log = services.controller.log
     assert log is not None

@@ -136,7 +136,9 @@ def consumer_group_describe(
 ) -> ConsumerGroupDescribeResponse:
     """Epochs, members, what they have and what they shall have."""
     _check_served(ctx)
-    without_id = [DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for each in request.group_ids if not each]
+    without_id = [
+        DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for group_id in request.group_ids if not group_id
+    ]
     groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, request.group_ids))]
     if request.include_authorized_operations:
         for group in groups:

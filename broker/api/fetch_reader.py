@@ -209,7 +209,7 @@ class FetchReader:
         if self.committed:
             aborted = []
             if size:
-                aborted = [AbortedTransaction(*each) for each in log.aborted_in_read(item.fetch_offset, size)]
+                aborted = [AbortedTransaction(*entry) for entry in log.aborted_in_read(item.fetch_offset, size)]
         data = PartitionData(
             item.index,
             0,

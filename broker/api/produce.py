@@ -90,7 +90,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
         except CorruptBatchError as error:
             return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
         _drop_repeated(request)
-        batches: Any = [data.records for each in asked for data in each.partition_data if data.records is not None]
+        batches: Any = [data.records for topic in asked for data in topic.partition_data if data.records is not None]
         transactional = any(map(is_transactional_batch, batches))
     if transactional and request.transactional_id is None:
         refused = error_response(request, ctx.api_version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None)

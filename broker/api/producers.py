@@ -71,7 +71,7 @@ def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -
                 check_topic_name(topic.name)
                 partition = find_partition(ctx, topic.name, index)
                 partition.check_leader(ctx.node.id)
-                answer.active_producers = [_state(each) for each in partition.log.active_producers()]
+                answer.active_producers = [_state(producer) for producer in partition.log.active_producers()]
             except KafkaError as error:
                 answer.error_code = error.code
                 answer.error_message = error.message

@@ -61,7 +61,7 @@ def _configs(delta: MetadataDelta, image: MetadataImage) -> Iterator[str]:
         changed = {key: now.get(key) for key in {*before, *now} if before.get(key) != now.get(key)}
         if changed:
             whose = f"{ResourceType(kind).name.lower()} {name or 'default'}{' at first' if name in created else ''}"
-            yield f"configs of {whose}: {', '.join(_config(kind, *each) for each in sorted(changed.items()))}"
+            yield f"configs of {whose}: {', '.join(_config(kind, *pair) for pair in sorted(changed.items()))}"
 
 
 def _config(kind: int, name: str, value: str | None) -> str:

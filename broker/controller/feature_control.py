@@ -101,7 +101,7 @@ def _refused(update: FeatureUpdate, why: str) -> KafkaError:
 
 
 def _check_metadata_version(current: int, level: int, upgrade_type: int) -> None:
-    if level >= current or not any(level < each <= current for each in _METADATA_LEVELS_WITH_CHANGES):
+    if level >= current or not any(level < breaking <= current for breaking in _METADATA_LEVELS_WITH_CHANGES):
         return
     if upgrade_type == _UNSAFE_DOWNGRADE:
         why = "Unsafe metadata downgrade is not supported in this version."

@@ -38,7 +38,7 @@ def records_of_old_format(backend: DiskBackend, directory_ids: Mapping[int, byte
         raise StorageError(f"{path}: {error}", str(path)) from None
     if not isinstance(metadata, dict) or metadata.get("format") != _FORMAT:
         raise StorageError(f"{path}: not a metadata file of format {_FORMAT}", str(path))
-    records: list[MetadataRecord] = [FeatureLevelRecord(*each) for each in metadata["features"].items()]
+    records: list[MetadataRecord] = [FeatureLevelRecord(*entry) for entry in metadata["features"].items()]
     records += _configs(ResourceType.BROKER, {"": metadata["broker_defaults"], **metadata["broker_nodes"]})
     records += _configs(ResourceType.GROUP, metadata.get("groups", {}))
     records += _configs(ResourceType.CLIENT_METRICS, metadata.get("client_metrics", {}))
@@ -71,7 +71,7 @@ def records_of_folders(
     records: list[MetadataRecord] = []
     next_producer_id = 0
     for name, partitions in found.items():
-        topic_id = next((each for each in partitions.values() if each is not None), None)
+        topic_id = next((entry for entry in partitions.values() if entry is not None), None)
         if topic_id is None:
             continue
         placed = [[nodes[index % len(nodes)]] for index in range(max(partitions) + 1)]

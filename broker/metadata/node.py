@@ -44,7 +44,7 @@ def advertised_addresses(listeners: Sequence[str], nodes: int) -> list[tuple[str
         return []
     if len(listeners) not in (1, nodes):
         raise ValueError(f"advertised.listeners: {len(listeners)} addresses for {nodes} nodes; one, or one for each")
-    found = [_LISTENER.fullmatch(each) for each in listeners]
+    found = [_LISTENER.fullmatch(listener) for listener in listeners]
     addresses = []
     for text, match in zip(listeners, found, strict=True):
         if match is None or int(match["port"]) > 65535:

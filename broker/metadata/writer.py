@@ -330,11 +330,11 @@ class ImageWriter:
 
 
 def _endpoints(record: Any) -> tuple[Endpoint, ...]:
-    return tuple(Endpoint(each.name, each.host, each.port, each.security_protocol) for each in record.end_points)
+    return tuple(Endpoint(entry.name, entry.host, entry.port, entry.security_protocol) for entry in record.end_points)
 
 
 def _feature_ranges(record: Any) -> dict[str, tuple[int, int]]:
-    return {each.name: (each.min_supported_version, each.max_supported_version) for each in record.features}
+    return {entry.name: (entry.min_supported_version, entry.max_supported_version) for entry in record.features}
 
 
 _TRANSACTION_KINDS = frozenset({23, 24, 25})

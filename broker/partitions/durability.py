@@ -115,21 +115,25 @@ class Durability:
             done.set()
 
     async def _sync(self, appended: list[Flushed]) -> None:
-        syncs = [(each, sync) for each in appended if not each.deleted and (sync := each.log.begin_sync()) is not None]
+        syncs = [
+            (flushed, sync)
+            for flushed in appended
+            if not flushed.deleted and (sync := flushed.log.begin_sync()) is not None
+        ]
         if not syncs:
             return
 
         def sync_all() -> list[tuple[Flushed, StorageError]]:
             failed = []
-            for each, sync in syncs:
+            for flushed, sync in syncs:
                 try:
                     sync()
                 except StorageError as error:
-                    failed.append((each, error))
+                    failed.append((flushed, error))
             return failed
 
-        for each, error in await trio.to_thread.run_sync(sync_all):
-            each.fail(error)
+        for flushed, error in await trio.to_thread.run_sync(sync_all):
+            flushed.fail(error)
             # Whoever waits for this round can't be told apart, so nobody in it gets a false yes.
             self._failure, self._failed_to = error, self.appended
 
@@ -152,9 +156,9 @@ class Durability:
             self._report(what, error)
 
     def _flush_due(self, now_ms: int) -> None:
-        for each, since in list(self._unflushed_since.items()):
-            if each.deleted:
-                del self._unflushed_since[each]
-            elif now_ms - since >= each.log.config.flush_ms:
-                del self._unflushed_since[each]
-                each.log.flush()
+        for flushed, since in list(self._unflushed_since.items()):
+            if flushed.deleted:
+                del self._unflushed_since[flushed]
+            elif now_ms - since >= flushed.log.config.flush_ms:
+                del self._unflushed_since[flushed]
+                flushed.log.flush()

@@ -105,30 +105,30 @@ class Maintenance:
     @property
     def watched(self) -> list[Partition]:
         """The partitions that are looked after now."""
-        return list(dict.fromkeys(partition for each in self._rounds for partition in each.members))
+        return list(dict.fromkeys(partition for round_ in self._rounds for partition in round_.members))
 
     def watch(self, partition: Partition) -> None:
         """Look after ``partition`` from now on; to be called when it gets data or another config."""
         config = partition.log.config
-        for each in self._rounds:
-            if not each.applies(config):
-                each.members.pop(partition, None)
+        for round_ in self._rounds:
+            if not round_.applies(config):
+                round_.members.pop(partition, None)
                 continue
-            if not each.members:
+            if not round_.members:
                 # It had nothing to do, so nothing was due: its interval begins now.
-                each.last_ms = self._clock.now_ms()
+                round_.last_ms = self._clock.now_ms()
                 self._changed.set()
-            each.members[partition] = None
+            round_.members[partition] = None
 
     def run_now(self) -> None:
         """Do all work for all partitions at once, whatever the intervals; synchronous, for tests and tools."""
         now_ms = self._clock.now_ms()
-        for each in self._rounds:
-            each.last_ms = now_ms
-            for partition in list(each.members):
-                for _ in self._steps(each, partition, now_ms):
+        for round_ in self._rounds:
+            round_.last_ms = now_ms
+            for partition in list(round_.members):
+                for _ in self._steps(round_, partition, now_ms):
                     pass
-            self._forget_empty(each)
+            self._forget_empty(round_)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The task: sleeps until some work is due (for ever while no partition holds data)."""
@@ -140,16 +140,16 @@ class Maintenance:
                     self.watch(partition)
         task_status.started()
         while True:
-            due_ms = min((self._due_ms(each) for each in self._rounds if each.members), default=None)
+            due_ms = min((self._due_ms(round_) for round_ in self._rounds if round_.members), default=None)
             if due_ms is None:
                 await self._changed.wait()
             else:
                 with clock.move_on_after(max(0, due_ms - clock.now_ms()) / 1000):
                     await self._changed.wait()
             self._changed = trio.Event()
-            for each in self._rounds:
-                if each.members and clock.now_ms() >= self._due_ms(each):
-                    await self._run_round(each)
+            for round_ in self._rounds:
+                if round_.members and clock.now_ms() >= self._due_ms(round_):
+                    await self._run_round(round_)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """See `odradek.broker.controller.controller.Publisher`: an interval may be another one now."""
@@ -161,23 +161,23 @@ class Maintenance:
     def _cleaner_works(self, config: LogConfig) -> bool:
         return config.compact and self._config.get_bool("log.cleaner.enable")
 
-    async def _run_round(self, each: _Round) -> None:
-        each.last_ms = now_ms = self._clock.now_ms()
-        for number, partition in enumerate(list(each.members)):
-            for _ in self._steps(each, partition, now_ms):
+    async def _run_round(self, round_: _Round) -> None:
+        round_.last_ms = now_ms = self._clock.now_ms()
+        for number, partition in enumerate(list(round_.members)):
+            for _ in self._steps(round_, partition, now_ms):
                 await trio.lowlevel.checkpoint()
             if number % _SLICE == _SLICE - 1:
                 await trio.lowlevel.checkpoint()
-        self._forget_empty(each)
+        self._forget_empty(round_)
 
-    def _steps(self, each: _Round, partition: Partition, now_ms: int) -> Iterator[None]:
+    def _steps(self, round_: _Round, partition: Partition, now_ms: int) -> Iterator[None]:
         """The work on one partition, in steps between which others may run; ends when the partition is gone."""
         try:
-            work = iter(()) if partition.deleted else each.work(partition, now_ms)
+            work = iter(()) if partition.deleted else round_.work(partition, now_ms)
             while not partition.deleted and next(work, _DONE) is not _DONE:
                 yield
         except Exception as error:
-            where = f"{each.name} of {partition.topic.name}-{partition.index}"
+            where = f"{round_.name} of {partition.topic.name}-{partition.index}"
             self._report(where, error)
 
     def _forget_empty(self, just_done: _Round) -> None:
@@ -187,8 +187,8 @@ class Maintenance:
                 log.log_start_offset == log.log_end_offset and not log.size_bytes and not log.active_producers()
             ):
                 partition.active = False
-                for each in self._rounds:
-                    each.members.pop(partition, None)
+                for round_ in self._rounds:
+                    round_.members.pop(partition, None)
 
-    def _due_ms(self, each: _Round) -> int:
-        return each.last_ms + max(1, self._config.get_int(each.interval_config))
+    def _due_ms(self, round_: _Round) -> int:
+        return round_.last_ms + max(1, self._config.get_int(round_.interval_config))

@@ -246,4 +246,4 @@ def _item_of(hint: Any) -> type[Any] | None:
     if get_origin(hint) is list:
         kind: type[Any] = get_args(hint)[0]
         return kind
-    return next((found for each in get_args(hint) if (found := _item_of(each)) is not None), None)
+    return next((found for part in get_args(hint) if (found := _item_of(part)) is not None), None)

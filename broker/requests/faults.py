@@ -165,15 +165,15 @@ def checked_faults(faults: Iterable[Any], nodes: Iterable[int]) -> list[Fault]:
     """
     chosen: list[Fault] = []
     known = list(nodes)
-    for each in faults:
-        if isinstance(each, list | tuple):
-            chosen += checked_faults(each, known)
-        elif not isinstance(each, Fault):
-            raise TypeError(f"expected odradek.Fault objects, not {each!r}")
-        elif each.node is not None and each.node not in known:
-            raise ValueError(f"{each!r}: no node {each.node}; the cluster has {', '.join(map(str, known))}")
+    for fault in faults:
+        if isinstance(fault, list | tuple):
+            chosen += checked_faults(fault, known)
+        elif not isinstance(fault, Fault):
+            raise TypeError(f"expected odradek.Fault objects, not {fault!r}")
+        elif fault.node is not None and fault.node not in known:
+            raise ValueError(f"{fault!r}: no node {fault.node}; the cluster has {', '.join(map(str, known))}")
         else:
-            chosen.append(each)
+            chosen.append(fault)
     return chosen
 
 

@@ -62,7 +62,7 @@ class _Source:
     def topics(self, names: Sequence[str]) -> list[MetadataResponseTopic]:
         asked = [MetadataRequestTopic(name=name) for name in names] or None
         response = self._first.request(MetadataRequest(topics=asked, allow_auto_topic_creation=False), max_version=12)
-        self._addresses = {each.node_id: (each.host, each.port) for each in response.brokers}
+        self._addresses = {node.node_id: (node.host, node.port) for node in response.brokers}
         for topic in response.topics:
             _check(topic.error_code, f"topic {topic.name}")
         return list(response.topics)

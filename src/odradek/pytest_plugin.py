@@ -72,8 +72,8 @@ class _Watch:
         """What the test's own brokers, and those of the session that it uses, were asked in it, as lines."""
         fixtures = getattr(item, "fixturenames", ())
         uses_session = any(name.startswith("kafka_broker_session") for name in fixtures)
-        mine = [each for each in self.brokers if uses_session or not each.for_session]
-        return "\n".join("\n".join([repr(each.broker), *each.requests()]) for each in mine)
+        mine = [watched for watched in self.brokers if uses_session or not watched.for_session]
+        return "\n".join("\n".join([repr(watched.broker), *watched.requests()]) for watched in mine)
 
 
 _WATCH: pytest.StashKey[_Watch] = pytest.StashKey()

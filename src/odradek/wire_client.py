@@ -115,7 +115,7 @@ class WireClient(WireConnection):
         except WireError:
             self.close()
             raise
-        self._served = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
+        self._served = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
 
     def request(self, request: Any, *, max_version: int | None = None) -> Any:
         """The answer to a request, in the newest common version up to `max_version`.

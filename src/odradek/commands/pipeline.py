@@ -146,9 +146,9 @@ def _jars(arguments: argparse.Namespace) -> int:
 
 
 def _pairs(given: list[str], what: str) -> dict[str, str]:
-    if wrong := [each for each in given if "=" not in each]:
+    if wrong := [text for text in given if "=" not in text]:
         raise ValueError(f"{what}: {wrong[0]!r} is not NAME=VALUE")
-    return dict(each.split("=", 1) for each in given)
+    return dict(text.split("=", 1) for text in given)
 
 
 def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
@@ -156,7 +156,7 @@ def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
     from odradek.pipeline.jobs.retry import RetryJob
     from odradek.pipeline.jobs.retry_policy import RetryPolicy
 
-    delays = tuple(each.strip() for each in arguments.delays.split(",") if each.strip())
+    delays = tuple(text.strip() for text in arguments.delays.split(",") if text.strip())
     policy = RetryPolicy(arguments.main_topic, arguments.failed_topic, delays, _pairs(arguments.topic, "--topic"))
     return RetryJob(
         arguments.bootstrap_servers,

@@ -124,7 +124,7 @@ def _topic(text: str) -> tuple[str, TopicSpec]:
             pairs[-1] += f",{piece}"  # a value that is a list, as in cleanup.policy=compact,delete
         else:
             pairs.append(piece)
-    return name, TopicSpec(int(count or 1), config=dict(_pair(each, "--topic") for each in pairs))
+    return name, TopicSpec(int(count or 1), config=dict(_pair(pair, "--topic") for pair in pairs))
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
