@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.call import Call
+from odradek.broker.facade.partitioner import Partitioner
+from odradek.broker.facade.producer_record import Headers, ProducerRecord, RecordMetadata, Serializer, TransactionEnd
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
+from odradek.broker.facade.topic_changes import delete_records, delete_topic
 from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
@@ -34,6 +37,7 @@ class Broker:
     def __init__(self, cluster: Cluster, call: Call) -> None:
         self._cluster = cluster
         self._call = call
+        self._partitioner = Partitioner()
 
     def __repr__(self) -> str:
         return f"<Broker at {self.bootstrap_servers}>"
@@ -108,7 +112,81 @@ class Broker:
         bounds = self._call(lambda: bounds_of(topics, topic, partition, isolation))
         return read_records(self._call, topics, topic, bounds, start, isolation, control)
 
+    # -- writing
+
+    def produce(
+        self,
+        topic: str,
+        value: Any = None,
+        *,
+        key: Any = None,
+        headers: Headers = (),
+        partition: int | None = None,
+        timestamp: int | None = None,
+        key_serializer: Serializer | None = None,
+        value_serializer: Serializer | None = None,
+        transactional_id: str | None = None,
+        transaction: TransactionEnd = "commit",
+    ) -> RecordMetadata:
+        """Write a record as a client with acks=all would; consumers that wait for it get it.
+
+        Keys and values are bytes, text (UTF-8), None, or what the serializer takes; ``timestamp`` is in milliseconds
+        since 1970, by default the broker's time. Without ``partition`` the key decides as in the Java client (murmur2);
+        records without a key go to the partitions in turn. ``transactional_id``: in a transaction of its own, which is
+        committed, aborted or left ``"open"``; what the id had left open is aborted first. KafkaError as Kafka refuses
+        it; a topic that does not exist is not created.
+        """
+        record = ProducerRecord(value, key, headers, partition, timestamp)
+        return self.produce_all(
+            topic,
+            [record],
+            key_serializer=key_serializer,
+            value_serializer=value_serializer,
+            transactional_id=transactional_id,
+            transaction=transaction,
+        )[0]
+
+    def produce_all(
+        self,
+        topic: str,
+        records: Iterable[Any],
+        *,
+        key_serializer: Serializer | None = None,
+        value_serializer: Serializer | None = None,
+        transactional_id: str | None = None,
+        transaction: TransactionEnd = "commit",
+    ) -> list[RecordMetadata]:
+        """Write records, each a `ProducerRecord` or just a value; see `produce`. One transaction holds them all.
+
+        Returns where each lies, in order. What was written before an error stays, unless it is in a transaction: that
+        is aborted.
+        """
+        from odradek.broker.facade.seeding import Seeding
+
+        seeding = Seeding(self._cluster, self._call, self._partitioner, topic, key_serializer, value_serializer)
+        return seeding.write(records, transactional_id, transaction)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic with its records and what groups have committed in it; KafkaError if there is none."""
+        self._call(lambda: delete_topic(self._cluster, name))
+
+    def delete_records(self, topic: str, partition: int | None = None, *, before: int = -1) -> dict[int, int]:
+        """Delete what lies before an offset, of one partition or of each; -1 is all that there is.
+
+        Returns the first offset that is left, by partition. KafkaError as Kafka refuses it.
+        """
+        return self._call(lambda: delete_records(self._cluster, topic, partition, before))
+
     # -- groups
+
+    def set_offsets(self, group_id: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Commit offsets for a group: ``{("orders", 0): 5}``. The group is made if there is none.
+
+        KafkaError if it has members, or for a partition that does not exist.
+        """
+        from odradek.broker.facade.offset_setting import set_offsets
+
+        self._call(lambda: set_offsets(self._cluster, group_id, offsets))
 
     def groups(self) -> dict[str, GroupInfo]:
         """The groups by id, as they are at the time of the call."""

@@ -15,6 +15,8 @@ import trio
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
+from odradek.broker.facade.stored_record import Isolation, StoredRecord
 from odradek.broker.facade.topic_spec import Topics, config_texts, create_topic, topic_specs
 
 T = TypeVar("T")
@@ -99,6 +101,25 @@ class KafkaBroker(Broker):
         """
         self._running()
         return super().bootstrap_servers
+
+    def wait_records(
+        self,
+        topic: str,
+        count: int,
+        *,
+        partition: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        timeout: float = WAIT_TIMEOUT_S,
+    ) -> list[StoredRecord]:
+        """Block until the topic holds ``count`` records or more, and return them, partition after partition.
+
+        TimeoutError, with the numbers that there are, after seconds. Not for the broker's own thread; in asyncio, where
+        it would stop the loop: ``await asyncio.to_thread(broker.wait_records, "orders", 3)``.
+        """
+        from odradek.broker.facade.record_wait import RecordWait
+
+        with RecordWait(self._call, self._cluster.topics, topic, count, partition, isolation, timeout) as waiting:
+            return waiting.blocking()
 
     def _running(self) -> tuple[threading.Thread, trio.lowlevel.TrioToken]:
         """The broker's thread and trio run; BrokerClosedError if it does not run."""
@@ -213,6 +234,28 @@ class BrokerFactory(Protocol):
         ...
 
 
+class TrioBroker(Broker):
+    """A broker in the caller's trio run: what `open_broker` gives. What waits is awaited."""
+
+    async def wait_records(
+        self,
+        topic: str,
+        count: int,
+        *,
+        partition: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        timeout: float = WAIT_TIMEOUT_S,
+    ) -> list[StoredRecord]:
+        """Wait until the topic holds ``count`` records or more, and return them, partition after partition.
+
+        TimeoutError, with the numbers that there are, after seconds.
+        """
+        from odradek.broker.facade.record_wait import RecordWait
+
+        with RecordWait(self._call, self._cluster.topics, topic, count, partition, isolation, timeout) as waiting:
+            return await waiting.awaiting()
+
+
 @asynccontextmanager
 async def open_broker(
     nodes: int = 1,
@@ -221,7 +264,7 @@ async def open_broker(
     data_dir: str | Path | None = None,
     host: str = "127.0.0.1",
     port: int = 0,
-) -> AsyncIterator[Broker]:
+) -> AsyncIterator[TrioBroker]:
     """A broker in the caller's trio run: ``async with open_broker(topics={"orders": 6}) as broker: ...``.
 
     The arguments are those of :class:`KafkaBroker`. The broker's clock follows the run's clock (trio's ``MockClock``
@@ -239,7 +282,7 @@ async def open_broker(
     async with settings.cluster.run() as cluster:
         try:
             await settings.start()
-            yield Broker(cluster, _directly)
+            yield TrioBroker(cluster, _directly)
         except Exception as error:
             failure = error  # raised outside of the nurseries, which would wrap it into groups
     if failure is not None:

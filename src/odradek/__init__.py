@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.facade.group_lag import LagUnknownError
     from odradek.broker.facade.groups import Group
+    from odradek.broker.facade.producer_record import ProducerRecord, RecordMetadata
     from odradek.broker.facade.share_partitions import SharePartitionInfo
     from odradek.broker.facade.stored_record import StoredRecord
     from odradek.broker.facade.streams_group_info import StreamsGroupInfo, StreamsMemberInfo, SubtopologyInfo
-    from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, open_broker
+    from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, TrioBroker, open_broker
     from odradek.broker.facade.topic_spec import TopicSpec
     from odradek.broker.facade.topics import PartitionInfo, TopicInfo
     from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
@@ -50,6 +51,8 @@ __all__ = [
     "MemberInfo",
     "OffsetInfo",
     "PartitionInfo",
+    "ProducerRecord",
+    "RecordMetadata",
     "SharePartitionInfo",
     "StoredRecord",
     "StreamsGroupInfo",
@@ -60,6 +63,7 @@ __all__ = [
     "TopicSpec",
     "TransactionHold",
     "TransactionInfo",
+    "TrioBroker",
     "__version__",
     "open_broker",
 ]
@@ -84,6 +88,8 @@ _HOMES = {
     "OffsetInfo": "odradek.broker.facade.group_info",
     "PartitionInfo": "odradek.broker.facade.topics",
     "SharePartitionInfo": "odradek.broker.facade.share_partitions",
+    "ProducerRecord": "odradek.broker.facade.producer_record",
+    "RecordMetadata": "odradek.broker.facade.producer_record",
     "StoredRecord": "odradek.broker.facade.stored_record",
     "StreamsGroupInfo": "odradek.broker.facade.streams_group_info",
     "StreamsMemberInfo": "odradek.broker.facade.streams_group_info",
@@ -93,6 +99,7 @@ _HOMES = {
     "TopicSpec": "odradek.broker.facade.topic_spec",
     "TransactionHold": "odradek.broker.facade.transactions",
     "TransactionInfo": "odradek.broker.facade.transactions",
+    "TrioBroker": "odradek.broker.facade.threaded",
     "open_broker": "odradek.broker.facade.threaded",
 }
 

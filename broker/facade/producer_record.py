@@ -1,0 +1,62 @@
+"""Records as a user of Python writes them, and where they came to lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from odradek.protocol.records import RecordHeader
+
+Serializer = Callable[[Any], bytes | None]
+"""Makes the bytes of a key or value."""
+
+Headers = Mapping[str, "bytes | str | None"] | Iterable[tuple[str, "bytes | str | None"]]
+"""Headers by name, or pairs of name and value where a name comes twice."""
+
+TransactionEnd = Literal["commit", "abort", "open"]
+"""How a transaction is left: ``open`` leaves it as a producer does that is killed, until its timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerRecord:
+    """A record to write. Keys and values: bytes, text (UTF-8), None, or whatever the serializer takes.
+
+    ``partition``: None lets the key decide. ``timestamp``: milliseconds since 1970, None for the broker's time.
+    """
+
+    value: Any
+    key: Any = None
+    headers: Headers = ()
+    partition: int | None = None
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMetadata:
+    """Where a record lies now, and its timestamp (milliseconds since 1970) as the topic keeps it."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+
+
+def serialized(data: Any, serializer: Serializer | None, what: str) -> bytes | None:
+    """The bytes of a ``what`` (key, value, header); TypeError for what is neither bytes nor text nor None."""
+    if serializer is not None:
+        data = serializer(data)
+    if data is None or isinstance(data, bytes):
+        return data
+    if isinstance(data, str):
+        return data.encode()
+    if isinstance(data, bytearray | memoryview):
+        return bytes(data)
+    hint = f"the {what}_serializer gave" if serializer is not None else f"expected bytes, text or None as {what}, not"
+    raise TypeError(f"{hint} {data!r}")
+
+
+def header_pairs(headers: Headers) -> tuple[RecordHeader, ...]:
+    """The headers in their order, as bytes."""
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return tuple((name, serialized(value, None, "header")) for name, value in pairs)

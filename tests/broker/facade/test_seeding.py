@@ -1,0 +1,146 @@
+"""Records that a test writes without a client."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import trio
+from confluent_kafka import Consumer, TopicPartition
+
+from odradek.broker.facade.producer_record import ProducerRecord, RecordMetadata
+from odradek.broker.facade.threaded import KafkaBroker, open_broker
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    with KafkaBroker(topics={"t": 3}) as started:
+        yield started
+        assert started.bugs == []
+
+
+def values(broker: KafkaBroker, isolation: Any = "read_committed") -> list[bytes | None]:
+    return [record.value for record in broker.records("t", isolation=isolation)]
+
+
+def test_one_record_with_everything(broker: KafkaBroker) -> None:
+    written = broker.produce("t", "v", key="k", headers={"h": "1"}, partition=2, timestamp=1_700_000_000_000)
+    assert written == RecordMetadata("t", 2, 0, 1_700_000_000_000)
+    (record,) = broker.records("t")
+    assert (record.partition, record.offset, record.timestamp) == (2, 0, 1_700_000_000_000)
+    assert (record.key, record.value, record.headers) == (b"k", b"v", (("h", b"1"),))
+    assert (record.producer_id, record.transactional) == (-1, False)
+
+
+def test_many_records_are_where_the_call_says(broker: KafkaBroker) -> None:
+    given = [ProducerRecord(f"v{n}", key=f"k{n % 50}", headers=[("n", str(n))]) for n in range(2500)]
+    written = broker.produce_all("t", iter(given))
+    stored = {(record.partition, record.offset): record.value for record in broker.records("t")}
+    assert len(stored) == 2500
+    assert [stored[each.partition, each.offset] for each in written] == [str(each.value).encode() for each in given]
+    by_key: dict[Any, set[int]] = {}
+    for asked, each in zip(given, written, strict=True):
+        by_key.setdefault(asked.key, set()).add(each.partition)
+    assert {len(partitions) for partitions in by_key.values()} == {1}
+
+
+def test_the_time_is_the_brokers_and_log_append_time_is_told(broker: KafkaBroker) -> None:
+    broker.create_topic("appended", config={"message.timestamp.type": "LogAppendTime"})
+    with broker.clock.stopped():
+        now_ms = broker.clock.now_ms()
+        assert broker.produce("t", "v").timestamp == now_ms
+        assert broker.produce("appended", "v", timestamp=5).timestamp == now_ms
+
+
+def test_serializers(broker: KafkaBroker) -> None:
+    broker.produce("t", {"n": 1}, key=7, key_serializer=lambda n: bytes([n]), value_serializer=_as_json)
+    broker.produce_all("t", [[1], ProducerRecord([2])], value_serializer=_as_json)
+    assert sorted(value for value in values(broker) if value) == [b"[1]", b"[2]", b'{"n": 1}']
+
+
+def _as_json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def test_a_consumer_that_waits_gets_the_record(broker: KafkaBroker) -> None:
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 60_000})
+    consumer.assign([TopicPartition("t", 0, 0)])
+    late = threading.Timer(0.2, broker.produce, ["t", "late"], {"partition": 0})
+    late.start()
+    message = consumer.poll(30)
+    late.join()
+    consumer.close()
+    assert message is not None
+    assert message.value() == b"late"
+
+
+# -- refusals
+
+
+def test_nothing_is_created_by_writing(broker: KafkaBroker) -> None:
+    broker.create_topic("orders")
+    with pytest.raises(KafkaError, match=r"no topic 'order' \(did you mean 'orders'\?\)") as caught:
+        broker.produce("order", "v")
+    assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert sorted(broker.topics()) == ["orders", "t"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"partition": 3}, KafkaError, "no partition 3, it has 3"),
+        ({"partition": "1"}, TypeError, "a partition is a number, not '1'"),
+        ({"timestamp": -1}, ValueError, "in milliseconds"),
+        ({"transaction": "open"}, ValueError, "needs a transactional_id"),
+        ({"transaction": "roll", "transactional_id": "x"}, ValueError, "commit, abort or open"),
+        ({"transactional_id": ""}, ValueError, "not empty"),
+        ({"headers": {"h": 1}}, TypeError, "as header, not 1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    broker: KafkaBroker, arguments: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        broker.produce("t", "v", **arguments)
+    assert values(broker) == []
+
+
+def test_the_log_refuses_as_it_refuses_clients(broker: KafkaBroker) -> None:
+    broker.create_topic("compacted", config={"cleanup.policy": "compact", "max.message.bytes": 2000})
+    for key, value, code in (("k", "v" * 3000, 10), (None, "v", 87)):
+        with pytest.raises(KafkaError, match="compacted-0: ") as caught:
+            broker.produce("compacted", value, key=key)
+        assert caught.value.code == code
+    with pytest.raises(KafkaError) as caught:
+        broker.produce("__consumer_offsets", "v")
+    assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    broker.set_offsets("g", {("t", 0): 0})
+    with pytest.raises(KafkaError) as caught:
+        broker.produce("__consumer_offsets", "v")
+    assert caught.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def test_nobody_writes_to_a_partition_without_a_leader_or_enough_replicas() -> None:
+    config = {"min.insync.replicas": "2"}
+    with KafkaBroker(nodes=2, topics={"t": {"replication_factor": 2, "config": config}, "u": 2}) as broker:
+        broker.stop_node(2)
+        with pytest.raises(KafkaError) as caught:
+            broker.produce("t", "v")
+        assert caught.value.code is ErrorCode.NOT_ENOUGH_REPLICAS
+        alone = next(each.index for each in broker.topics()["u"].partitions if each.leader < 0)
+        with pytest.raises(KafkaError, match="has no leader") as caught:
+            broker.produce("u", "v", partition=alone)
+        assert caught.value.code is ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def test_in_the_callers_trio_run() -> None:
+    async def main() -> None:
+        async with open_broker(topics={"t": 1}) as own:
+            own.produce_all("t", ["a", "b"], transactional_id="tx")
+            assert [record.value for record in own.records("t")] == [b"a", b"b"]
+
+    trio.run(main)
