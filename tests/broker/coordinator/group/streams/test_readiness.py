@@ -59,6 +59,16 @@ def test_a_refusal_outlives_later_ones() -> None:
     assert [topic.name for topic in again.topics] == ["early"]
 
 
+def test_other_groups_ask_for_a_refused_topic_themselves() -> None:
+    driver = StreamsDriver()
+    driver.creates = False
+    driver.join("a", COUNTING)
+    driver.ask(TopicsRefused("g", {"counts-changelog": "no"}, 1_000))
+    driver.effects.clear()
+    driver.ask(StreamsGroupHeartbeat("other", "a", 0, topology=COUNTING))
+    assert [effect.group_id for effect in driver.effects if isinstance(effect, CreateInternalTopics)] == ["other"]
+
+
 def test_only_three_reasons_are_told() -> None:
     names = [f"s{number}" for number in range(5)]
     topology = Topology(0, {"0": Subtopology("0", ("t",), changelogs=tuple(TopicInfo(name) for name in names))})
