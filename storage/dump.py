@@ -19,7 +19,12 @@ from odradek.protocol.errors import CorruptDataError, ProtocolError
 from odradek.protocol.json_form import to_json
 from odradek.protocol.record_batch import RecordBatch, TimestampType
 from odradek.protocol.records import Record
-from odradek.protocol.stored import UnknownRecordTypeError, decode_group_record, decode_transaction_record
+from odradek.protocol.stored import (
+    UnknownRecordTypeError,
+    decode_group_record,
+    decode_share_record,
+    decode_transaction_record,
+)
 from odradek.storage import metadata_dump
 from odradek.storage.checkpoint_files import LEADER_EPOCHS, parse_leader_epochs, parse_offsets
 from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX, parse_file_name
@@ -35,6 +40,7 @@ Decoder = Callable[[bytes, bytes | None], tuple[Any, Any]]
 _DECODERS: Mapping[str, Decoder] = {
     "__consumer_offsets": decode_group_record,
     "__transaction_state": decode_transaction_record,
+    "__share_group_state": decode_share_record,
 }
 _TEXT_FILES = {"partition.metadata", "meta.properties", "odradek.metadata.json", ".kafka_cleanshutdown", QUORUM_STATE}
 _METADATA_TOPIC = "__cluster_metadata"

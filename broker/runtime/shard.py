@@ -30,7 +30,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from odradek.broker.runtime.loader import KeyedJournal
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger("odradek.broker.runtime")
 
 M = TypeVar("M", bound=Machine)
 
@@ -240,7 +240,7 @@ class Shard(Generic[M]):
         if slot is not None and not slot.done:
             slot.fail(error)
         elif isinstance(error, KafkaError):
-            logger.warning("%s: %r: %s", self.name, command, error)
+            _log.warning("%s: %r: %s", self.name, command, error)
         else:
             self._report_bug(repr(command), error)
 

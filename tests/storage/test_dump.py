@@ -2,6 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from odradek.protocol.stored import encode_record_key, encode_record_value
+from odradek.protocol.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue, StateBatch
+from odradek.protocol.stored.share_update import ShareUpdateKey, ShareUpdateValue
 from odradek.storage.dump import dump, render_text
 
 KINDS = ("log", "index", "timeindex", "txnindex", "snapshot")
@@ -70,3 +75,28 @@ def test_a_damaged_snapshot_is_an_error(kafka_log_dir: Path) -> None:
     path.write_bytes(data)
     (item,) = [item for item in dump(path) if item["kind"] == "error"]
     assert "checksum" in item["error"]
+
+
+def test_records_of_the_share_coordinator_are_decoded(tmp_path: Path) -> None:
+    topic_id = bytes(15) + b"\1"
+    snapshot = ShareSnapshotValue(snapshot_epoch=1, start_offset=5, state_batches=[StateBatch(5, 9, 2, 1)])
+    records = [
+        Record(0, 0, encode_record_key(ShareSnapshotKey("g", topic_id, 3)), encode_record_value(snapshot, 0), ()),
+        Record(
+            1, 0, encode_record_key(ShareUpdateKey("g", topic_id, 3)), encode_record_value(ShareUpdateValue(1), 0), ()
+        ),
+        Record(2, 0, encode_record_key(ShareSnapshotKey("g", topic_id, 3)), None, ()),
+    ]
+    folder = tmp_path / "__share_group_state-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(build_batch(records))
+    first, second, third = (item for item in dump(folder) if item["kind"] == "record")
+    assert first["key"] == {"type": "0", "data": {"groupId": "g", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partition": 3}}
+    assert first["value"]["version"] == "0"
+    assert first["value"]["data"]["startOffset"] == 5
+    assert first["value"]["data"]["stateBatches"] == [
+        {"firstOffset": 5, "lastOffset": 9, "deliveryState": 2, "deliveryCount": 1}
+    ]
+    assert second["key"]["type"] == "1"
+    assert second["value"]["data"]["snapshotEpoch"] == 1
+    assert third["value"] is None

@@ -25,7 +25,7 @@ from odradek.broker.coordinator.group.topic_source import FixedTopics, TopicSour
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
 from odradek.protocol.errors import KafkaError
 
-logger = logging.getLogger("odradek.broker.coordinator.group")
+_log = logging.getLogger("odradek.broker.coordinator.group")
 
 Decision = Callable[[Any, int], Outcome[Any]]
 
@@ -103,7 +103,7 @@ class GroupMachine:
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
         """See `Machine`."""
-        logger.warning("%s refused: %s", command.__class__.__name__, error)
+        _log.warning("%s refused: %s", command.__class__.__name__, error)
         kind = self._kind_deciding(command)
         if kind is not None:
             return kind.refused(command, outcome, error, now_ms)
