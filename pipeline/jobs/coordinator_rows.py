@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from odradek.pipeline.jobs.share_rows import SHARE_SCHEMA, share_row
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.stored import UnknownRecordTypeError, decode_group_record, decode_transaction_record
@@ -27,11 +28,16 @@ GROUP_SCHEMA = (
     "log_partition int, log_offset bigint, time_ms bigint, kind string, tombstone boolean, group_id string,"
     " topic string, partition int, committed_offset bigint, leader_epoch int, metadata string, commit_time_ms bigint,"
     f" generation int, protocol_type string, protocol string, leader string, members array<{_MEMBER}>,"
-    " member_id string, subscription array<string>, assignment array<string>, problem string"
+    " member_id string, subscription array<string>, assignment array<string>, problem string, group_type string,"
+    " state string, client_id string, client_host string, instance_id string, rack_id string, pattern string,"
+    " standby array<string>, pending array<string>"
 )
 """``kind``: the record's kind (``OffsetCommit``, ``GroupMetadata``, ``ConsumerGroupMemberMetadata``, ...), or
-``unknown`` or ``malformed``. ``assignment``: ``topic-partition``, by topic id in groups of the newer protocol.
-``problem``: what is wrong with a malformed record."""
+``unknown`` or ``malformed``. ``group_type``: null for a commit, which any type of group can make. ``assignment``:
+``topic-partition``, by topic id in groups of the newer protocols; in streams groups tasks as ``subtopology_partition``,
+with ``standby`` copies beside. ``pending``: what a member has still to give back. ``subscription`` of a streams
+topology: its source topics; of a pattern's record: the topics that match. ``problem``: what is wrong with a malformed
+record."""
 
 TRANSACTION_SCHEMA = (
     "log_partition int, log_offset bigint, time_ms bigint, transactional_id string, tombstone boolean,"
@@ -54,6 +60,11 @@ TRANSACTION_STATES = {
 def decode_groups(rows: DataFrame) -> DataFrame:
     """Rows of the data source for `__consumer_offsets` as GROUP_SCHEMA."""
     return _decoded(rows, group_row, GROUP_SCHEMA)
+
+
+def decode_share_states(rows: DataFrame) -> DataFrame:
+    """Rows of the data source for `__share_group_state` as SHARE_SCHEMA."""
+    return _decoded(rows, share_row, SHARE_SCHEMA)
 
 
 def decode_transactions(rows: DataFrame) -> DataFrame:
@@ -101,6 +112,9 @@ def group_row(key: bytes, value: bytes | None) -> Row:
     row: Row = {"kind": kind, "tombstone": value is None}
     row["group_id"] = getattr(decoded_key, "group", getattr(decoded_key, "group_id", None))
     row["member_id"] = getattr(decoded_key, "member_id", None)
+    row["group_type"] = _group_type(kind)
+    if kind == "ConsumerGroupRegularExpression":
+        row["pattern"] = decoded_key.regular_expression  # type: ignore[attr-defined]
     if kind == "OffsetCommit":
         row |= {"topic": decoded_key.topic, "partition": decoded_key.partition}  # type: ignore[attr-defined]
     fill = _FILL.get(kind)
@@ -152,17 +166,91 @@ def _by_id(topics: Any) -> list[str]:
     return sorted(f"{uuid_to_text(topic.topic_id)}-{index}" for topic in topics for index in topic.partitions)
 
 
+def _tasks(subtopologies: Any) -> list[str]:
+    return sorted(f"{tasks.subtopology_id}_{index}" for tasks in subtopologies for index in tasks.partitions)
+
+
+def _group_type(kind: str) -> str | None:
+    """``classic``, ``consumer``, ``share`` or ``streams``, by the kind of the record."""
+    if kind == "GroupMetadata":
+        return "classic"
+    group_type = kind.partition("Group")[0].lower()
+    return group_type if group_type in ("consumer", "share", "streams") else None
+
+
+def _member(value: Any) -> Row:
+    """A member of a newer group, as it said of itself. Members of streams groups subscribe through the topology."""
+    return {
+        "client_id": value.client_id,
+        "client_host": value.client_host,
+        "instance_id": getattr(value, "instance_id", None),
+        "rack_id": value.rack_id,
+        "subscription": sorted(getattr(value, "subscribed_topic_names", ())),
+        "pattern": getattr(value, "subscribed_topic_regex", None) or None,
+    }
+
+
+def _topology(value: Any) -> Row:
+    """The topics that an application reads; those that it makes itself for repartitioning are among them."""
+    topics: set[str] = set()
+    for subtopology in value.subtopologies:
+        topics.update(subtopology.source_topics)
+        topics.update(topic.name for topic in subtopology.repartition_source_topics)
+    return {"generation": value.epoch, "subscription": sorted(topics)}
+
+
+def _consumers_current(value: Any) -> Row:
+    return {
+        "generation": value.member_epoch,
+        "state": CONSUMER_STATES.get(value.state, str(value.state)),
+        "assignment": _by_id(value.assigned_partitions),
+        "pending": _by_id(value.partitions_pending_revocation),
+    }
+
+
+def _streams_current(value: Any) -> Row:
+    return {
+        "generation": value.member_epoch,
+        "state": STREAMS_STATES.get(value.state, str(value.state)),
+        "assignment": _tasks(value.active_tasks),
+        "standby": _tasks(value.standby_tasks),
+        "pending": _tasks([*value.active_tasks_pending_revocation, *value.standby_tasks_pending_revocation]),
+    }
+
+
+CONSUMER_STATES = {0: "Stable", 1: "UnrevokedPartitions", 2: "UnreleasedPartitions", 127: "Unknown"}
+STREAMS_STATES = {1: "Stable", 2: "UnrevokedTasks", 3: "UnreleasedTasks", 127: "Unknown"}
+
 _FILL: Mapping[str, Callable[[Any], Row]] = {
     "OffsetCommit": _commit,
     "GroupMetadata": _classic_group,
     "ConsumerGroupMetadata": lambda value: {"generation": value.epoch},
-    "ConsumerGroupMemberMetadata": lambda value: {"subscription": sorted(value.subscribed_topic_names)},
+    "ConsumerGroupMemberMetadata": _member,
+    "ConsumerGroupRegularExpression": lambda value: {"subscription": sorted(value.topics)},
     "ConsumerGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
     "ConsumerGroupTargetAssignmentMember": lambda value: {"assignment": _by_id(value.topic_partitions)},
-    "ConsumerGroupCurrentMemberAssignment": lambda value: {
+    "ConsumerGroupCurrentMemberAssignment": _consumers_current,
+    "ShareGroupMetadata": lambda value: {"generation": value.epoch},
+    "ShareGroupMemberMetadata": _member,
+    "ShareGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
+    "ShareGroupTargetAssignmentMember": lambda value: {"assignment": _by_id(value.topic_partitions)},
+    "ShareGroupCurrentMemberAssignment": lambda value: {
         "generation": value.member_epoch,
         "assignment": _by_id(value.assigned_partitions),
     },
+    "ShareGroupStatePartitionMetadata": lambda value: {
+        "assignment": _by_id(value.initialized_topics),
+        "pending": _by_id(value.initializing_topics),
+    },
+    "StreamsGroupMetadata": lambda value: {"generation": value.epoch},
+    "StreamsGroupMemberMetadata": _member,
+    "StreamsGroupTopology": _topology,
+    "StreamsGroupTargetAssignmentMetadata": lambda value: {"generation": value.assignment_epoch},
+    "StreamsGroupTargetAssignmentMember": lambda value: {
+        "assignment": _tasks(value.active_tasks),
+        "standby": _tasks(value.standby_tasks),
+    },
+    "StreamsGroupCurrentMemberAssignment": _streams_current,
 }
 
 

@@ -11,6 +11,12 @@ TIMELINE_SCHEMA = (
 )
 
 
+_NEWER = ("Consumer", "Share", "Streams")
+_OF_GROUP = frozenset({"GroupMetadata", *(f"{group_type}GroupMetadata" for group_type in _NEWER)})
+_OF_MEMBER = frozenset(f"{group_type}GroupMemberMetadata" for group_type in _NEWER)
+_CURRENT = frozenset(f"{group_type}GroupCurrentMemberAssignment" for group_type in _NEWER)
+
+
 class GroupEvent(NamedTuple):
     """``event``: ``generation`` (a rebalance ended), ``joined``, ``left``, ``assigned``, ``revoked`` or ``deleted``."""
 
@@ -29,12 +35,12 @@ def timeline(rows: Iterable[Mapping[str, Any]]) -> Iterator[GroupEvent]:
     generation: int | None = None
     for row in rows:
         kind, gone = row["kind"], row["tombstone"]
-        if kind in ("GroupMetadata", "ConsumerGroupMetadata"):
+        if kind in _OF_GROUP:
             found, generation = _group_events(row, members, generation)
             yield from found
-        elif kind == "ConsumerGroupMemberMetadata":
+        elif kind in _OF_MEMBER:
             yield from _member_events(row, members, generation)
-        elif kind == "ConsumerGroupCurrentMemberAssignment" and not gone:
+        elif kind in _CURRENT and not gone:
             member = row["member_id"]
             yield from _moved(row, row["generation"], member, members.get(member, set()), set(row["assignment"]))
             members[member] = set(row["assignment"])

@@ -1,11 +1,12 @@
-"""`__consumer_offsets` as tables: commits, generations, members, tombstones, rebalances, and lag over time."""
+"""The coordinators' topics of groups as tables: commits, generations, members, rebalances, lag, share states."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.jobs.coordinator_rows import DECODED, decode_groups
+from odradek.pipeline.jobs.coordinator_rows import DECODED, decode_groups, decode_share_states
+from odradek.pipeline.jobs.group_lag import lag, lag_over_time, topics_of
 from odradek.pipeline.jobs.group_timeline import TIMELINE_SCHEMA, timeline
 from odradek.pipeline.jobs.logs import LogPlace
 
@@ -14,44 +15,68 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 OFFSETS_TOPIC = "__consumer_offsets"
+SHARE_TOPIC = "__share_group_state"
+_NEWER = ("Consumer", "Share", "Streams")
 
 
 def run(spark: SparkSession, place: LogPlace, *, with_lag: bool = True) -> dict[str, DataFrame]:
-    """The tables by name: ``commits``, ``generations``, ``members``, ``tombstones``, ``rebalances`` and ``lag``.
+    """The tables by name. Times are timestamps; each is ``time``, that of the record, unless its name says more.
 
-    ``lag`` reads the topics that were committed to as well; ``with_lag=False`` leaves it out.
+    ``commits``, ``generations``, ``members``, ``targets``, ``tombstones`` and ``rebalances`` are rows of the log;
+    ``share_states`` are those of `__share_group_state`, if it exists. ``lag`` has a row for each group and partition,
+    as things stand at the log's end. ``lag_over_time`` has one for each commit; it reads the topics that were committed
+    to as well. ``with_lag=False`` leaves both out.
     """
     records = decode_groups(place.read(spark, [OFFSETS_TOPIC], columns=DECODED)).persist()
-    commits = records.where("kind = 'OffsetCommit' and not tombstone")
+    commits = records.where("kind = 'OffsetCommit' and not tombstone").select(
+        "group_id",
+        "topic",
+        "partition",
+        "committed_offset",
+        "leader_epoch",
+        "metadata",
+        "commit_time_ms",
+        "log_partition",
+        "log_offset",
+    )
     tables = {
-        "commits": commits.select(
-            "group_id",
-            "topic",
-            "partition",
-            "committed_offset",
-            "leader_epoch",
-            "metadata",
-            "commit_time_ms",
-            "log_partition",
-            "log_offset",
-        ),
+        "commits": commits,
         "generations": _generations(records),
         "members": _members(records),
+        "targets": _targets(records),
         "tombstones": records.where("tombstone").select(
             "kind", "group_id", "topic", "partition", "member_id", "time_ms", "log_partition", "log_offset"
         ),
         "rebalances": rebalances(records),
     }
+    if SHARE_TOPIC in topics_of(place):
+        tables["share_states"] = decode_share_states(place.read(spark, [SHARE_TOPIC], columns=DECODED))
     if with_lag:
-        tables["lag"] = lag(spark, place, tables["commits"])
-    return tables
+        tables["lag"] = lag(spark, place, records)
+        tables["lag_over_time"] = lag_over_time(spark, place, commits)
+    return {name: _readable(table) for name, table in tables.items()}
+
+
+def _readable(table: DataFrame) -> DataFrame:
+    """Milliseconds as timestamps, under a name without the unit."""
+    columns = [
+        f"timestamp_millis({name}) as {name.removesuffix('_ms')}" if name.endswith("time_ms") else name
+        for name in table.columns
+    ]
+    return table.selectExpr(*columns)
+
+
+def _kinds(suffix: str) -> str:
+    """The condition for a kind of record of the newer types of groups, without tombstones."""
+    return "not tombstone and kind in (" + ", ".join(f"'{group_type}Group{suffix}'" for group_type in _NEWER) + ")"
 
 
 def _generations(records: DataFrame) -> DataFrame:
-    """Every generation (classic groups) or epoch (newer groups), with its number of members."""
-    kinds = "kind in ('GroupMetadata', 'ConsumerGroupMetadata') and not tombstone"
+    """Every generation (classic groups, with its number of members) or epoch (newer groups)."""
+    kinds = f"({_kinds('Metadata')}) or (kind = 'GroupMetadata' and not tombstone)"
     return records.where(kinds).selectExpr(
         "group_id",
+        "group_type",
         "generation",
         "protocol_type",
         "protocol",
@@ -66,12 +91,33 @@ def _generations(records: DataFrame) -> DataFrame:
 def _members(records: DataFrame) -> DataFrame:
     """The members of every generation with subscription and assignment; newer groups have a row for each change."""
     classic = records.where("kind = 'GroupMetadata' and not tombstone")
-    of_classic = classic.selectExpr("group_id", "generation", "time_ms", "log_offset", "inline(members)")
-    newer = "kind in ('ConsumerGroupMemberMetadata', 'ConsumerGroupCurrentMemberAssignment') and not tombstone"
-    of_newer = records.where(newer).select(
-        "group_id", "generation", "time_ms", "log_offset", "member_id", "subscription", "assignment"
+    of_classic = classic.selectExpr("group_id", "group_type", "generation", "time_ms", "log_offset", "inline(members)")
+    newer = records.where(f"({_kinds('MemberMetadata')}) or ({_kinds('CurrentMemberAssignment')})").select(
+        "group_id",
+        "group_type",
+        "generation",
+        "time_ms",
+        "log_offset",
+        "member_id",
+        "instance_id",
+        "client_id",
+        "client_host",
+        "rack_id",
+        "state",
+        "subscription",
+        "pattern",
+        "assignment",
+        "standby",
+        "pending",
     )
-    return of_classic.unionByName(of_newer, allowMissingColumns=True)
+    return of_classic.unionByName(newer, allowMissingColumns=True)
+
+
+def _targets(records: DataFrame) -> DataFrame:
+    """What members of newer groups are to get in the end, a row for each change."""
+    return records.where(_kinds("TargetAssignmentMember")).select(
+        "group_id", "group_type", "member_id", "assignment", "standby", "time_ms", "log_partition", "log_offset"
+    )
 
 
 def rebalances(records: DataFrame) -> DataFrame:
@@ -93,46 +139,3 @@ def rebalances(records: DataFrame) -> DataFrame:
 
 def _events(rows: pd.DataFrame) -> Iterator[tuple[object, ...]]:
     yield from (tuple(event) for event in timeline(rows.to_dict("records")))
-
-
-def lag(spark: SparkSession, place: LogPlace, commits: DataFrame) -> DataFrame:
-    """How far each commit was behind the end of its partition when it was made, by the records' timestamps."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    topics = sorted(row["topic"] for row in commits.select("topic").distinct().collect())
-    there = _existing(spark, place, topics)
-    if not there:
-        return commits.limit(0).selectExpr(
-            "group_id", "topic", "partition", "commit_time_ms", "committed_offset", "0L as end_offset", "0L as lag"
-        )
-    written = place.read(spark, there, columns=["topic", "partition", "offset", "timestamp"]).selectExpr(
-        "topic", "partition", "unix_millis(timestamp) as commit_time_ms", "offset + 1 as written"
-    )
-    both = written.unionByName(commits.drop("leader_epoch", "metadata"), allowMissingColumns=True)
-    so_far = Window.partitionBy("topic", "partition").orderBy("commit_time_ms")
-    behind = both.withColumn("end_offset", f.max("written").over(so_far)).where("group_id is not null")
-    return behind.selectExpr(
-        "group_id",
-        "topic",
-        "partition",
-        "commit_time_ms",
-        "committed_offset",
-        "greatest(coalesce(end_offset, committed_offset), committed_offset) as end_offset",
-        "greatest(coalesce(end_offset, committed_offset) - committed_offset, 0) as lag",
-    )
-
-
-def _existing(spark: SparkSession, place: LogPlace, topics: list[str]) -> list[str]:
-    """The topics that (still) exist: commits outlive their topics."""
-    from pathlib import Path
-
-    from odradek.pipeline.cluster_client import ClusterClient
-    from odradek.pipeline.log_folder import partitions_in
-
-    if place.path is not None:
-        known = {topic for topic, _ in partitions_in(Path(place.path))}
-    else:
-        with ClusterClient(place.bootstrap_servers or "") as client:
-            known = set(client.topics())
-    return [topic for topic in topics if topic in known]

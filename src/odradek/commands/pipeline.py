@@ -29,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     retry.add_argument("--poll-interval", default="1 second", help="how often to look for what came due")
     _retry_arguments(retry)
     _retry_arguments(_add(jobs, "replay-failed", "send the failed topic's messages to the main topic", _replay_failed))
-    groups = _add(jobs, "groups", "__consumer_offsets as tables", _groups)
+    groups = _add(
+        jobs, "groups", "groups of all types as tables, from __consumer_offsets and __share_group_state", _groups
+    )
     _place_arguments(groups)
     _table_arguments(groups)
     transactions = _add(jobs, "transactions", "__transaction_state and markers as tables", _transactions)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from odradek.pipeline.jobs.coordinator_rows import TRANSACTION_STATES, group_row, transaction_row
@@ -25,6 +31,7 @@ def test_a_commit() -> None:
         "tombstone": False,
         "group_id": "g",
         "member_id": None,
+        "group_type": None,
         "topic": "t",
         "partition": 2,
         "committed_offset": 7,
@@ -98,3 +105,90 @@ def test_the_names_of_the_states_are_the_brokers() -> None:
     from odradek.broker.coordinator.transaction.states import TransactionState
 
     assert {state.value: state.label for state in TransactionState} == TRANSACTION_STATES
+
+
+# --- the newer types of groups: records of a real Kafka, with what its own formatter prints of them
+
+RECORDED = Path(__file__).parents[2] / "vectors" / "coordinator_records.jsonl.gz"
+
+
+def recorded(*types: str) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """The rows of some record types, with key and value as Kafka prints them."""
+    for line in gzip.decompress(RECORDED.read_bytes()).decode().splitlines():
+        record = json.loads(line)
+        if record["family"] == "group" and record["key"]["type"] in types and isinstance(record["value"], dict):
+            row = group_row(bytes.fromhex(record["key_hex"]), bytes.fromhex(record["value_hex"]))
+            yield row, record["key"]["data"], record["value"]["data"]
+
+
+def parts(topics: list[dict[str, Any]]) -> list[str]:
+    return sorted(f"{topic['topicId']}-{index}" for topic in topics for index in topic["partitions"])
+
+
+def tasks(subtopologies: list[dict[str, Any]]) -> list[str]:
+    return sorted(f"{each['subtopologyId']}_{index}" for each in subtopologies for index in each["partitions"])
+
+
+@pytest.mark.parametrize(("record_type", "group_type"), [("3", "consumer"), ("11", "share"), ("17", "streams")])
+def test_epochs(record_type: str, group_type: str) -> None:
+    rows = list(recorded(record_type))
+    assert rows
+    for row, key, value in rows:
+        assert (row["group_type"], row["group_id"], row["generation"]) == (group_type, key["groupId"], value["epoch"])
+
+
+@pytest.mark.parametrize("record_type", ["5", "10", "19"])
+def test_members(record_type: str) -> None:
+    rows = list(recorded(record_type))
+    assert rows
+    for row, key, value in rows:
+        assert (row["group_id"], row["member_id"]) == (key["groupId"], key["memberId"])
+        assert (row["client_id"], row["client_host"]) == (value["clientId"], value["clientHost"])
+        assert row["instance_id"] == value.get("instanceId")
+        assert row["rack_id"] == value["rackId"]
+        assert row["subscription"] == sorted(value.get("subscribedTopicNames", []))
+        assert row["pattern"] == (value.get("subscribedTopicRegex") or None)
+
+
+def test_patterns() -> None:
+    for row, key, value in recorded("16"):
+        assert (row["pattern"], row["subscription"]) == (key["regularExpression"], sorted(value["topics"]))
+
+
+def test_assignments_by_topic_id() -> None:
+    for row, _, value in recorded("7", "13"):
+        assert row["assignment"] == parts(value["topicPartitions"])
+    for row, _, value in recorded("8", "14"):
+        assert (row["generation"], row["assignment"]) == (value["memberEpoch"], parts(value["assignedPartitions"]))
+    assert {row["state"] for row, _, _ in recorded("8")} == {"Stable"}
+
+
+def test_tasks_of_streams_groups() -> None:
+    assert list(recorded("21"))
+    for row, _, value in recorded("21", "22"):
+        assert row["assignment"] == tasks(value["activeTasks"])
+        assert row["standby"] == tasks(value["standbyTasks"])
+
+
+def test_topologies() -> None:
+    rows = [(row["group_type"], row["generation"], row["subscription"]) for row, _, _ in recorded("23")]
+    assert ("streams", 0, ["g-nope-src"]) in rows
+    assert any("g-stin" in subscription for _, _, subscription in rows)
+
+
+def test_partitions_with_a_share_state() -> None:
+    rows = list(recorded("15"))
+    assert rows
+    for row, key, value in rows:
+        assert (row["group_type"], row["group_id"]) == ("share", key["groupId"])
+        assert row["assignment"] == parts(value["initializedTopics"])
+        assert row["pending"] == parts(value["initializingTopics"])
+
+
+def test_the_names_of_the_members_states_are_the_brokers() -> None:
+    from odradek.broker.coordinator.group.consumer.member import MemberState as OfConsumer
+    from odradek.broker.coordinator.group.streams.member import MemberState as OfStreams
+    from odradek.pipeline.jobs.coordinator_rows import CONSUMER_STATES, STREAMS_STATES
+
+    for states, names in ((OfConsumer, CONSUMER_STATES), (OfStreams, STREAMS_STATES)):
+        assert {state.value: state.name.title().replace("_", "") for state in states} == names

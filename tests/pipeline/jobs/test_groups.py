@@ -10,8 +10,16 @@ from confluent_kafka import Consumer, TopicPartition
 
 import odradek
 from odradek.pipeline.jobs.logs import LogPlace
+from odradek.protocol.messages.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeStateData,
+    PartitionData,
+)
+from odradek.protocol.uuids import uuid_from_text
+from tests.fakes.wire_client import WireClient
 from tests.pipeline.jobs.kafka_dump import dumped
 from tests.pipeline.test_session import produce
+from tests.scenarios.target import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +32,7 @@ def group_tables(spark: Any, golden_log_dir: Path) -> dict[str, Any]:
 def test_commits_are_those_that_kafka_prints(group_tables: dict[str, Any], golden_dump: Path) -> None:
     found = sorted(
         (row.group_id, row.topic, row.partition, row.committed_offset, row.metadata, row.commit_time_ms)
-        for row in group_tables["commits"].collect()
+        for row in group_tables["commits"].selectExpr("*", "unix_millis(commit_time) as commit_time_ms").collect()
     )
     expected = sorted(
         (key["group"], key["topic"], key["partition"], value["offset"], value["metadata"], value["commitTimestamp"])
@@ -48,7 +56,7 @@ def test_generations_and_members_are_those_that_kafka_prints(group_tables: dict[
         (partition, offset, group, value["generation"], len(value["members"]))
         for partition, offset, group, value in sorted(classic, key=lambda each: each[:2])
     ]
-    members = group_tables["members"].where("client_id is not null").collect()
+    members = group_tables["members"].where("group_type = 'classic'").collect()
     assert sorted((row.group_id, row.log_offset, row.member_id, row.client_host) for row in members) == sorted(
         (group, offset, member["memberId"], member["clientHost"])
         for _, offset, group, value in classic
@@ -92,7 +100,91 @@ def test_lag_over_time_from_a_live_broker(spark: Any, kafka_broker: odradek.Kafk
         consumer.commit(offsets=[TopicPartition("in", 0, committed)], asynchronous=False)
         produce(kafka_broker, "in", [str(n) for n in range(further)])
     consumer.close()
-    lag = groups.run(spark, LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers))["lag"]
-    rows = lag.orderBy("commit_time_ms").collect()
+    tables = groups.run(spark, LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers))
+    rows = tables["lag_over_time"].orderBy("commit_time").collect()
     # By their timestamps all records are older than the first commit, as the broker's clock is ahead of the producer's.
     assert [(row.committed_offset, row.end_offset, row.lag) for row in rows] == [(4, 15, 11), (12, 15, 3)]
+    [now] = tables["lag"].collect()
+    assert (now.group_id, now.topic, now.partition, now.committed_offset, now.end_offset, now.lag) == (
+        "g",
+        "in",
+        0,
+        12,
+        15,
+        3,
+    )
+    assert now.commit_time == max(row.commit_time for row in rows)
+
+
+def test_newer_groups_are_those_that_kafka_prints(group_tables: dict[str, Any], golden_dump: Path) -> None:
+    """Epochs, members and targets of consumer, share and streams groups."""
+    found = list(dumped(golden_dump, "__consumer_offsets"))
+    epochs = {"3": "consumer", "11": "share", "17": "streams"}
+    generations = group_tables["generations"].where("group_type != 'classic'").collect()
+    assert sorted((row.group_type, row.group_id, row.log_offset, row.generation) for row in generations) == sorted(
+        (epochs[kind], key["groupId"], offset, value["epoch"])
+        for kind, _, offset, _, key, value in found
+        if kind in epochs and value is not None
+    )
+    members = {"5": "consumer", "10": "share", "19": "streams"}
+    rows = group_tables["members"].where("group_type != 'classic' and client_id is not null").collect()
+    assert sorted(
+        (row.group_type, row.group_id, row.member_id, row.log_offset, row.client_host) for row in rows
+    ) == sorted(
+        (members[kind], key["groupId"], key["memberId"], offset, value["clientHost"])
+        for kind, _, offset, _, key, value in found
+        if kind in members and value is not None
+    )
+    targets = {"7", "13", "21"}
+    assert sorted((row.group_id, row.member_id, row.log_offset) for row in group_tables["targets"].collect()) == sorted(
+        (key["groupId"], key["memberId"], offset)
+        for kind, _, offset, _, key, value in found
+        if kind in targets and value is not None
+    )
+
+
+@pytest.mark.kafka(topics={"read": 2, "unread": 2, "shared": 1}, config={"group.initial.rebalance.delay.ms": 0})
+def test_lag_of_those_who_never_committed_and_share_states(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    from odradek.pipeline.jobs import groups
+
+    produce(kafka_broker, "unread", ["a", "b", "c"])
+    idle = Consumer(
+        {
+            "bootstrap.servers": kafka_broker.bootstrap_servers,
+            "group.id": "idle",
+            "group.protocol": "consumer",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    )
+    idle.subscribe(["unread"])
+    classic = Consumer({"bootstrap.servers": kafka_broker.bootstrap_servers, "group.id": "classic"})
+    classic.subscribe(["read"])
+
+    def both_in() -> bool:
+        idle.poll(0.1)
+        classic.poll(0.1)
+        return bool(idle.assignment() and classic.assignment())
+
+    wait_until("both to be in their groups", both_in)
+    classic.commit(offsets=[TopicPartition("read", 0, 0)], asynchronous=False)
+    host, port = kafka_broker.bootstrap_servers.rsplit(":", 1)
+    shared_id = uuid_from_text(kafka_broker.topics()["shared"].topic_id)
+    with WireClient(host, int(port)) as client:
+        state = InitializeStateData(shared_id, [PartitionData(partition=0, state_epoch=1, start_offset=7)])
+        answer = client.request(InitializeShareGroupStateRequest("workers", [state]))
+        assert answer.results[0].partitions[0].error_code == 0
+    tables = groups.run(spark, LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers))
+    rows = {(row.group_id, row.topic, row.partition): row for row in tables["lag"].collect()}
+    assert set(rows) == {
+        (group, topic, index) for group, topic in (("idle", "unread"), ("classic", "read")) for index in (0, 1)
+    }
+    assert {rows["idle", "unread", index].lag for index in (0, 1)} == {None}
+    assert sum(rows["idle", "unread", index].end_offset for index in (0, 1)) == 3
+    assert (rows["classic", "read", 0].committed_offset, rows["classic", "read", 0].lag) == (0, 0)
+    assert (rows["classic", "read", 1].committed_offset, rows["classic", "read", 1].commit_time) == (None, None)
+    [state_row] = tables["share_states"].collect()
+    assert (state_row.kind, state_row.group_id, state_row.partition) == ("ShareSnapshot", "workers", 0)
+    assert (state_row.state_epoch, state_row.start_offset, state_row.batches) == (1, 7, [])
+    idle.close()
+    classic.close()
