@@ -22,18 +22,18 @@ class BrokerClock(trio.abc.Clock):
 
     Two ways to use it:
 
-    - as the clock of a trio run (``trio.run(main, clock=BrokerClock())``): every ``trio.sleep`` and deadline of that
+    - as the clock of a trio run (`trio.run(main, clock=BrokerClock())`): every `trio.sleep` and deadline of that
       run follows it;
-    - hosted in a run that has a clock of its own (``clock.attach()``): waits made through :meth:`sleep` and
-      :meth:`move_on_after` follow it, and its time is the host clock's plus the offset. Broker code waits through
+    - hosted in a run that has a clock of its own (`clock.attach()`): waits made through `sleep` and
+      `move_on_after` follow it, and its time is the host clock's plus the offset. Broker code waits through
       these two methods only, so it works in both ways.
 
-    Invariants: time never goes back; ``now_ms`` and ``current_time`` move together; no jump falls inside a step of a
+    Invariants: time never goes back; `now_ms` and `current_time` move together; no jump falls inside a step of a
     task of the broker's run, so "how long until then" and the wait that follows see the same time.
     """
 
     def __init__(self, *, start_ms: int | None = None) -> None:
-        """``start_ms``: what ``now_ms`` shows at first (milliseconds since 1970); by default the machine's time."""
+        """`start_ms`: what `now_ms` shows at first (milliseconds since 1970); by default the machine's time."""
         self._source: Callable[[], float] = time.monotonic
         self._offset = 0.0
         self._frozen_at: float | None = None
@@ -58,7 +58,7 @@ class BrokerClock(trio.abc.Clock):
         return self._source() + self._offset if frozen is None else frozen
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
-        """Real seconds until ``deadline``; infinite while the clock stands still before it."""
+        """Real seconds until `deadline`; infinite while the clock stands still before it."""
         left = deadline - self.current_time()
         return left if left <= 0 or self._frozen_at is None else inf
 
@@ -78,7 +78,7 @@ class BrokerClock(trio.abc.Clock):
     # -- moving
 
     def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> int:
-        """Move the clock forward; return the new ``now_ms``.
+        """Move the clock forward; return the new `now_ms`.
 
         From another thread the call returns when the broker has acted on every timer that came due and waits again
         (at most five seconds of real time, if clients keep it busy).
@@ -90,7 +90,7 @@ class BrokerClock(trio.abc.Clock):
         return self.now_ms()
 
     def freeze(self) -> None:
-        """Stop the clock; only :meth:`advance` moves it until :meth:`resume`."""
+        """Stop the clock; only `advance` moves it until `resume`."""
         self._change(self._stop)
 
     def resume(self) -> None:
@@ -99,7 +99,7 @@ class BrokerClock(trio.abc.Clock):
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """The clock stands still inside the ``with`` block."""
+        """The clock stands still inside the `with` block."""
         self.freeze()
         try:
             yield
@@ -124,7 +124,7 @@ class BrokerClock(trio.abc.Clock):
 
     @contextmanager
     def move_on_after(self, seconds: float) -> Iterator[trio.CancelScope]:
-        """Like ``trio.move_on_after``, on this clock; a wait that should be over already is over at once."""
+        """Like `trio.move_on_after`, on this clock; a wait that should be over already is over at once."""
         if not self._hosted:
             with trio.move_on_after(max(0.0, seconds)) as scope:
                 yield scope
@@ -138,7 +138,7 @@ class BrokerClock(trio.abc.Clock):
                 del self._waits[scope]
 
     async def sleep(self, seconds: float) -> None:
-        """Like ``trio.sleep``, on this clock."""
+        """Like `trio.sleep`, on this clock."""
         if not self._hosted:
             await trio.sleep(max(0.0, seconds))
             return
@@ -146,7 +146,7 @@ class BrokerClock(trio.abc.Clock):
             await trio.sleep_forever()
 
     async def sleep_until_ms(self, deadline_ms: int) -> None:
-        """Return when ``now_ms`` has reached ``deadline_ms``."""
+        """Return when `now_ms` has reached `deadline_ms`."""
         while (left := deadline_ms - self.now_ms()) > 0:
             await self.sleep(left / 1000)
 
@@ -201,7 +201,7 @@ class BrokerClock(trio.abc.Clock):
 
 
 def _once(change: Callable[[], None], lock: threading.Lock) -> Callable[[], None]:
-    """``change`` as a function that works at its first call only, from whichever thread that comes."""
+    """`change` as a function that works at its first call only, from whichever thread that comes."""
     pending = [change]
 
     def make() -> None:

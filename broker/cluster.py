@@ -56,7 +56,7 @@ _GRACE_S = 0.05  # for answers on their way; what waits for something else is cu
 class Cluster:
     """Topics, partitions, coordinators, configs, clock and nodes of one cluster.
 
-    Owner of all of them; every mutation happens in the trio run that :meth:`run` is in. Nurseries nest: maintenance and
+    Owner of all of them; every mutation happens in the trio run that `run` is in. Nurseries nest: maintenance and
     storage (last to end) > coordinators > connections (first to end).
     """
 
@@ -306,7 +306,7 @@ class Cluster:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[Cluster]:
-        """The cluster works inside the ``async with`` block; on leaving it connections end first, storage last."""
+        """The cluster works inside the `async with` block; on leaving it connections end first, storage last."""
         self.clock.attach()
         if self.directory is not None:
             self.open_directory()
@@ -413,7 +413,7 @@ def _new_cluster_id() -> str:
 
 
 def _first_node_id(config: BrokerConfig, data_dir: Path | None) -> int:
-    """``node.id`` if it was given, else that of the data directory, else 1."""
+    """`node.id` if it was given, else that of the data directory, else 1."""
     number = config.get("node.id")
     if data_dir is not None and "node.id" not in config.static:
         from odradek.broker.controller.data_directory import stored_node_id

@@ -27,7 +27,7 @@ class BatchFailedError(Exception):
 
 
 def with_brief_errors(process: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-    """The function for ``foreachBatch``, its Spark errors cut down to a BatchFailedError.
+    """The function for `foreachBatch`, its Spark errors cut down to a BatchFailedError.
 
     When a query is stopped in the middle of a batch, Spark searches the text of the batch's error for signs of the
     stop, with a pattern that needs stack for each character. The stack traces of the JVM in it overflow that stack,

@@ -147,7 +147,7 @@ class ClusterClient:
         max_bytes: int = 4 * 1024 * 1024,
         max_wait_ms: int = 500,
     ) -> Fetched:
-        """The batches from the one that holds ``offset`` on; empty when the log ends there."""
+        """The batches from the one that holds `offset` on; empty when the log ends there."""
         asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
         request = FetchRequest(
             replica_id=-1,
@@ -214,7 +214,7 @@ class ClusterClient:
 def batches_between(
     client: ClusterClient, topic: str, partition: int, start: int, end: int, *, read_committed: bool = False
 ) -> Iterator[Fetched]:
-    """Fetch after fetch until the batches reach ``end`` (exclusive)."""
+    """Fetch after fetch until the batches reach `end` (exclusive)."""
     offset, idle = start, 0
     while offset < end:
         fetched = client.fetch(topic, partition, offset, read_committed=read_committed)

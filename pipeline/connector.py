@@ -32,13 +32,13 @@ class PipelineUnavailable(Exception):
 
 
 def cache_folder() -> Path:
-    """Where the jars are kept: ``$ODRADEK_CACHE`` or ``~/.cache/odradek``, by Spark version."""
+    """Where the jars are kept: `$ODRADEK_CACHE` or `~/.cache/odradek`, by Spark version."""
     root = Path(os.environ.get("ODRADEK_CACHE") or Path.home() / ".cache" / "odradek")
     return root / f"spark-{SPARK_VERSION}"
 
 
 def java_command() -> str:
-    """The Java that Spark will run; :class:`PipelineUnavailable` unless it is 17 or newer."""
+    """The Java that Spark will run; `PipelineUnavailable` unless it is 17 or newer."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if java is None:
@@ -51,7 +51,7 @@ def java_command() -> str:
 
 
 def check_pyspark() -> None:
-    """:class:`PipelineUnavailable` unless the pinned pyspark is installed."""
+    """`PipelineUnavailable` unless the pinned pyspark is installed."""
     try:
         import pyspark
     except ImportError:
@@ -70,7 +70,7 @@ def cached_jars() -> list[Path]:
 
 
 def fetch_jars() -> list[Path]:
-    """The connector's jars, fetched with Maven if they are not there yet; :class:`PipelineUnavailable` if that fails.
+    """The connector's jars, fetched with Maven if they are not there yet; `PipelineUnavailable` if that fails.
 
     Without Maven the list is empty: a session then lets Spark resolve the connector itself (Ivy, about half a minute).
     """

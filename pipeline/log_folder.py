@@ -36,7 +36,7 @@ class AbortedRange(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A segment's `.log` file and the offsets it may hold: from ``base`` to before ``end``."""
+    """A segment's `.log` file and the offsets it may hold: from `base` to before `end`."""
 
     path: Path
     base: int
@@ -49,7 +49,7 @@ class Segment(NamedTuple):
 
 
 class SegmentTask(NamedTuple):
-    """A part of a segment to read: the wanted records from the byte ``position`` on."""
+    """A part of a segment to read: the wanted records from the byte `position` on."""
 
     path: str
     position: int
@@ -61,7 +61,7 @@ class SegmentTask(NamedTuple):
 
 
 def partitions_in(root: Path) -> dict[tuple[str, int], list[Segment]]:
-    """The segments of every partition in a log directory, or of the one partition whose folder ``root`` is.
+    """The segments of every partition in a log directory, or of the one partition whose folder `root` is.
 
     FileNotFoundError when there is no such folder or it holds no partition.
     """
@@ -97,7 +97,7 @@ def end_offset(segments: list[Segment]) -> int:
 
 
 def offset_at(segments: list[Segment], timestamp: int) -> int:
-    """The offset of the first record from ``timestamp`` on; the end offset if there is none."""
+    """The offset of the first record from `timestamp` on; the end offset if there is none."""
     for segment in segments:
         indexes = _Indexes(segment)
         if indexes.last_timestamp < timestamp:
@@ -113,7 +113,7 @@ def offset_at(segments: list[Segment], timestamp: int) -> int:
 def plan(
     segments: list[Segment], wanted: Wanted, aborted: tuple[AbortedRange, ...] = (), step: int | None = None
 ) -> Iterator[SegmentTask]:
-    """A task for each segment that may hold wanted records, or for each ``step`` offsets of one."""
+    """A task for each segment that may hold wanted records, or for each `step` offsets of one."""
     for segment in segments:
         first, last = max(segment.base, wanted.start), min(segment.end, wanted.end)
         indexes = _Indexes(segment)

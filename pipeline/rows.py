@@ -37,8 +37,8 @@ COLUMNS: Mapping[str, str] = {
     "codec": "string",
     "batch_size": "int",
 }
-"""Names and Spark types. ``sequence``, ``producer_id``, ``producer_epoch``: -1 without idempotence. ``control``: null
-for a record, else ``commit``, ``abort`` or the name of another type. ``batch_size``: bytes of the stored batch."""
+"""Names and Spark types. `sequence`, `producer_id`, `producer_epoch`: -1 without idempotence. `control`: null
+for a record, else `commit`, `abort` or the name of another type. `batch_size`: bytes of the stored batch."""
 
 SCHEMA = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 

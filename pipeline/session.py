@@ -35,11 +35,11 @@ _QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properti
 def build_session(
     name: str = "odradek", *, master: str = "local[2]", config: Mapping[str, Any] | None = None
 ) -> SparkSession:
-    """A session that can read and write ``kafka`` and read ``odradek``.
+    """A session that can read and write `kafka` and read `odradek`.
 
-    The connector's jars come from the cache (`odradek.pipeline.connector`), fetched the first time. ``config``: further
+    The connector's jars come from the cache (`odradek.pipeline.connector`), fetched the first time. `config`: further
     Spark settings. Raises PipelineUnavailable, in one line, for what the machine lacks. On a cluster, use the
-    session that is there and call :func:`register` on it.
+    session that is there and call `register` on it.
     """
     check_pyspark()
     java_command()
@@ -56,7 +56,7 @@ def build_session(
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Make ``spark.read.format("odradek")`` and ``spark.readStream.format("odradek")`` known to a session."""
+    """Make `spark.read.format("odradek")` and `spark.readStream.format("odradek")` known to a session."""
     from odradek.pipeline.source import OdradekDataSource
 
     spark.dataSource.register(OdradekDataSource)

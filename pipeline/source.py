@@ -1,7 +1,7 @@
 """The Spark data source `odradek`: records of log directories or of a live broker, with what their batches say.
 
-``spark.read.format("odradek").load("/var/kafka/data")`` reads a folder, ``.option("kafka.bootstrap.servers", ...)`` a
-cluster; ``spark.readStream`` does both as they grow, with offsets in Spark's checkpoint, so a row comes exactly once
+`spark.read.format("odradek").load("/var/kafka/data")` reads a folder, `.option("kafka.bootstrap.servers", ...)` a
+cluster; `spark.readStream` does both as they grow, with offsets in Spark's checkpoint, so a row comes exactly once
 through a restart. The columns are `odradek.pipeline.rows.SCHEMA`; docs/pipeline.md has the options and errors.
 """
 
@@ -69,7 +69,7 @@ class OdradekDataSource(DataSource):
 
 
 def chosen_columns(schema: Any) -> tuple[str, ...]:
-    """The columns of a reader's schema: all of them, or those of ``spark.read.schema(...)``; OptionError for others."""
+    """The columns of a reader's schema: all of them, or those of `spark.read.schema(...)`; OptionError for others."""
     for field in schema.fields:
         kind = field.dataType.simpleString()
         if COLUMNS.get(field.name) != kind:
@@ -103,7 +103,7 @@ class BatchReader(DataSourceReader):
 
 
 class StreamReader(DataSourceStreamReader):
-    """Offsets are ``{topic: {partition: offset}}``; partitions that appear later are read from their beginning."""
+    """Offsets are `{topic: {partition: offset}}`; partitions that appear later are read from their beginning."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options, self._columns = options, columns
@@ -206,7 +206,7 @@ class _Place(ABC):
 
     @abstractmethod
     def plan(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask | FetchTask]:
-        """The tasks that read from ``start`` to before ``end``."""
+        """The tasks that read from `start` to before `end`."""
 
     def resolve(self, position: Position, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
         """A position as offsets within the bounds; DataLossError for an offset that is gone."""

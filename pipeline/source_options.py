@@ -37,7 +37,7 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What to read; exactly one of ``path`` and ``bootstrap_servers`` is set."""
+    """What to read; exactly one of `path` and `bootstrap_servers` is set."""
 
     path: str | None
     bootstrap_servers: str | None

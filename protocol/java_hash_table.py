@@ -21,12 +21,12 @@ _TREES_FROM = 64
 
 
 def slots_for(capacity: int) -> int:
-    """How many slots ``new HashMap(capacity)`` gets: the next power of two."""
+    """How many slots `new HashMap(capacity)` gets: the next power of two."""
     return 1 if capacity <= 1 else 1 << (capacity - 1).bit_length()
 
 
 def slots_of_copy(size: int) -> int:
-    """How many slots a ``HashSet`` made from a collection of ``size`` gets (JDK 17)."""
+    """How many slots a `HashSet` made from a collection of `size` gets (JDK 17)."""
     return slots_for(max(size * 4 // 3 + 1, DEFAULT_SLOTS))
 
 
@@ -60,7 +60,7 @@ class HashTable(Generic[K]):
         return iter(sorted(keys, key=place))
 
     def add(self, key: K) -> None:
-        """``put`` or ``add``: the key comes last in its slot, and the table grows when it is too full after that."""
+        """`put` or `add`: the key comes last in its slot, and the table grows when it is too full after that."""
         if key in self._keys:
             return
         code = self._place(key, 1)
@@ -68,7 +68,7 @@ class HashTable(Generic[K]):
             self._slots *= 2
 
     def add_first(self, key: K) -> None:
-        """``computeIfAbsent``: the table grows before it looks for the key, and a new key comes first in its slot."""
+        """`computeIfAbsent`: the table grows before it looks for the key, and a new key comes first in its slot."""
         if len(self._keys) > self._slots * 3 // 4:
             self._slots *= 2
         if key not in self._keys:
@@ -93,6 +93,6 @@ class HashTable(Generic[K]):
 
 
 def in_set_order(texts: Iterable[str]) -> list[str]:
-    """Texts in the order of ``new HashSet<>(list)``."""
+    """Texts in the order of `new HashSet<>(list)`."""
     distinct = list(dict.fromkeys(texts))
     return list(HashTable(hash_of_text, distinct, slots_of_copy(len(distinct))))

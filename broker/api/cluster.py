@@ -252,7 +252,7 @@ def elect_leaders(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLea
 def _elected(
     indexes: Iterable[int], errors: Iterator[KafkaError | None], *, only_needed: bool
 ) -> list[PartitionResult]:
-    """The results of one topic; ``only_needed`` leaves out partitions that have the right leader already."""
+    """The results of one topic; `only_needed` leaves out partitions that have the right leader already."""
     results = []
     for index, error in zip(indexes, errors, strict=False):
         code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)

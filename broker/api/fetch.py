@@ -5,9 +5,9 @@ the client knows (KIP-320); v10 allows zstd; v12 is flexible and detects divergi
 id (KIP-516); v15 moves the replica id; v16 names the current leader beside errors (KIP-951); v17 and v18 add fields for
 replicas only.
 
-A fetch waits until ``min_bytes`` are there or ``max_wait_ms`` have passed on the broker's clock; it is woken by what
-changes its partitions and never polls. Limits are Kafka's: ``partition_max_bytes`` for each partition, ``max_bytes``
-(at most ``fetch.max.bytes``) for all, but the first batch of the first partition that has any comes whole. Records are
+A fetch waits until `min_bytes` are there or `max_wait_ms` have passed on the broker's clock; it is woken by what
+changes its partitions and never polls. Limits are Kafka's: `partition_max_bytes` for each partition, `max_bytes`
+(at most `fetch.max.bytes`) for all, but the first batch of the first partition that has any comes whole. Records are
 views into the log: nothing is copied on the way to the socket.
 Difference from Kafka: a response ends with a whole batch where Kafka may cut the last one at the limit.
 """

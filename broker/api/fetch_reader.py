@@ -49,8 +49,8 @@ _NO_SNAPSHOT = SnapshotId()
 class FetchReader:
     """Reads what one fetch request asks for, again and again while it waits, and makes the answer.
 
-    ``items``: the partitions, in the order in which they are read. ``session``: None without one. ``results``: what the
-    last :meth:`read` found. ``waited``: whether the request has been parked.
+    `items`: the partitions, in the order in which they are read. `session`: None without one. `results`: what the
+    last `read` found. `waited`: whether the request has been parked.
     """
 
     __slots__ = (
@@ -115,7 +115,7 @@ class FetchReader:
     # -- reading
 
     def read(self) -> bool:
-        """Read all partitions into ``self.results``; return whether to answer now.
+        """Read all partitions into `self.results`; return whether to answer now.
 
         That is: enough bytes, an error while reading, or nothing that could be waited for. A partition that does not
         exist does not end the wait for others and is answered behind them (as in Kafka).
@@ -154,7 +154,7 @@ class FetchReader:
         return ended or not waitable or self.size >= self.request.min_bytes
 
     def _resolve(self, item: FetchItem) -> Partition | None:
-        """The item's partition, looked up once while it lives; None (and ``item.error``) if there is none.
+        """The item's partition, looked up once while it lives; None (and `item.error`) if there is none.
 
         Raises what counts as a failed read: a partition that went away while the fetch waited for it, and a topic that
         was made anew under the name that this session's topic id had.

@@ -1,4 +1,4 @@
-"""Writes ``index.py``: ``python -m odradek.broker.api.generate_index``, after a handler was added or changed.
+"""Writes `index.py`: `python -m odradek.broker.api.generate_index`, after a handler was added or changed.
 
 The index says what is served without importing it. A test compares it with the handlers.
 """
@@ -16,7 +16,7 @@ TARGET = Path(__file__).with_name("index.py")
 
 
 def index_source() -> str:
-    """The text that ``index.py`` should have."""
+    """The text that `index.py` should have."""
     _import_all()
     rows = [
         f'    {key}: ("{handler.function.__module__.rpartition(".")[2]}", '

@@ -96,7 +96,7 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
 def _sort_partitions(
     topic: Topic, asked: OffsetCommitRequestTopic, offsets: list[OffsetToCommit]
 ) -> tuple[list[OffsetCommitResponsePartition], list[OffsetCommitResponsePartition]]:
-    """Adds what can be committed to ``offsets``; returns answers for these, and for partitions that do not exist."""
+    """Adds what can be committed to `offsets`; returns answers for these, and for partitions that do not exist."""
     known: list[OffsetCommitResponsePartition] = []
     unknown: list[OffsetCommitResponsePartition] = []
     name, topic_id, end = topic.name, topic.topic_id, len(topic.partitions)

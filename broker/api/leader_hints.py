@@ -9,7 +9,7 @@ from odradek.broker.requests.context import RequestContext
 
 
 def leader_endpoints(ctx: RequestContext, leader_ids: Iterable[int], make: Callable[..., Any]) -> list[Any]:
-    """The addresses of these nodes, each once, as the client would reach them; ``make`` is the response's struct."""
+    """The addresses of these nodes, each once, as the client would reach them; `make` is the response's struct."""
     nodes = ctx.services.nodes
     found = []
     for node_id in dict.fromkeys(leader_ids):

@@ -9,7 +9,7 @@ T = TypeVar("T", bound=Any)
 
 
 def merged(refused: Iterable[tuple[Hashable, T]], accepted: list[tuple[Hashable, T]]) -> list[T]:
-    """Response topics (with ``partitions``) under their keys, as Kafka's response builders put them together.
+    """Response topics (with `partitions`) under their keys, as Kafka's response builders put them together.
 
     First what was refused without asking the coordinator, a topic once; the coordinator's answers join these, or stand
     as they are if nothing was refused.

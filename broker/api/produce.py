@@ -5,8 +5,8 @@ v8 tells which records were refused and why (KIP-467); v9 is flexible; v10 names
 NOT_LEADER_OR_FOLLOWER (KIP-951); v11 and v12 may be answered TRANSACTION_ABORTABLE, and v12 registers partitions in the
 transaction by itself (KIP-890); v13 names topics by id (KIP-516).
 
-acks=0 is never answered: an error closes the connection. acks=1 and acks=all differ only in that ``all`` is held
-against ``min.insync.replicas``, because the replicas of a cluster share one log. A partition may carry one batch of
+acks=0 is never answered: an error closes the connection. acks=1 and acks=all differ only in that `all` is held
+against `min.insync.replicas`, because the replicas of a cluster share one log. A partition may carry one batch of
 format v2. If a partition is named twice, the last one counts.
 Difference from Kafka: null records are answered INVALID_RECORD (Kafka never answers).
 """

@@ -49,9 +49,9 @@ _EMPTY = b""
 
 
 class _ShareFetch:
-    """One request at work. ``session``: the one that it goes on with, None if it begins or ends one.
+    """One request at work. `session`: the one that it goes on with, None if it begins or ends one.
 
-    ``failed``: partitions that cannot be read; ``answers``: what came of the acknowledgements.
+    `failed`: partitions that cannot be read; `answers`: what came of the acknowledgements.
     """
 
     __slots__ = ("answers", "ctx", "epoch_due", "failed", "lives", "read", "request", "session")

@@ -4,7 +4,7 @@ CreateTopics versions 2 to 7. -1 takes the broker's number of partitions and rep
 partitions, replicas and configs of the new topic (KIP-525). v7: its id (KIP-516). DeleteTopics versions 1 to 6. v3:
 TOPIC_DELETION_DISABLED instead of INVALID_REQUEST. v5: messages. v6: topics by id. CreatePartitions versions 0 to 3.
 
-Topics are there when the answer is: ``timeoutMs`` has nothing to wait for. Authorisation is not part of this.
+Topics are there when the answer is: `timeoutMs` has nothing to wait for. Authorisation is not part of this.
 """
 
 from __future__ import annotations

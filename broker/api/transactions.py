@@ -157,7 +157,7 @@ def _refused_partitions(ctx: RequestContext, partitions: Iterable[TopicPartition
 def _mapped_results(
     partitions: Iterable[TopicPartition], codes: Codes, others: int
 ) -> list[AddPartitionsToTxnTopicResult]:
-    """Results by topic, in the order of Kafka's maps; ``others`` is the code of partitions that have none."""
+    """Results by topic, in the order of Kafka's maps; `others` is the code of partitions that have none."""
     topics: dict[str, AddPartitionsToTxnTopicResult] = {}
     for name, index in _by_topic(scala_order(partitions, hash_of_partition)):
         topic = topics.setdefault(name, AddPartitionsToTxnTopicResult(name, []))

@@ -148,7 +148,7 @@ def topic_keys() -> Mapping[str, ConfigKey]:
 
 
 def check_supported(key: ConfigKey, text: str) -> None:
-    """ConfigError if odradek does not do what ``key`` asks for and ``text`` asks for something."""
+    """ConfigError if odradek does not do what `key` asks for and `text` asks for something."""
     if key.name == "remote.storage.enable" and key.parse(text) is True:
         raise ConfigError(
             "Tiered Storage functionality is disabled in the broker. "
@@ -165,7 +165,7 @@ def check_supported(key: ConfigKey, text: str) -> None:
 class BrokerConfig:
     """All broker configs of one cluster, in Kafka's layers.
 
-    From strongest to weakest: ``dynamic_nodes[node_id]``, ``dynamic_default`` (both changed by clients), ``static``
+    From strongest to weakest: `dynamic_nodes[node_id]`, `dynamic_default` (both changed by clients), `static`
     (given at the start), default. Without a node id a getter answers for the cluster: per-node values count only where
     the cluster has one node. All layers hold checked text. Owner: the cluster; the dynamic layers follow the metadata
     image.
@@ -185,7 +185,7 @@ class BrokerConfig:
 
     @staticmethod
     def check(name: str, text: str) -> str:
-        """``text`` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
+        """`text` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
         key = broker_keys().get(name)
         if key is None or key.update is Update.DYNAMIC_ONLY:
             raise ConfigError(f"unknown config '{name}'{_suggestion(name)}")
@@ -239,13 +239,13 @@ class BrokerConfig:
         return value
 
     def is_set(self, name: str) -> bool:
-        """Whether ``name`` was given at the start or changed since."""
+        """Whether `name` was given at the start or changed since."""
         return (
             name in self.static or name in self.dynamic_default or any(name in d for d in self.dynamic_nodes.values())
         )
 
     def synonyms(self, name: str, node_id: int | None) -> list[Synonym]:
-        """The settings that the value of ``name`` on ``node_id`` could come from, strongest first."""
+        """The settings that the value of `name` on `node_id` could come from, strongest first."""
         family = BROKER_SYNONYMS.get(name, (name,))
         layers = (
             (self.dynamic_nodes.get(-1 if node_id is None else node_id, {}), ConfigSource.DYNAMIC_BROKER),
@@ -316,7 +316,7 @@ class BrokerConfig:
 
 
 class TopicConfig:
-    """The configs that a topic sets itself (``overrides``, checked text), over the broker's defaults.
+    """The configs that a topic sets itself (`overrides`, checked text), over the broker's defaults.
 
     Owner: the topic. Replaced, not changed, when a client alters the topic.
     """

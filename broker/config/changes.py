@@ -1,6 +1,6 @@
 """A change of configuration as a client asks for it, and what it makes of a resource's settings.
 
-One :class:`Change` is what AlterConfigs (replace everything) or IncrementalAlterConfigs (single operations, KIP-339)
+One `Change` is what AlterConfigs (replace everything) or IncrementalAlterConfigs (single operations, KIP-339)
 asks of one resource. Codes and texts are those that Kafka 4.3.1 answers.
 """
 
@@ -33,7 +33,7 @@ class Assignment(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What is asked of one resource. ``replaces``: keys that are not named go back to their defaults (AlterConfigs)."""
+    """What is asked of one resource. `replaces`: keys that are not named go back to their defaults (AlterConfigs)."""
 
     type: int
     name: str
@@ -63,7 +63,7 @@ def operation_name(operation: int) -> str:
 def result_of(
     change: Change, current: Mapping[str, str], keys: Mapping[str, ConfigKey], default: Callable[[str], str]
 ) -> dict[str, str]:
-    """The settings of a resource after the change, not yet checked. ``default`` gives a list that is not set yet."""
+    """The settings of a resource after the change, not yet checked. `default` gives a list that is not set yet."""
     result = {} if change.replaces else dict(current)
     for name, value, operation in change.assignments:
         kind = operation_name(operation)

@@ -1,6 +1,6 @@
-"""Which clients a client-metrics subscription is for: the config ``match`` (KIP-714).
+"""Which clients a client-metrics subscription is for: the config `match` (KIP-714).
 
-The value is a list of ``selector=pattern``. All patterns must match the client's whole attribute. Of two patterns with
+The value is a list of `selector=pattern`. All patterns must match the client's whole attribute. Of two patterns with
 one selector the last counts, as in Kafka.
 """
 
@@ -37,7 +37,7 @@ class IllegalSelectorError(ValueError):
 def parse_selectors(patterns: Iterable[str]) -> Selectors:
     """The compiled patterns by selector; IllegalSelectorError for one that is none.
 
-    Java's ``split("=")`` drops empty parts at the end, so ``client_id=a=`` means ``client_id=a``, and ``client_id=`` is
+    Java's `split("=")` drops empty parts at the end, so `client_id=a=` means `client_id=a`, and `client_id=` is
     refused.
     """
     found: dict[str, re.Pattern[str]] = {}

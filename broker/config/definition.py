@@ -51,9 +51,9 @@ class Update(Enum):
 class Use(Enum):
     """What odradek makes of a key.
 
-    ``HONOURED``: does what Kafka does. ``DISK``: does so for logs on disk; logs in memory have nothing to apply it to.
-    ``INERT``: taken and shown, without effect: it steers machinery that odradek does not have (threads, buffers,
-    replication traffic). ``REFUSED``: only the default is taken.
+    `HONOURED`: does what Kafka does. `DISK`: does so for logs on disk; logs in memory have nothing to apply it to.
+    `INERT`: taken and shown, without effect: it steers machinery that odradek does not have (threads, buffers,
+    replication traffic). `REFUSED`: only the default is taken.
     """
 
     HONOURED = "honoured"
@@ -63,7 +63,7 @@ class Use(Enum):
 
 
 class ConfigKey:
-    """One key of one resource kind; immutable. ``default`` is the text of Kafka's default, None for null."""
+    """One key of one resource kind; immutable. `default` is the text of Kafka's default, None for null."""
 
     __slots__ = ("default", "documentation", "importance", "internal", "limits", "name", "type", "update", "use")
 
@@ -95,7 +95,7 @@ class ConfigKey:
         return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str) -> ConfigValue:
-        """The typed value of ``text``; ConfigError in Kafka's words if type or limits do not fit."""
+        """The typed value of `text`; ConfigError in Kafka's words if type or limits do not fit."""
         value = _parse_type(self, text)
         if self.limits:
             kind, _, rest = self.limits.partition(" ")
@@ -107,7 +107,7 @@ class ConfigKey:
         return None if self.default is None else _parse_type(self, self.default)
 
     def normal(self, text: str) -> str:
-        """``text`` as DescribeConfigs shows it once parsed (trimmed, lists without blanks, booleans in lower case)."""
+        """`text` as DescribeConfigs shows it once parsed (trimmed, lists without blanks, booleans in lower case)."""
         return format_value(self.parse(text)) or ""
 
 
@@ -257,7 +257,7 @@ _LIMITS: Mapping[str, Callable[[ConfigKey, ConfigValue, str], None]] = {
 
 @cache
 def keys_of(table: str) -> Mapping[str, ConfigKey]:
-    """The keys of a table (``broker``, ``topic``, ``group``, ``client_metrics``, ``odradek``) by name, in its order."""
+    """The keys of a table (`broker`, `topic`, `group`, `client_metrics`, `odradek`) by name, in its order."""
     text = (Path(__file__).parent / "definitions" / f"{table}.txt").read_text(encoding="utf-8")
     keys: dict[str, ConfigKey] = {}
     for line in text.splitlines():
@@ -279,5 +279,5 @@ def keys_of(table: str) -> Mapping[str, ConfigKey]:
 
 
 def response_order(names: list[str]) -> list[str]:
-    """``names``, given in order of definition, as Kafka lists them: in the order of a Java HashMap of that size."""
+    """`names`, given in order of definition, as Kafka lists them: in the order of a Java HashMap of that size."""
     return java_order(names, hash_of_text)

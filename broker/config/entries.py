@@ -17,7 +17,7 @@ from odradek.broker.config.definition import ConfigKey, Update, format_value, ke
 
 
 class ConfigEntry(NamedTuple):
-    """One config of one resource. ``value`` is None where it is null or secret."""
+    """One config of one resource. `value` is None where it is null or secret."""
 
     name: str
     value: str | None
@@ -33,7 +33,7 @@ class ConfigEntry(NamedTuple):
 
 
 def topic_entries(broker: BrokerConfig, overrides: Mapping[str, str], node_id: int) -> list[ConfigEntry]:
-    """The configs of a topic with these overrides, as ``node_id`` sees its defaults, in Kafka's order."""
+    """The configs of a topic with these overrides, as `node_id` sees its defaults, in Kafka's order."""
     keys = topic_keys()
     names = response_order([name for name, key in keys.items() if not key.internal or name in overrides])
     return [_topic_entry(broker, keys[name], overrides, node_id) for name in names]
@@ -53,7 +53,7 @@ def _topic_entry(broker: BrokerConfig, key: ConfigKey, overrides: Mapping[str, s
 
 
 def broker_entries(broker: BrokerConfig, node_id: int, own: Mapping[str, str]) -> list[ConfigEntry]:
-    """The configs of a node, in Kafka's order. ``own``: what its place in the cluster gives it (id, listeners, ...)."""
+    """The configs of a node, in Kafka's order. `own`: what its place in the cluster gives it (id, listeners, ...)."""
     keys = broker_keys()
     dynamic = broker.dynamic_nodes.get(node_id, {}).keys() | broker.dynamic_default.keys()
     names = [
@@ -93,7 +93,7 @@ def cluster_default_entries(broker: BrokerConfig) -> list[ConfigEntry]:
 
 
 def group_entries(broker: BrokerConfig, overrides: Mapping[str, str], node_id: int) -> list[ConfigEntry]:
-    """The configs of a consumer, share or streams group; ``group.`` + name is the broker config behind most of them."""
+    """The configs of a consumer, share or streams group; `group.` + name is the broker config behind most of them."""
     keys = keys_of("group")
     entries = []
     for name in response_order(list(keys)):

@@ -59,6 +59,6 @@ def set_level(name: str, level: str | None) -> None:
 
 
 def _name_of(number: int) -> str:
-    """The highest of Kafka's levels that is not above ``number``."""
+    """The highest of Kafka's levels that is not above `number`."""
     found = [(value, name) for name, value in _PYTHON_LEVELS.items() if value <= number]
     return max(found)[1] if found else "TRACE"

@@ -8,7 +8,7 @@ _ALIKE = 0.75
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``" (did you mean 'retention.ms'?)"`` for the nearest known name, or nothing if none is near."""
+    """`" (did you mean 'retention.ms'?)"` for the nearest known name, or nothing if none is near."""
     import difflib
 
     by_lower = {text.lower(): text for text in known}

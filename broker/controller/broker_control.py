@@ -33,7 +33,7 @@ _SHUTTING_DOWN = 1
 
 
 class BrokerControl:
-    """Decides about nodes. Reads the image; changes nothing. ``partitions()`` decides what becomes of theirs."""
+    """Decides about nodes. Reads the image; changes nothing. `partitions()` decides what becomes of theirs."""
 
     def __init__(self, image: MetadataImage, partitions: Callable[[], PartitionControl]) -> None:
         self._image = image

@@ -20,7 +20,7 @@ PartitionKey = tuple[str, int]
 class NewTopic(NamedTuple):
     """A topic to create. -1 takes the broker's number of partitions or replication factor.
 
-    ``assignments``: (index, replicas) pairs instead of the two numbers. A config of None is refused.
+    `assignments`: (index, replicas) pairs instead of the two numbers. A config of None is refused.
     """
 
     name: str
@@ -31,7 +31,7 @@ class NewTopic(NamedTuple):
 
 
 class CreatedTopic(NamedTuple):
-    """A topic that was created, or would be: ``configs`` are checked, in normal form."""
+    """A topic that was created, or would be: `configs` are checked, in normal form."""
 
     name: str
     topic_id: bytes
@@ -50,7 +50,7 @@ class CreateTopics(Command[list[CreatedTopic | KafkaError]]):
 
 
 class NewPartitions(NamedTuple):
-    """A topic that is to have ``total`` partitions; ``assignments``: replicas of the new ones."""
+    """A topic that is to have `total` partitions; `assignments`: replicas of the new ones."""
 
     name: str
     total: int
@@ -77,7 +77,7 @@ class DeleteTopics(Command[list[KafkaError | None]]):
 
 
 class AlterConfigs(Command[list[KafkaError | None]]):
-    """Change the configs of resources that differ from each other, as asked of node ``node_id``; replies for each."""
+    """Change the configs of resources that differ from each other, as asked of node `node_id`; replies for each."""
 
     __slots__ = ("changes", "node_id", "validate_only")
 
@@ -88,7 +88,7 @@ class AlterConfigs(Command[list[KafkaError | None]]):
 
 
 class FeatureUpdate(NamedTuple):
-    """A feature and the level to finalize it at. ``upgrade_type``: 1 upgrade, 2 safe and 3 unsafe downgrade."""
+    """A feature and the level to finalize it at. `upgrade_type`: 1 upgrade, 2 safe and 3 unsafe downgrade."""
 
     name: str
     level: int
@@ -115,7 +115,7 @@ class AllocateProducerIds(Command[int]):
 
 
 class ElectLeaders(Command[list[KafkaError | None]]):
-    """Elect the preferred replicas, or (``unclean``) any live ones where there is no leader; replies for each."""
+    """Elect the preferred replicas, or (`unclean`) any live ones where there is no leader; replies for each."""
 
     __slots__ = ("partitions", "unclean")
 
@@ -125,7 +125,7 @@ class ElectLeaders(Command[list[KafkaError | None]]):
 
 
 class MoveLeader(Command[None]):
-    """Let ``node_id``, which is in sync, lead a partition. KafkaError where it cannot."""
+    """Let `node_id`, which is in sync, lead a partition. KafkaError where it cannot."""
 
     __slots__ = ("node_id", "partition")
 
@@ -154,7 +154,7 @@ class ReassignPartitions(Command[list[KafkaError | None]]):
 class RegisterBroker(Command[int]):
     """A broker has started; it is fenced until `UnfenceBrokers`. Replies its epoch.
 
-    ``epoch``: the end of the log. An ``incarnation`` that is registered already keeps its own and its state, and only
+    `epoch`: the end of the log. An `incarnation` that is registered already keeps its own and its state, and only
     has other endpoints.
     """
 

@@ -173,7 +173,7 @@ class ConfigControl:
         return checked
 
     def _check_group_bounds(self, name: str, text: str) -> None:
-        """A group's number must lie between the broker's ``group.<kind>.min.<rest>`` and ``.max.<rest>``."""
+        """A group's number must lie between the broker's `group.<kind>.min.<rest>` and `.max.<rest>`."""
         kind, _, rest = name.partition(".")
         # num.standby.replicas has only an upper bound, under a name of its own.
         bounds = {"num.standby.replicas": "standby.replicas"}.get(rest, rest)

@@ -30,15 +30,15 @@ class Publisher(Protocol):
     """Whoever has to follow the image: live partitions, coordinators, configuration, maintenance."""
 
     def __call__(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """The image has changed by ``delta``. Called in the step of the change, before its reply."""
+        """The image has changed by `delta`. Called in the step of the change, before its reply."""
 
 
 class Controller:
     """Carries out commands on the cluster's metadata, each in one sync step: decide, append, replay, publish, reply.
 
-    Owner: the cluster. ``image`` is one object for the controller's whole life, empty until `open`. ``publishers`` are
+    Owner: the cluster. `image` is one object for the controller's whole life, empty until `open`. `publishers` are
     called in their order after each change; `open` publishes everything there is. They may read what they like, and ask
-    for further changes only through ``submit``.
+    for further changes only through `submit`.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class Controller:
     # -- life
 
     def open(self, log: MetadataLog, adopted: Callable[[], Sequence[MetadataRecord]] = tuple) -> None:
-        """Replay ``log``, begin an epoch in it, and publish what it says.
+        """Replay `log`, begin an epoch in it, and publish what it says.
 
-        A new log gets a cluster's first records, and with them what ``adopted`` returns: what is known of the cluster
+        A new log gets a cluster's first records, and with them what `adopted` returns: what is known of the cluster
         from elsewhere. Either all of it is in the log then, or the next start finds a new log again.
         """
         self.log = log
@@ -132,7 +132,7 @@ class Controller:
         return _single(result)
 
     def create_partitions(self, name: str, total: int, assignments: Sequence[Sequence[int]] | None = None) -> None:
-        """Let one topic grow to ``total`` partitions; KafkaError if Kafka would refuse it."""
+        """Let one topic grow to `total` partitions; KafkaError if Kafka would refuse it."""
         (result,) = self.ask(commands.CreatePartitions([commands.NewPartitions(name, total, assignments)]))
         _single(result)
 

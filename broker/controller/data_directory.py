@@ -44,7 +44,7 @@ def stored_node_id(path: Path) -> int | None:
 class DataDirectory:
     """Opens and closes all that a durable cluster keeps. Owner: the cluster.
 
-    The directory of a cluster of one node is a Kafka log directory; one of several has one for each, ``node-1`` and so
+    The directory of a cluster of one node is a Kafka log directory; one of several has one for each, `node-1` and so
     on. The metadata log is written in one of them, and copied to the others at a clean end.
     """
 
@@ -77,7 +77,7 @@ class DataDirectory:
 
     @property
     def cluster_id(self) -> str:
-        """The id in the ``meta.properties`` of all nodes."""
+        """The id in the `meta.properties` of all nodes."""
         return self.backend.meta.cluster_id
 
     def directory_of(self, node_id: int) -> Path:
@@ -253,7 +253,7 @@ def _founders(directory_ids: dict[int, bytes]) -> VotersRecord | None:
     """The only node of a new cluster, which a Kafka node then is whatever way its configuration names the quorum.
 
     It amends the endpoint when it starts. Several nodes would look for each other at these endpoints, so they have to
-    find them in their configuration (``controller.quorum.voters``).
+    find them in their configuration (`controller.quorum.voters`).
     """
     if len(directory_ids) > 1:
         return None

@@ -61,8 +61,8 @@ _KEY: _Key = (CLUSTER_METADATA, 0)
 class DiskMetadataLog:
     """See `odradek.broker.controller.metadata_log.MetadataLog`.
 
-    ``node_ids``: the nodes of the quorum. ``founders``: the same, as a new log with kraft.version 1 has them; None
-    founds a log with kraft.version 0, whose voters each node's configuration names. ``on_append`` is told after each
+    `node_ids`: the nodes of the quorum. `founders`: the same, as a new log with kraft.version 1 has them; None
+    founds a log with kraft.version 0, whose voters each node's configuration names. `on_append` is told after each
     append, in the same step.
     Owner: the data directory, which opens and closes it with the other logs.
     """

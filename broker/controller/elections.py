@@ -23,7 +23,7 @@ class Election(Enum):
 
 
 class Rules(NamedTuple):
-    """What an election in one cluster goes by. ``directories``: the log directory of each broker."""
+    """What an election in one cluster goes by. `directories`: the log directory of each broker."""
 
     may_lead: Callable[[int], bool]
     elr_enabled: bool
@@ -33,7 +33,7 @@ class Rules(NamedTuple):
 class PartitionChange:
     """The wanted state of one partition; `record` says what has to be written to come there, as a controller decides.
 
-    Set the ``target`` attributes, then ask for the record. ``rejoin``: live replicas are in sync at once, as they are
+    Set the `target` attributes, then ask for the record. `rejoin`: live replicas are in sync at once, as they are
     where all replicas share one log.
     """
 
@@ -157,5 +157,5 @@ def _is_empty(record: PartitionChangeRecord) -> bool:
 
 
 def without(nodes: Sequence[int], gone: frozenset[int]) -> Ids:
-    """``nodes`` in their order, without those that are gone."""
+    """`nodes` in their order, without those that are gone."""
     return tuple(node for node in nodes if node not in gone)

@@ -20,15 +20,15 @@ from odradek.protocol.metadata_records.no_op_record import NoOpRecord
 
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 _METADATA_LEVELS_WITH_CHANGES = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30})
-"""Levels of ``metadata.version`` that brought new records or fields: a downgrade past one could lose metadata."""
+"""Levels of `metadata.version` that brought new records or fields: a downgrade past one could lose metadata."""
 _NEEDED_METADATA_VERSION = {ELR_VERSION: (1, 23)}
-"""Feature -> (its level, the level of ``metadata.version`` that it depends on)."""
+"""Feature -> (its level, the level of `metadata.version` that it depends on)."""
 
 
 class FeatureControl:
     """Decides about feature levels. Reads the image; changes nothing.
 
-    ``kraft_version`` is no record of the metadata log but one of the quorum's own (KIP-853).
+    `kraft_version` is no record of the metadata log but one of the quorum's own (KIP-853).
     """
 
     def __init__(self, image: MetadataImage, controller_id: int, kraft_version: int) -> None:

@@ -24,7 +24,7 @@ CONTROLLER_LISTENER = "CONTROLLER"
 class Membership:
     """Tells the controller which nodes are there. Owner: the cluster.
 
-    Every node is broker and controller. ``directories``: the id of each node's log directory. Where a node listens is
+    Every node is broker and controller. `directories`: the id of each node's log directory. Where a node listens is
     known after its registration, so `listening` amends it.
     """
 

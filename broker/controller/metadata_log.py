@@ -24,13 +24,13 @@ class MetadataLog(Journal[MetadataRecord, StoredRecord], Protocol):
 
     @property
     def kraft_version(self) -> int:
-        """The level of ``kraft.version``: 1 where the log itself names the voters (KIP-853)."""
+        """The level of `kraft.version`: 1 where the log itself names the voters (KIP-853)."""
 
     def begin_epoch(self, leader_id: int, now_ms: int) -> None:
         """A controller takes over: a higher epoch begins with a LeaderChangeMessage."""
 
     def take_snapshot_if_due(self, image: MetadataImage, now_ms: int) -> None:
-        """Write a snapshot of ``image`` if the log has grown enough since the last one, and drop what is old."""
+        """Write a snapshot of `image` if the log has grown enough since the last one, and drop what is old."""
 
 
 class Batch(NamedTuple):
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
 class MemoryMetadataLog:
     """See `MetadataLog`. Keeps the records themselves: nothing is encoded that nobody reads.
 
-    ``max_records``: so many behind the last snapshot make the next one due. One snapshot replaces the other.
+    `max_records`: so many behind the last snapshot make the next one due. One snapshot replaces the other.
     """
 
     def __init__(self, max_records: int = 200_000) -> None:

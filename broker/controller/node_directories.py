@@ -25,7 +25,7 @@ _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERM
 class NodeDirectories:
     """See `odradek.storage.backend.LogBackend`. Owner: the data directory, which opens and closes the backends.
 
-    ``registration_of(topic, index)``: what the metadata says of a partition, None if it does not know it.
+    `registration_of(topic, index)`: what the metadata says of a partition, None if it does not know it.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 def spread(
     brokers: Iterable[BrokerRegistration], partitions: int, replication_factor: int, start: int
 ) -> list[list[int]]:
-    """Replicas of ``partitions`` new partitions: leaders go round the nodes from ``start``, replicas over the racks.
+    """Replicas of `partitions` new partitions: leaders go round the nodes from `start`, replicas over the racks.
 
     Nodes that are down come last, so they lead nothing. INVALID_REPLICATION_FACTOR if there are too few nodes.
     """
@@ -51,7 +51,7 @@ def _alternate_racks(nodes: Sequence[BrokerRegistration]) -> list[BrokerRegistra
 
 
 def _over_racks(candidates: Sequence[BrokerRegistration], count: int) -> list[int]:
-    """The first ``count`` candidates, taking no rack twice before each has been taken once."""
+    """The first `count` candidates, taking no rack twice before each has been taken once."""
     chosen: list[BrokerRegistration] = []
     waiting = list(candidates)
     while len(chosen) < count:
@@ -67,7 +67,7 @@ def _over_racks(candidates: Sequence[BrokerRegistration], count: int) -> list[in
 def check_replicas(
     nodes: Mapping[int, BrokerRegistration], replicas: Sequence[int], replication_factor: int | None
 ) -> None:
-    """INVALID_REPLICA_ASSIGNMENT if ``replicas`` cannot be the replicas of one partition."""
+    """INVALID_REPLICA_ASSIGNMENT if `replicas` cannot be the replicas of one partition."""
     code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
     if not replicas:
         raise KafkaError(code, "The manual partition assignment includes an empty replica list.")

@@ -27,7 +27,7 @@ def next_block(image: MetadataImage, node_id: int) -> tuple[list[MetadataRecord]
 class ProducerIdBlocks:
     """The blocks that the brokers of this process hand out from, one for each. What is left of them dies with it.
 
-    ``allocate_block(node_id)`` asks the controller for the first id of a new block.
+    `allocate_block(node_id)` asks the controller for the first id of a new block.
     """
 
     __slots__ = ("_allocate_block", "_blocks")

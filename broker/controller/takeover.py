@@ -1,4 +1,4 @@
-"""Directories without a metadata log: of an older odradek (``odradek.metadata.json``), or nothing but partitions."""
+"""Directories without a metadata log: of an older odradek (`odradek.metadata.json`), or nothing but partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FORMAT = 1
 
 
 def records_of_old_format(backend: DiskBackend, directory_ids: Mapping[int, bytes]) -> list[MetadataRecord]:
-    """What ``odradek.metadata.json`` says, as records of the metadata log; nothing without that file."""
+    """What `odradek.metadata.json` says, as records of the metadata log; nothing without that file."""
     path = backend.directory / OLD_FILE
     if not path.exists():
         return []
@@ -62,7 +62,7 @@ def retire_old_format(backend: DiskBackend) -> None:
 def records_of_folders(
     backend: DiskBackend, config: BrokerConfig, directory_ids: Mapping[int, bytes], known: Collection[str]
 ) -> list[MetadataRecord]:
-    """Topics that only their folders tell of, with default settings; ``known``: names that are no news."""
+    """Topics that only their folders tell of, with default settings; `known`: names that are no news."""
     nodes = list(directory_ids)
     found: dict[str, dict[int, bytes | None]] = {}
     for (name, index), topic_id in backend.partitions().items():

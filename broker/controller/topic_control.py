@@ -33,7 +33,7 @@ _RESERVED_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
 class TopicControl:
     """Decides about topics. Reads image and configuration; changes neither.
 
-    ``placed``: how many partitions were placed before. Leaders of new ones go round the brokers.
+    `placed`: how many partitions were placed before. Leaders of new ones go round the brokers.
     """
 
     def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:

@@ -22,7 +22,7 @@ def records_of_topic(
 ) -> list[MetadataRecord]:
     """A topic with these replicas for each partition, all in sync, led by the first.
 
-    ``directory_of``: the log directory of a broker. ``leader_epoch_of``: the epoch of a partition's leader.
+    `directory_of`: the log directory of a broker. `leader_epoch_of`: the epoch of a partition's leader.
     """
     records: list[MetadataRecord] = [TopicRecord(name, topic_id)]
     records += (ConfigRecord(ResourceType.TOPIC, name, key, value) for key, value in configs.items())

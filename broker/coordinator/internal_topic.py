@@ -23,9 +23,9 @@ class TopicStore(Protocol):
 
 
 class InternalTopic:
-    """One internal topic. ``partitions[i]`` has index i.
+    """One internal topic. `partitions[i]` has index i.
 
-    ``create(name)`` makes it, unless it is there, with the configuration that Kafka gives it.
+    `create(name)` makes it, unless it is there, with the configuration that Kafka gives it.
     """
 
     __slots__ = ("_create", "_topics", "name")

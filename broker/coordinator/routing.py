@@ -11,6 +11,6 @@ _INT_MIN = -(1 << 31)
 
 @lru_cache(maxsize=1 << 16)
 def partition_for(key: str, partitions: int) -> int:
-    """The partition of ``key`` among ``partitions``: ``abs(hashCode) % n``, where the smallest int counts as 0."""
+    """The partition of `key` among `partitions`: `abs(hashCode) % n`, where the smallest int counts as 0."""
     value = signed_hash_of_text(key)
     return 0 if value == _INT_MIN else abs(value) % partitions

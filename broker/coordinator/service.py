@@ -35,7 +35,7 @@ class HasId(Protocol):
 class Surroundings(NamedTuple):
     """What every coordinator needs of its broker.
 
-    ``start`` runs a shard's task until the broker stops. ``report(where, error)`` is told of bugs.
+    `start` runs a shard's task until the broker stops. `report(where, error)` is told of bugs.
     """
 
     clock: BrokerClock
@@ -49,8 +49,8 @@ class CoordinatorService(Generic[M]):
     Owner: the cluster, which tells it of deleted topics and changed leaders. A shard belongs to the leader node of its
     partition; when the leader changes, it reloads from the log, as a coordinator on another machine would.
 
-    ``perform(shard, effect)`` carries out the machine's own effects (see `Shard`). ``base_sequence`` is in the
-    batches: Kafka's group coordinator writes 0, its transaction coordinator -1. ``keyed``: see `PartitionJournal`.
+    `perform(shard, effect)` carries out the machine's own effects (see `Shard`). `base_sequence` is in the
+    batches: Kafka's group coordinator writes 0, its transaction coordinator -1. `keyed`: see `PartitionJournal`.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class CoordinatorService(Generic[M]):
     # -- finding
 
     def partition_for(self, key: str) -> int:
-        """The partition of the internal topic that ``key`` belongs to. NOT_COORDINATOR while there is no topic."""
+        """The partition of the internal topic that `key` belongs to. NOT_COORDINATOR while there is no topic."""
         return partition_for(key, len(self._partitions()))
 
     def leader_for(self, key: str) -> int:
-        """The id of the node that coordinates ``key``, -1 for none; the topic is created if need be."""
+        """The id of the node that coordinates `key`, -1 for none; the topic is created if need be."""
         partitions = self.topic.ensure()
         return partitions[partition_for(key, len(partitions))].leader_id
 
     def shard_for(self, key: str, node: HasId | None = None) -> Shard[M]:
-        """The shard of ``key``, started if need be; NOT_COORDINATOR when ``node`` does not lead its partition."""
+        """The shard of `key`, started if need be; NOT_COORDINATOR when `node` does not lead its partition."""
         partitions = self._partitions()
         return self._shard(partitions[partition_for(key, len(partitions))], node)
 
@@ -92,7 +92,7 @@ class CoordinatorService(Generic[M]):
         return self._shard(self._partitions()[partition], node)
 
     def shards(self, node: HasId | None = None) -> Iterator[Shard[M]]:
-        """Every shard (of those that ``node`` leads), in partition order; starts the ones whose partition has data."""
+        """Every shard (of those that `node` leads), in partition order; starts the ones whose partition has data."""
         for partition in self.topic.partitions or ():
             if partition.leader_id < 0 or (node is not None and partition.leader_id != node.id):
                 continue
@@ -123,7 +123,7 @@ class CoordinatorService(Generic[M]):
     # -- asking
 
     def begin(self, key: str, command: Command[R], node: HasId | None = None) -> R | ReplySlot[R]:
-        """Give ``command`` to the shard of ``key``; returns the reply or the `ReplySlot` to wait at.
+        """Give `command` to the shard of `key`; returns the reply or the `ReplySlot` to wait at.
 
         Raises the coordinator's `KafkaError`, as the slot may.
         """
@@ -134,7 +134,7 @@ class CoordinatorService(Generic[M]):
         return self.shard_for(key, node).ask_now(command)
 
     def machine_for(self, key: str, node: HasId | None = None) -> M:
-        """The machine of ``key``, to read from; raises like `begin`."""
+        """The machine of `key`, to read from; raises like `begin`."""
         return self.shard_for(key, node).open_machine()
 
     def complete_transaction(

@@ -9,9 +9,9 @@ from odradek.broker.metadata.registrations import BrokerRegistration, PartitionR
 class MetadataDelta:
     """The resources that changed; the image says what they are now.
 
-    ``created``, ``deleted``: topics by id. ``grown``: topic id -> first new index, for topics that were there before.
-    ``moved``: (topic id, index) -> the registration before, for partitions that were there before. ``configs``:
-    resource -> what it set before. ``brokers``: id -> the registration before (None: a new one).
+    `created`, `deleted`: topics by id. `grown`: topic id -> first new index, for topics that were there before.
+    `moved`: (topic id, index) -> the registration before, for partitions that were there before. `configs`:
+    resource -> what it set before. `brokers`: id -> the registration before (None: a new one).
     """
 
     __slots__ = ("brokers", "configs", "created", "deleted", "features", "grown", "moved", "security")
@@ -29,7 +29,7 @@ class MetadataDelta:
 
     @classmethod
     def of_everything(cls, image: MetadataImage) -> MetadataDelta:
-        """What leads from nothing to ``image``: the delta of a start."""
+        """What leads from nothing to `image`: the delta of a start."""
         delta = cls()
         delta.created = dict(image.topics_by_id)
         delta.configs = {resource: {} for resource in image.configs}

@@ -43,7 +43,7 @@ QuotaEntity = tuple[tuple[str, str | None], ...]
 class TopicImage:
     """A topic: name, id and the registrations of its partitions, by index.
 
-    ``version`` is the offset of the last record that concerned it, so that whoever keeps something made of a topic sees
+    `version` is the offset of the last record that concerned it, so that whoever keeps something made of a topic sees
     whether it is still true.
     """
 
@@ -68,9 +68,9 @@ class TopicImage:
 
 
 class MetadataImage:
-    """The cluster as the metadata log has it up to ``offset`` (that of the last record; -1 before the first).
+    """The cluster as the metadata log has it up to `offset` (that of the last record; -1 before the first).
 
-    ``epoch``: the controller's, of that record. ``topics_version`` is the offset of the last record that changed
+    `epoch`: the controller's, of that record. `topics_version` is the offset of the last record that changed
     anything that Metadata answers: topics, partitions, nodes. Lookups are by dictionary; a change replaces the values
     it concerns and costs the same however many others there are. Values are never changed after they were put here.
     """

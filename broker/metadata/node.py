@@ -14,9 +14,9 @@ _LISTENER = re.compile(r"PLAINTEXT://(?P<host>\[[^\]]+\]|[^:/\[\]]+):(?P<port>\d
 class Node:
     """One broker of the cluster.
 
-    ``host`` and ``port`` are where the node listens (``port`` is 0 until it does). ``advertised`` is the address to
-    tell clients; ``None`` means "the host that the client dialled, with this node's port", which needs no set-up.
-    ``log_dir`` is None for a node that keeps its logs in memory.
+    `host` and `port` are where the node listens (`port` is 0 until it does). `advertised` is the address to
+    tell clients; `None` means "the host that the client dialled, with this node's port", which needs no set-up.
+    `log_dir` is None for a node that keeps its logs in memory.
     """
 
     id: int
@@ -28,14 +28,14 @@ class Node:
     log_dir: Path | None = None
 
     def address_for(self, dialled_host: str | None) -> tuple[str, int]:
-        """The (host, port) to tell a client that reached the cluster at ``dialled_host``."""
+        """The (host, port) to tell a client that reached the cluster at `dialled_host`."""
         if self.advertised is not None:
             return self.advertised[0], self.advertised[1] or self.port
         return dialled_host or self.host, self.port
 
 
 def advertised_addresses(listeners: Sequence[str], nodes: int) -> list[tuple[str, int]]:
-    """The (host, port) to advertise for each node, from the values of ``advertised.listeners``; [] for none.
+    """The (host, port) to advertise for each node, from the values of `advertised.listeners`; [] for none.
 
     One value serves all nodes: the first has its port, the others the following ones; port 0 = the node's own port.
     ValueError for anything else.

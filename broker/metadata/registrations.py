@@ -9,11 +9,11 @@ Ids = tuple[int, ...]
 
 
 class PartitionRegistration(NamedTuple):
-    """A partition. ``directories``: of each replica, the id of its log directory.
+    """A partition. `directories`: of each replica, the id of its log directory.
 
-    ``adding`` and ``removing`` are a reassignment under way. ``elr``: replicas that left the ISR below
-    ``min.insync.replicas`` and have all that is committed (KIP-966); ``last_known_elr``: who led last, while nobody
-    does. ``recovering``: an unclean election chose the leader.
+    `adding` and `removing` are a reassignment under way. `elr`: replicas that left the ISR below
+    `min.insync.replicas` and have all that is committed (KIP-966); `last_known_elr`: who led last, while nobody
+    does. `recovering`: an unclean election chose the leader.
     """
 
     replicas: Ids
@@ -35,7 +35,7 @@ class PartitionRegistration(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """A listener. ``security_protocol``: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+    """A listener. `security_protocol`: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     name: str
     host: str
@@ -44,7 +44,7 @@ class Endpoint(NamedTuple):
 
 
 class BrokerRegistration(NamedTuple):
-    """A broker. ``epoch``: offset of the record that registered this ``incarnation``. ``features``: name -> range."""
+    """A broker. `epoch`: offset of the record that registered this `incarnation`. `features`: name -> range."""
 
     id: int
     epoch: int

@@ -18,7 +18,7 @@ _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
 def check_topic_name(name: str) -> None:
-    """INVALID_TOPIC_EXCEPTION if ``name`` cannot name a topic."""
+    """INVALID_TOPIC_EXCEPTION if `name` cannot name a topic."""
     if name == "":
         problem = "the empty string is not allowed"
     elif name in (".", ".."):
@@ -33,5 +33,5 @@ def check_topic_name(name: str) -> None:
 
 
 def collision_key(name: str) -> str | None:
-    """What names share that metrics cannot tell apart (``a.b`` and ``a_b``); None for a name without either."""
+    """What names share that metrics cannot tell apart (`a.b` and `a_b`); None for a name without either."""
     return name.replace(".", "_") if "." in name or "_" in name else None

@@ -27,7 +27,7 @@ _MISSING = PartitionRegistration((), (), -1, -1, -1, ())
 
 
 class ImageWriter:
-    """Owns the dictionaries behind ``image`` and notes in a delta what each record changes.
+    """Owns the dictionaries behind `image` and notes in a delta what each record changes.
 
     Owner: the controller's machine. The records of a metadata transaction (KIP-868) are held back until it ends.
     """
@@ -73,7 +73,7 @@ class ImageWriter:
         return delta
 
     def clear(self) -> None:
-        """Forget everything; ``image`` stays the same object."""
+        """Forget everything; `image` stays the same object."""
         for table in self._tables():
             table.clear()
         self._shared.clear()
@@ -115,7 +115,7 @@ class ImageWriter:
     # -- replay
 
     def replay(self, record: MetadataRecord, offset: int, epoch: int) -> None:
-        """Apply the record at ``offset``; a record that nobody needs any more changes nothing but the offset."""
+        """Apply the record at `offset`; a record that nobody needs any more changes nothing but the offset."""
         self._offset = self.image.offset = offset
         self.image.epoch = epoch
         kind = record.RECORD_TYPE

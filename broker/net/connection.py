@@ -31,7 +31,7 @@ _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
 
 
 class Watcher(Protocol):
-    """What a connection leaves to the poller. ``parks``: whether it answers parked requests."""
+    """What a connection leaves to the poller. `parks`: whether it answers parked requests."""
 
     parks: bool
 
@@ -56,11 +56,11 @@ _CLOSED = ConnectionState.CLOSED
 class Connection:
     """Serves one socket until the client, an error or the server ends it.
 
-    ``state`` says who reads and what is waited for (:mod:`connection_states`). The connection's own task runs
-    :meth:`serve`; it sleeps in the poller while the connection is watched or parked. The next request is read when the
+    `state` says who reads and what is waited for (`connection_states`). The connection's own task runs
+    `serve`; it sleeps in the poller while the connection is watched or parked. The next request is read when the
     last one is answered (Kafka mutes a connection in the same way), so answers need no reordering.
 
-    ``_left`` belongs to the state: the request that is parked or waits, the parts that are to be sent, or the error
+    `_left` belongs to the state: the request that is parked or waits, the parts that are to be sent, or the error
     that closed the connection.
     """
 
@@ -172,7 +172,7 @@ class Connection:
     def serve_now(self, *, until_empty: bool) -> None:
         """The socket of a watched connection can be read: answer what has come, up to a request that has to wait.
 
-        ``until_empty``: there may be more than one read takes, such as the end of the stream.
+        `until_empty`: there may be more than one read takes, such as the end of the stream.
         """
         try:
             self._read(until_empty=until_empty)

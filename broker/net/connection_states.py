@@ -1,6 +1,6 @@
 """The states of a connection: who reads from its socket, whether an answer is owed, and when it may be cut.
 
-ARCHITECTURE.md shows :data:`RULES` as a table and its transitions as a diagram; a test compares them.
+ARCHITECTURE.md shows `RULES` as a table and its transitions as a diagram; a test compares them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Cut(Enum):
 
 
 class Rule(NamedTuple):
-    """``owes_answer``: a server that stops gives the connection a moment, instead of cutting it at once."""
+    """`owes_answer`: a server that stops gives the connection a moment, instead of cutting it at once."""
 
     reads: Reader
     owes_answer: bool

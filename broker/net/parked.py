@@ -20,11 +20,11 @@ _FEW_DEADLINES = 256
 
 
 class ParkedConnections:
-    """Who is parked until when, and who has been woken. ``resume`` looks at a connection's request again.
+    """Who is parked until when, and who has been woken. `resume` looks at a connection's request again.
 
     Owner: the poller. A wake-up that comes while the poller serves (a Produce that a consumer waited for) is acted on
     at the end of its turn, when the answer of whoever caused it is sent. Any other, and the deadlines, are for the task
-    that runs :meth:`run`. A deadline stays in the queue when its request has been answered before, and is skipped
+    that runs `run`. A deadline stays in the queue when its request has been answered before, and is skipped
     then; the queue is swept when it has doubled, so that long waits which end early do not fill it.
     """
 

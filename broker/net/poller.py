@@ -30,7 +30,7 @@ _PARKED = ConnectionState.PARKED
 class EpollPoller:
     """The connections that are watched or parked, and the system's list of those that have something to read.
 
-    Owner: the server, which runs :meth:`run` in its nursery and calls :meth:`close` when all tasks have ended. The
+    Owner: the server, which runs `run` in its nursery and calls `close` when all tasks have ended. The
     sockets are watched edge-triggered, and an event is dropped unless its connection is watched: so a connection
     must have found its socket empty before it becomes watched.
     """

@@ -15,9 +15,9 @@ _TRUSTED_BYTES = 1024 * 1024  # allocated on the word of a size field; beyond th
 class ReceiveBuffer:
     """A reused buffer that the socket writes into directly, so that a frame is never copied or assembled.
 
-    ``space()`` gives the free part for ``recv_into``, ``received(n)`` says how much came, ``next_frame()`` gives
-    each whole frame (without its 4-byte size) as a view, valid until the next ``space()``. The buffer grows to the
-    frame that is under way (at most ``max_frame_bytes``) and shrinks again when it was large and is empty.
+    `space()` gives the free part for `recv_into`, `received(n)` says how much came, `next_frame()` gives
+    each whole frame (without its 4-byte size) as a view, valid until the next `space()`. The buffer grows to the
+    frame that is under way (at most `max_frame_bytes`) and shrinks again when it was large and is empty.
     """
 
     __slots__ = ("_buffer", "_end", "_max_frame_bytes", "_start", "_view", "_wanted")
@@ -46,7 +46,7 @@ class ReceiveBuffer:
         return self._view[self._end :]
 
     def received(self, count: int) -> None:
-        """``count`` bytes were written at the start of the last ``space()``."""
+        """`count` bytes were written at the start of the last `space()`."""
         self._end += count
 
     @property

@@ -68,7 +68,7 @@ class Server:
         return list(self._connections)
 
     async def start(self, nursery: trio.Nursery, host: str, port: int) -> None:
-        """Listen with every node that is up; node n takes ``port + n - 1`` (any free port if ``port`` is 0).
+        """Listen with every node that is up; node n takes `port + n - 1` (any free port if `port` is 0).
 
         Raises OSError if an address cannot be taken; nothing listens then.
         """
@@ -86,7 +86,7 @@ class Server:
         nursery.start_soon(self._close_idle)
 
     def bind(self, node: Node, host: str, port: int) -> None:
-        """Take an address for ``node``, which then knows its host and port."""
+        """Take an address for `node`, which then knows its host and port."""
         listener = _listen(host, port)
         self._listeners[node.id] = listener
         node.host, node.port = host, listener.getsockname()[1]
@@ -117,7 +117,7 @@ class Server:
         self._scopes.clear()
 
     async def close(self, grace_s: float) -> None:
-        """Accept nothing more, cut idle connections, give the others ``grace_s`` seconds for the answer under way."""
+        """Accept nothing more, cut idle connections, give the others `grace_s` seconds for the answer under way."""
         self.close_listeners()
         self._drained = trio.Event()
         for connection, scope in list(self._connections.items()):
@@ -186,7 +186,7 @@ class Server:
                     self._drained.set()
 
     async def _close_idle(self) -> None:
-        """Cut connections that sent nothing for ``connections.max.idle.ms``, and parked ones whose client has gone.
+        """Cut connections that sent nothing for `connections.max.idle.ms`, and parked ones whose client has gone.
 
         A connection whose request waits (a long poll, a rebalance) is not read from, so nothing else would notice.
         """

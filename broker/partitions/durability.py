@@ -18,7 +18,7 @@ FLUSH = "odradek.flush"
 ALWAYS, INTERVAL, NEVER = "always", "interval", "never"
 CHECKPOINT_INTERVAL = "log.flush.offset.checkpoint.interval.ms"
 _SCHEDULER_MS = 1000
-"""How often logs are looked over for ``flush.ms`` at most."""
+"""How often logs are looked over for `flush.ms` at most."""
 
 
 class Flushed(Protocol):
@@ -47,9 +47,9 @@ class Directory(Protocol):
 
 
 class Durability:
-    """Brings appends to the disk as ``odradek.flush`` says.
+    """Brings appends to the disk as `odradek.flush` says.
 
-    Owner: the cluster; :meth:`run` in the maintenance nursery, once ``directory`` is open. ``appended`` grows with each
+    Owner: the cluster; `run` in the maintenance nursery, once `directory` is open. `appended` grows with each
     append, so a request that appended knows to wait for the flush.
     """
 
@@ -82,7 +82,7 @@ class Durability:
                 self._unflushed_since[appended] = self._clock.now_ms()
 
     def must_wait(self, appended_before: int) -> bool:
-        """Whether a request that saw ``appended`` at this value has appends to wait for."""
+        """Whether a request that saw `appended` at this value has appends to wait for."""
         return self.mode == ALWAYS and self.appended != appended_before
 
     async def flushed(self) -> None:

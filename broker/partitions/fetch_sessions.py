@@ -33,7 +33,7 @@ TopicKey = str | bytes
 class FetchItem:
     """One partition that a fetch asks for. In a session also: what the client was last told of it.
 
-    ``partition`` is None until resolved; ``error`` says why it could not be. ``name``: what a topic id was resolved to,
+    `partition` is None until resolved; `error` says why it could not be. `name`: what a topic id was resolved to,
     which a session remembers.
     """
 
@@ -116,8 +116,8 @@ def asked_items(topics: Iterable[FetchTopic], by_id: bool) -> list[FetchItem]:
 class FetchSession:
     """What one client fetches from one node. Owner: the cache.
 
-    ``items`` is in the order in which partitions are served; one that gave records goes to the end, so that a small
-    response limit starves none. ``epoch`` is what the next request must carry.
+    `items` is in the order in which partitions are served; one that gave records goes to the end, so that a small
+    response limit starves none. `epoch` is what the next request must carry.
     """
 
     __slots__ = ("by_id", "created_ms", "epoch", "id", "items", "last_used_ms")
@@ -150,14 +150,14 @@ class FetchSession:
         self.epoch = 1 if self.epoch == MAX_EPOCH else self.epoch + 1
 
     def served_records(self, item: FetchItem) -> None:
-        """``item`` has had its turn."""
+        """`item` has had its turn."""
         key = (item.topic, item.index)
         if self.items.pop(key, None) is not None:
             self.items[key] = item
 
 
 class FetchSessionCache:
-    """The fetch sessions of a node, at most ``slots`` of them (``max.incremental.fetch.session.cache.slots``).
+    """The fetch sessions of a node, at most `slots` of them (`max.incremental.fetch.session.cache.slots`).
 
     Owner: the node's fetch handler. When full, a new session takes the place of one that was unused for two minutes, or
     of a smaller one that is two minutes old; else the client gets no session, which costs it only bytes.

@@ -79,9 +79,9 @@ def _expiration(partition: Partition, now_ms: int) -> Iterator[object]:
 class Maintenance:
     """Runs the housekeeping of all partitions in one task.
 
-    Owner: the cluster, whose maintenance nursery runs :meth:`run`. A failure with one partition is remembered as a bug
-    of the cluster and stops neither the others nor the task. Partitions come in through :meth:`watch`
-    (``Partition.on_activity``).
+    Owner: the cluster, whose maintenance nursery runs `run`. A failure with one partition is remembered as a bug
+    of the cluster and stops neither the others nor the task. Partitions come in through `watch`
+    (`Partition.on_activity`).
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Maintenance:
         return list(dict.fromkeys(partition for round_ in self._rounds for partition in round_.members))
 
     def watch(self, partition: Partition) -> None:
-        """Look after ``partition`` from now on; to be called when it gets data or another config."""
+        """Look after `partition` from now on; to be called when it gets data or another config."""
         config = partition.log.config
         for round_ in self._rounds:
             if not round_.applies(config):

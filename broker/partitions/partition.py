@@ -22,7 +22,7 @@ _log = logging.getLogger("odradek.broker.partitions")
 
 
 class OwnTopic(Protocol):
-    """What a partition knows of the topic that it belongs to. ``internal``: it is one of the coordinators' topics."""
+    """What a partition knows of the topic that it belongs to. `internal`: it is one of the coordinators' topics."""
 
     name: str
     topic_id: bytes
@@ -34,11 +34,11 @@ class Partition:
     """One partition of a topic.
 
     Owner: the `PartitionRegistry` makes and closes it, and lets it follow its registration in the metadata image.
-    Every mutation is a sync call in the broker's task; readers that wait are in ``waiters`` and are told by the
-    mutators here, so write through this class and never to ``log`` directly.
+    Every mutation is a sync call in the broker's task; readers that wait are in `waiters` and are told by the
+    mutators here, so write through this class and never to `log` directly.
 
-    There is one log for all replicas of the cluster: ``replicas`` and ``isr`` are what Metadata shows and what
-    ``min.insync.replicas`` is held against. ``leader_id`` is -1 while no replica's node is up. ``on_activity`` is
+    There is one log for all replicas of the cluster: `replicas` and `isr` are what Metadata shows and what
+    `min.insync.replicas` is held against. `leader_id` is -1 while no replica's node is up. `on_activity` is
     called once, with the first append (and again after a changed config): maintenance looks after such logs only.
     """
 
@@ -154,7 +154,7 @@ class Partition:
             _log.error("%s-%d cannot be written: %s", self.topic.name, self.index, error.message)
 
     def delete_records(self, before_offset: int, *, now_ms: int) -> int:
-        """Move the log start up to ``before_offset`` (-1 = high watermark); return the new log start offset.
+        """Move the log start up to `before_offset` (-1 = high watermark); return the new log start offset.
 
         Raises OFFSET_OUT_OF_RANGE beyond the high watermark.
         """
@@ -178,7 +178,7 @@ class Partition:
             self.waiters.wake_all()
 
     def check_leader(self, node_id: int, current_leader_epoch: int = -1) -> None:
-        """Raise unless ``node_id`` leads in the epoch that the client knows (-1 = it does not say; KIP-320)."""
+        """Raise unless `node_id` leads in the epoch that the client knows (-1 = it does not say; KIP-320)."""
         if current_leader_epoch not in (-1, self.leader_epoch):
             if current_leader_epoch < self.leader_epoch:
                 raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
@@ -188,14 +188,14 @@ class Partition:
 
     @property
     def under_min_isr(self) -> bool:
-        """Whether acks=all has to be refused: fewer replicas in sync than ``min.insync.replicas`` (as far as there are
+        """Whether acks=all has to be refused: fewer replicas in sync than `min.insync.replicas` (as far as there are
         so many replicas at all)."""
         return len(self.isr) < min(self.log.config.min_insync_replicas, len(self.replicas))
 
     # -- life
 
     def config_changed(self) -> None:
-        """To be called after ``log.config`` was replaced: retention or compaction may have become due."""
+        """To be called after `log.config` was replaced: retention or compaction may have become due."""
         if self.active:
             self._on_activity(self)
 

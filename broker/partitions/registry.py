@@ -29,7 +29,7 @@ class PartitionRegistry:
 
     Owner: the cluster. `publish` follows the image and is the only way in which partitions come, change and go; it
     never fails on a medium: a log is opened when it is first used, and its errors are those of whoever used it.
-    ``on_activity`` is told of partitions that get data or another config.
+    `on_activity` is told of partitions that get data or another config.
     """
 
     def __init__(self, config: BrokerConfig, clock: BrokerClock, backend: LogBackend | None = None) -> None:
@@ -71,7 +71,7 @@ class PartitionRegistry:
     # -- following the image
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """Do what ``delta`` did to the image; see `odradek.broker.controller.controller.Publisher`."""
+        """Do what `delta` did to the image; see `odradek.broker.controller.controller.Publisher`."""
         for topic_id in delta.deleted:
             self._remove(topic_id)
         for created in delta.created.values():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Topic:
     """One topic. Owner: the `PartitionRegistry`, which alone changes it.
 
-    ``config`` holds the topic's own settings. ``partitions[i]`` has index i. ``deleted`` stays True for whoever still
+    `config` holds the topic's own settings. `partitions[i]` has index i. `deleted` stays True for whoever still
     holds the object.
     """
 

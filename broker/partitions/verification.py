@@ -20,9 +20,9 @@ class AppendVerifier(Protocol):
         partitions: Sequence[tuple[str, int]],
         api_version: int,
     ) -> Mapping[tuple[str, int], KafkaError]:
-        """Verify (Produce up to v11) or register (v12 and later) ``(topic, partition)`` pairs in the transaction.
+        """Verify (Produce up to v11) or register (v12 and later) `(topic, partition)` pairs in the transaction.
 
-        This is one attempt. CONCURRENT_TRANSACTIONS (from v12 on) means that :meth:`wait_to_retry` may help.
+        This is one attempt. CONCURRENT_TRANSACTIONS (from v12 on) means that `wait_to_retry` may help.
         Returns an error for each partition that must not be written, with the code and the message that the Produce
         answer carries in this version; an empty mapping lets all pass. Asked only for partitions whose log has no
         transaction of this producer open.
@@ -30,5 +30,5 @@ class AppendVerifier(Protocol):
         ...
 
     async def wait_to_retry(self, began_ms: int) -> bool:
-        """Wait a moment for a transaction that ends. False: ``began_ms`` is so long ago that one attempt is left."""
+        """Wait a moment for a transaction that ends. False: `began_ms` is so long ago that one attempt is left."""
         ...

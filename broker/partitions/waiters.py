@@ -1,6 +1,6 @@
 """Who waits for a partition to change, and how it is woken.
 
-A fetch that finds too little data registers one :class:`Waiter` with each of its partitions. Whatever changes a
+A fetch that finds too little data registers one `Waiter` with each of its partitions. Whatever changes a
 partition for readers (an append, a moved watermark, a deletion, a new leader) tells its waiters; nothing polls.
 """
 
@@ -14,11 +14,11 @@ def _nothing() -> None:
 
 
 class Waiter:
-    """One parked request. ``on_wake`` is called once, with the first change that is worth another look.
+    """One parked request. `on_wake` is called once, with the first change that is worth another look.
 
-    ``missing_bytes`` counts down as data arrives, so that a fetch with a large ``min_bytes`` sleeps through small
-    appends. ``committed``: the reader sees stable data only; appends behind an open transaction do not count.
-    The count is an estimate that never runs late: whoever is woken reads again and may wait once more, unless ``over``
+    `missing_bytes` counts down as data arrives, so that a fetch with a large `min_bytes` sleeps through small
+    appends. `committed`: the reader sees stable data only; appends behind an open transaction do not count.
+    The count is an estimate that never runs late: whoever is woken reads again and may wait once more, unless `over`
     says that the broker waits for nothing any more.
     """
 
@@ -43,7 +43,7 @@ _NOBODY: set[Waiter] = set()
 
 
 class WaiterSet:
-    """The waiters of one partition. ``all`` is empty when nobody waits: an append without readers pays one test."""
+    """The waiters of one partition. `all` is empty when nobody waits: an append without readers pays one test."""
 
     __slots__ = ("all",)
 
@@ -54,18 +54,18 @@ class WaiterSet:
         return len(self.all)
 
     def add(self, waiter: Waiter) -> None:
-        """Tell ``waiter`` of changes from now on; adding twice is the same as once."""
+        """Tell `waiter` of changes from now on; adding twice is the same as once."""
         if self.all is _NOBODY:
             self.all = {waiter}
         else:
             self.all.add(waiter)
 
     def discard(self, waiter: Waiter) -> None:
-        """Forget ``waiter``; fine when it is not there."""
+        """Forget `waiter`; fine when it is not there."""
         self.all.discard(waiter)
 
     def appended(self, size_bytes: int, *, stable_moved: bool) -> None:
-        """Data became readable: ``size_bytes`` up to the high watermark; ``stable_moved`` = the LSO moved as well."""
+        """Data became readable: `size_bytes` up to the high watermark; `stable_moved` = the LSO moved as well."""
         for waiter in self.all:
             if waiter.committed:
                 # What an ended transaction lays open is more than this append, so the reader has to look for itself.

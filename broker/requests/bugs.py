@@ -18,8 +18,8 @@ class UserCodeError(Exception):
 class Bug:
     """One unexpected exception. The client got UNKNOWN_SERVER_ERROR or a cut connection.
 
-    ``where``: what the broker was doing. ``traceback``: the formatted traceback of ``error``. ``frame``: the first
-    bytes of the request, if there was one. ``last_requests``: the requests before it as lines of text, newest last.
+    `where`: what the broker was doing. `traceback`: the formatted traceback of `error`. `frame`: the first
+    bytes of the request, if there was one. `last_requests`: the requests before it as lines of text, newest last.
     """
 
     __slots__ = ("error", "frame", "last_requests", "traceback", "where")
@@ -46,7 +46,7 @@ class Bug:
 class BugLog:
     """The bugs of one cluster, at most 100. Each traceback is kept once: a client that tries again adds nothing.
 
-    Owner: the cluster. ``on_bug`` is called with each bug that is kept.
+    Owner: the cluster. `on_bug` is called with each bug that is kept.
     """
 
     __slots__ = ("_recent", "bugs", "on_bug")

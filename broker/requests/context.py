@@ -17,9 +17,9 @@ class CloseConnection(Exception):
 class ConnectionInfo:
     """What the broker knows about one client connection.
 
-    ``host``/``port``: the address the client dialled. ``peer_host``/``peer_port``: where it came from.
-    ``client_software_*``: from ApiVersions v3 and later (KIP-511), empty before. ``attributes``: state that a
-    handler family keeps per connection under its own key. ``on_closed``: called once when the connection has ended.
+    `host`/`port`: the address the client dialled. `peer_host`/`peer_port`: where it came from.
+    `client_software_*`: from ApiVersions v3 and later (KIP-511), empty before. `attributes`: state that a
+    handler family keeps per connection under its own key. `on_closed`: called once when the connection has ended.
     """
 
     __slots__ = (
@@ -63,7 +63,7 @@ class ConnectionInfo:
 class RequestContext:
     """One request on its way through a handler.
 
-    ``records`` fields of the request are views into the connection's receive buffer: they are valid until the handler
+    `records` fields of the request are views into the connection's receive buffer: they are valid until the handler
     returns, so a handler that keeps records must copy them (an append to a log does).
     """
 

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Deferred(Generic[T]):
-    """A part that is imported and made by the first call: ``services.groups()``.
+    """A part that is imported and made by the first call: `services.groups()`.
 
     Imports are more than half of what a start costs, and most brokers never use every part.
     """

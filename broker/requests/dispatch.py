@@ -52,8 +52,8 @@ class Route:
 class Pending:
     """A request whose response has to be waited for.
 
-    ``response``: what the handler returned: a coroutine, a :class:`Parked`, or the response itself, which waits until
-    what the request appended is durable. ``appended``: where the durable log stood before the handler was called.
+    `response`: what the handler returned: a coroutine, a `Parked`, or the response itself, which waits until
+    what the request appended is durable. `appended`: where the durable log stood before the handler was called.
     """
 
     __slots__ = ("appended", "context", "frame", "request", "response", "route")
@@ -77,7 +77,7 @@ class AppendWatch(Protocol):
         """Where the log stands."""
 
     def must_wait(self, since: int) -> bool:
-        """Whether an answer has to wait for what was appended after ``since``."""
+        """Whether an answer has to wait for what was appended after `since`."""
 
     async def flushed(self) -> None:
         """Return when everything appended so far is durable."""
@@ -86,8 +86,8 @@ class AppendWatch(Protocol):
 class Dispatcher:
     """Takes request frames to their handlers and brings back response frames.
 
-    Owner: the cluster (one per cluster). ``faults`` is what a test has set; it is None for the usual case.
-    ``append_watch`` is None for a cluster in memory.
+    Owner: the cluster (one per cluster). `faults` is what a test has set; it is None for the usual case.
+    `append_watch` is None for a cluster in memory.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class Dispatcher:
     def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
         """Serve one request frame (without its size) until something has to be waited for.
 
-        Returns the response as parts, with its size; None for no answer; or a Pending, for :meth:`resume` if it is
-        parked and for :meth:`finish` otherwise. Raises CloseConnection where Kafka closes the connection.
+        Returns the response as parts, with its size; None for no answer; or a Pending, for `resume` if it is
+        parked and for `finish` otherwise. Raises CloseConnection where Kafka closes the connection.
         """
         try:
             key, version, correlation_id, id_length = REQUEST_HEADER.unpack_from(frame)
@@ -155,7 +155,7 @@ class Dispatcher:
         return self._answer(route, context, request, response)
 
     def resume(self, pending: Pending) -> Parts | Pending | None:
-        """Look again at a request that is parked; ``pending`` itself when there is still something to wait for."""
+        """Look again at a request that is parked; `pending` itself when there is still something to wait for."""
         parked = pending.response
         try:
             response = parked.resume()

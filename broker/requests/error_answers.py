@@ -1,7 +1,7 @@
 """Where each API carries an error that concerns a whole request: the one place that maps it.
 
 Most responses have a field for it at the top. The others repeat what was asked (topics, partitions, groups, ...)
-with the error beside each item; :data:`SHAPES` says which response list repeats which request list, level by level.
+with the error beside each item; `SHAPES` says which response list repeats which request list, level by level.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ITSELF = ""
 class Level(NamedTuple):
     """One list of the response and the list of the request that it repeats.
 
-    ``asked`` may lead through an outer list, as in ``dirs.topics``. ``copied``: response field -> request field of the
+    `asked` may lead through an outer list, as in `dirs.topics`. `copied`: response field -> request field of the
     same item; the empty name is the item itself (lists of strings or numbers).
     """
 
@@ -30,9 +30,9 @@ class Level(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The levels down to the error, for the versions from ``low`` on; no levels = the error stands at the top.
+    """The levels down to the error, for the versions from `low` on; no levels = the error stands at the top.
 
-    ``top``: it stands at the top as well.
+    `top`: it stands at the top as well.
     """
 
     low: int
@@ -146,7 +146,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "DeleteShareGroupState": (Shape(0, _SHARE_STATE),),
     "ReadShareGroupStateSummary": (Shape(0, _SHARE_STATE),),
 }
-"""APIs that are not named here have a top-level ``error_code`` in every version."""
+"""APIs that are not named here have a top-level `error_code` in every version."""
 
 _NOTHING = {
     "base_offset": -1,
@@ -172,7 +172,7 @@ _MESSAGES_FROM = {"DescribeGroups": 6}
 
 
 def error_response(request: Any, version: int, code: ErrorCode, message: str | None = None) -> Any:
-    """The response that answers all of ``request`` with one error; CloseConnection where none can carry it."""
+    """The response that answers all of `request` with one error; CloseConnection where none can carry it."""
     spec = API_BY_KEY[request.API_KEY]
     shape = _shape(spec.name, version)
     if version < _MESSAGES_FROM.get(spec.name, 0):
@@ -242,7 +242,7 @@ def _item_class(owner: type[Any], field: str) -> type[Any]:
 
 
 def _item_of(hint: Any) -> type[Any] | None:
-    """X of ``list[X]`` or ``list[X] | None``."""
+    """X of `list[X]` or `list[X] | None`."""
     if get_origin(hint) is list:
         kind: type[Any] = get_args(hint)[0]
         return kind

@@ -1,6 +1,6 @@
 """A hook between decoding a request and its handler, for tests that need a broker to misbehave.
 
-The dispatcher's ``faults`` is None unless a fault is set, so a broker without faults pays one attribute read per
+The dispatcher's `faults` is None unless a fault is set, so a broker without faults pays one attribute read per
 request.
 """
 
@@ -57,13 +57,13 @@ Condition = Callable[[FaultContext, Any], object]
 class Fault:
     """What to do with matching requests.
 
-    ``api``: which API, by name or key (None = any). ``node``: at which node, by id (None = any). ``times``: how often,
-    at least once (None = until removed). ``when``: a further condition, called with a :class:`FaultContext` and the
-    request (a class of ``odradek.protocol.messages``); topics that the client named by id have their names there.
+    `api`: which API, by name or key (None = any). `node`: at which node, by id (None = any). `times`: how often,
+    at least once (None = until removed). `when`: a further condition, called with a `FaultContext` and the
+    request (a class of `odradek.protocol.messages`); topics that the client named by id have their names there.
 
-    What happens is one of ``answer`` (an error for the whole request, an :class:`ErrorCode` or its name), ``drop``
-    (serve nothing, answer nothing), ``lose`` (serve, but lose the answer), ``cut`` (close the connection), or nothing.
-    ``delay_ms`` holds the request back before that, on the broker's clock. ``hits`` counts the requests that matched.
+    What happens is one of `answer` (an error for the whole request, an `ErrorCode` or its name), `drop`
+    (serve nothing, answer nothing), `lose` (serve, but lose the answer), `cut` (close the connection), or nothing.
+    `delay_ms` holds the request back before that, on the broker's clock. `hits` counts the requests that matched.
 
     ValueError for an unknown API or error, for two things to do, and for numbers that make no sense.
     """
@@ -161,7 +161,7 @@ class FaultSet:
 def checked_faults(faults: Iterable[Any], nodes: Iterable[int]) -> list[Fault]:
     """Faults as a user gives them: one by one or in lists. TypeError for anything else, ValueError for a node.
 
-    ``nodes``: the ids of the cluster's nodes.
+    `nodes`: the ids of the cluster's nodes.
     """
     chosen: list[Fault] = []
     known = list(nodes)

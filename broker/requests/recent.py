@@ -12,7 +12,7 @@ _KEPT = 64
 class RecentRequests:
     """A ring of the last 64 requests of all connections. Owner: the cluster; the dispatcher fills it.
 
-    Each of ``entries`` is (connection id, API key, version, correlation id, client id, size in bytes). A plain tuple,
+    Each of `entries` is (connection id, API key, version, correlation id, client id, size in bytes). A plain tuple,
     because one is made for every request.
     """
 

@@ -1,12 +1,12 @@
 """The registry of request handlers.
 
-A handler is a function ``handler(ctx, request) -> response`` (or ``async def``). :func:`handles` registers it beside
+A handler is a function `handler(ctx, request) -> response` (or `async def`). `handles` registers it beside
 its definition. A handler that need not wait is a plain function: it is answered without a task switch. One that
 returns a coroutine must not rely on what it saw before, because other requests may be served until the coroutine
 starts.
 
-A start imports no handler. An index says which APIs are served and by which modules; :class:`Registry` imports a module
-with the first request for one of its APIs. The index is generated from the handlers (``broker/api/generate_index.py``).
+A start imports no handler. An index says which APIs are served and by which modules; `Registry` imports a module
+with the first request for one of its APIs. The index is generated from the handlers (`broker/api/generate_index.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class Handler:
     """A registered handler.
 
-    ``min_version``/``max_version``: served. ``advertised``: whether ApiVersions tells of it. ``differs``: differences
+    `min_version`/`max_version`: served. `advertised`: whether ApiVersions tells of it. `differs`: differences
     from Kafka, for the coverage table.
     """
 
@@ -51,7 +51,7 @@ Index = Mapping[int, tuple[str, int, int, bool]]
 """API key -> (module with the handler, lowest version, highest version, whether ApiVersions tells of it)."""
 
 HANDLERS: dict[int, Handler] = {}
-"""The handlers of all modules imported so far, by API key. :meth:`Registry.find` imports the others."""
+"""The handlers of all modules imported so far, by API key. `Registry.find` imports the others."""
 
 
 def handles(
@@ -62,10 +62,10 @@ def handles(
     advertised: bool = True,
     differs: str = "",
 ) -> Callable[[_F], _F]:
-    """Register the decorated function for ``request_class``. The versions default to all of Kafka 4.3.1's.
+    """Register the decorated function for `request_class`. The versions default to all of Kafka 4.3.1's.
 
-    A handler returns the response, or None for "no answer" (acks=0). ``raise KafkaError`` answers with that error at
-    the level where the API carries it. ``raise CloseConnection`` cuts the connection. Any other exception is a bug of
+    A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
+    the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
     the broker.
     """
     spec = API_BY_KEY[request_class.API_KEY]
@@ -90,7 +90,7 @@ class Registry:
     __slots__ = ("_index", "_package")
 
     def __init__(self, package: str, index: Index) -> None:
-        """``package``: where the modules of the index are."""
+        """`package`: where the modules of the index are."""
         self._package = package
         self._index = index
 

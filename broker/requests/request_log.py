@@ -27,7 +27,7 @@ _ROUTINE = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.RE
 
 
 def log_answer(context: RequestContext, request: Message, response: Any) -> None:
-    """Log a request that has been served; ``response`` is what its handler gave (None: no answer)."""
+    """Log a request that has been served; `response` is what its handler gave (None: no answer)."""
     problems = [] if response is None else list(_problems(_decoded(context, response), ""))
     refused = any(code not in _ROUTINE for code, _ in problems)
     level = logging.INFO if refused else logging.DEBUG

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class Services:
-    """What a handler finds in ``ctx.services``.
+    """What a handler finds in `ctx.services`.
 
-    The cluster makes one for all its nodes and fills it once; only ``cluster_id`` changes later: a log directory has
-    its own. ``image`` is the cluster's metadata, to be read; whoever changes it asks the ``controller``. ``topics`` has
-    the live partitions. ``answers`` keeps encoded answers, ``topic_answers`` parts of them (what they were made of,
-    and the part). ``fetch_sessions`` has node ids as keys.
+    The cluster makes one for all its nodes and fills it once; only `cluster_id` changes later: a log directory has
+    its own. `image` is the cluster's metadata, to be read; whoever changes it asks the `controller`. `topics` has
+    the live partitions. `answers` keeps encoded answers, `topic_answers` parts of them (what they were made of,
+    and the part). `fetch_sessions` has node ids as keys.
     """
 
     __slots__ = (

@@ -27,7 +27,7 @@ class TopicsById(Protocol):
 
 @contextmanager
 def topic_names_filled(request: Message, topics: TopicsById) -> Iterator[None]:
-    """Inside the ``with`` block the request has names where its client sent ids; behind it, it is as it came."""
+    """Inside the `with` block the request has names where its client sent ids; behind it, it is as it came."""
     filled: list[tuple[Any, str, Any]] = []
     try:
         _fill(request, topics, filled)

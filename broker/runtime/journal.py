@@ -32,7 +32,7 @@ class Journal(Protocol[New, Stored]):
         """Records that need not be written at once, in runs that each fit into a batch."""
 
     def load(self, machine: Machine) -> Iterator[int]:
-        """Replay the whole log into ``machine``; a generator that pauses after each slice and yields the next offset.
+        """Replay the whole log into `machine`; a generator that pauses after each slice and yields the next offset.
 
         The end is looked at before each slice, so what is appended while it is under way is read too.
         """

@@ -48,14 +48,14 @@ class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
         """Append a transaction marker; returns its offset."""
 
     def read(self, offset: int) -> Sequence[Buffer]:
-        """Whole batches from ``offset`` on, `SLICE_BYTES` of them or one; nothing at the end of the log."""
+        """Whole batches from `offset` on, `SLICE_BYTES` of them or one; nothing at the end of the log."""
 
 
 class PartitionJournal:
     """A partition of this broker as a journal."""
 
     def __init__(self, partition: Partition, *, base_sequence: int = -1, keyed: bool = True) -> None:
-        """``keyed``: of the records of one key only the last one counts. A log that stores changes is not."""
+        """`keyed`: of the records of one key only the last one counts. A log that stores changes is not."""
         self._partition = partition
         self._base_sequence = base_sequence
         self._keyed = keyed
@@ -122,7 +122,7 @@ def build_coordinator_batch(
 
 
 def stored(records: Sequence[NewRecord], offset: int, producer: Producer | None) -> list[LogRecord]:
-    """New records as `Machine.replay` takes them; ``offset`` is that of the first."""
+    """New records as `Machine.replay` takes them; `offset` is that of the first."""
     producer_id, producer_epoch = producer or _NO_PRODUCER
     return [
         LogRecord(key, value, place, producer_id, producer_epoch) for place, (key, value) in enumerate(records, offset)
@@ -145,7 +145,7 @@ def split(records: Sequence[NewRecord], max_batch_bytes: int) -> Iterator[Sequen
 
 
 def load(journal: KeyedJournal, machine: Machine, *, keyed: bool = True) -> Iterator[int]:
-    """See `Journal.load`; ``keyed`` as for a `PartitionJournal`."""
+    """See `Journal.load`; `keyed` as for a `PartitionJournal`."""
     position = journal.start_offset
     reader = _Reader(machine, keyed)
     while position < journal.end_offset:
@@ -162,7 +162,7 @@ class _Reader:
 
     Of the records of one key in a run only the last one is replayed, as if the log cleaner had been there: machines get
     the same state from a compacted log. Like the cleaner this stops at transactions, here at the first one of the log.
-    Of a log that is not ``keyed`` every record is replayed.
+    Of a log that is not `keyed` every record is replayed.
     """
 
     def __init__(self, machine: Machine, keyed: bool) -> None:
@@ -171,7 +171,7 @@ class _Reader:
         self._compact = True
 
     def replay(self, data: bytes) -> int:
-        """Replay the batches in ``data``; returns the offset after the last one."""
+        """Replay the batches in `data`; returns the offset after the last one."""
         latest: _Places = {}
         position, end, next_offset = 0, len(data), 0
         while position < end:
@@ -212,7 +212,7 @@ def _replay_batch(batch: RecordBatch, machine: Machine) -> None:
 
 
 def _last_of_each_key(data: bytes, position: int, count: int, base_offset: int, latest: _Places) -> None:
-    """Note in ``latest`` where the records of an uncompressed batch are, without decoding more than their keys."""
+    """Note in `latest` where the records of an uncompressed batch are, without decoding more than their keys."""
     for _ in range(count):
         size = data[position]
         if size < 0x80:

@@ -22,9 +22,9 @@ NewRecord = tuple[bytes, "bytes | None"]
 
 
 class Command(Generic[R]):
-    """An order to a coordinator, named in the imperative; ``R`` is the type of its reply.
+    """An order to a coordinator, named in the imperative; `R` is the type of its reply.
 
-    Commands are plain values. Subclasses use ``__slots__`` and a plain ``__init__``: there is one for every request.
+    Commands are plain values. Subclasses use `__slots__` and a plain `__init__`: there is one for every request.
     """
 
     __slots__ = ()
@@ -33,7 +33,7 @@ class Command(Generic[R]):
 class LogRecord(NamedTuple):
     """A record as `Machine.replay` sees it, live or from the log.
 
-    ``producer_id`` and ``producer_epoch`` are -1 unless the record is part of a transaction.
+    `producer_id` and `producer_epoch` are -1 unless the record is part of a transaction.
     """
 
     key: bytes
@@ -57,7 +57,7 @@ class Effect:
 
 
 class Schedule(Effect):
-    """Run ``command`` in ``after_ms`` milliseconds; replaces the timer of the same ``key``."""
+    """Run `command` in `after_ms` milliseconds; replaces the timer of the same `key`."""
 
     __slots__ = ("after_ms", "command", "key")
 
@@ -74,7 +74,7 @@ class Pause(Schedule):
 
 
 class Cancel(Effect):
-    """Forget the timer of that ``key``, if there is one."""
+    """Forget the timer of that `key`, if there is one."""
 
     __slots__ = ("key",)
 
@@ -95,14 +95,14 @@ class Answer(Effect):
 class Outcome(Generic[R]):
     """What a command comes to. The shard carries it out in one step, without awaiting, in this order:
 
-    1. ``records`` are appended as one batch (several where they do not fit and ``atomic`` is false), in the name of
-       ``producer`` where given, and each is replayed. A refused append ends here: see `Machine.refused`.
-    2. ``then()`` changes soft state (what no record expresses) and returns further effects. It is for changes that must
+    1. `records` are appended as one batch (several where they do not fit and `atomic` is false), in the name of
+       `producer` where given, and each is replayed. A refused append ends here: see `Machine.refused`.
+    2. `then()` changes soft state (what no record expresses) and returns further effects. It is for changes that must
        not happen when the records are refused; all others `decide` makes directly.
-    3. ``park``: the command waits under this ticket until an `Answer` names it. A ticket is used once in a machine's
+    3. `park`: the command waits under this ticket until an `Answer` names it. A ticket is used once in a machine's
        life.
-    4. ``effects``, then those of ``then()``, in order.
-    5. ``reply`` goes to the asker, unless the command was parked.
+    4. `effects`, then those of `then()`, in order.
+    5. `reply` goes to the asker, unless the command was parked.
     """
 
     __slots__ = ("atomic", "effects", "park", "producer", "records", "reply", "then")
@@ -145,9 +145,9 @@ class Machine(Protocol):
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """The records of ``outcome``, decided for ``command``, could not be appended: durable state is as before.
+        """The records of `outcome`, decided for `command`, could not be appended: durable state is as before.
 
-        The returned outcome, which must have no records, is carried out instead; with None the asker gets ``error``.
+        The returned outcome, which must have no records, is carried out instead; with None the asker gets `error`.
         """
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:

@@ -43,7 +43,7 @@ _PASSES_BEFORE_TIMERS = 3
 class ShardState(Enum):
     """Where a shard is in its life.
 
-    ``LOADING`` answers COORDINATOR_LOAD_IN_PROGRESS; ``FAILED`` (its log could not be replayed) and ``CLOSED`` (its
+    `LOADING` answers COORDINATOR_LOAD_IN_PROGRESS; `FAILED` (its log could not be replayed) and `CLOSED` (its
     partition has moved, or the broker stops) answer NOT_COORDINATOR, as Kafka's do.
     """
 
@@ -62,8 +62,8 @@ class Shard(Generic[M]):
     Invariants: durable state changes in `Machine.replay` only; every command gets exactly one reply; a command that is
     caused by another one waits in the inbox until that one is done.
 
-    ``perform(shard, effect)`` carries out effects that belong to the machine (anything but `Schedule`, `Cancel`,
-    `Answer`); it must not block, and may `submit` commands to this or another shard. ``report`` is told of bugs.
+    `perform(shard, effect)` carries out effects that belong to the machine (anything but `Schedule`, `Cancel`,
+    `Answer`); it must not block, and may `submit` commands to this or another shard. `report` is told of bugs.
     """
 
     def __init__(

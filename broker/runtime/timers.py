@@ -40,7 +40,7 @@ class TimerQueue:
         return key in self._timers
 
     def schedule(self, key: Hashable, deadline_ms: int, command: Command[Any]) -> None:
-        """Run ``command`` once ``deadline_ms`` is reached, instead of whatever ``key`` was to run."""
+        """Run `command` once `deadline_ms` is reached, instead of whatever `key` was to run."""
         timer = self._timers.get(key)
         if timer is not None:
             timer.command = command
@@ -53,7 +53,7 @@ class TimerQueue:
         self._queue.add(place)
 
     def cancel(self, key: Hashable) -> bool:
-        """Forget the timer of ``key``; tells whether there was one."""
+        """Forget the timer of `key`; tells whether there was one."""
         timer = self._timers.pop(key, None)
         if timer is None:
             return False
@@ -66,7 +66,7 @@ class TimerQueue:
         self._queue.clear()
 
     def deadline_of(self, key: Hashable) -> int | None:
-        """When the timer of ``key`` is due, in milliseconds of the broker's clock."""
+        """When the timer of `key` is due, in milliseconds of the broker's clock."""
         timer = self._timers.get(key)
         return None if timer is None else timer.deadline_ms
 

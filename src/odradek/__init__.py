@@ -1,7 +1,7 @@
 """odradek: Apache Kafka in your test process.
 
-``with odradek.KafkaBroker(topics={"orders": 6}) as broker:`` runs a broker in its own thread;
-``async with odradek.open_broker(...) as broker:`` runs it in the caller's trio run. The names are imported when they
+`with odradek.KafkaBroker(topics={"orders": 6}) as broker:` runs a broker in its own thread;
+`async with odradek.open_broker(...) as broker:` runs it in the caller's trio run. The names are imported when they
 are first used, so importing odradek costs nothing.
 """
 

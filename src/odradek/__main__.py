@@ -1,7 +1,7 @@
-"""The ``odradek`` command: a table of subcommands, each a module of ``odradek.commands`` that is imported when chosen.
+"""The `odradek` command: a table of subcommands, each a module of `odradek.commands` that is imported when chosen.
 
-A command module has ``add_arguments(parser)`` and ``run(arguments) -> int`` (the exit status). It raises
-``odradek.commands.CommandError`` for what the user can put right: one line on standard error, exit status 2.
+A command module has `add_arguments(parser)` and `run(arguments) -> int` (the exit status). It raises
+`odradek.commands.CommandError` for what the user can put right: one line on standard error, exit status 2.
 """
 
 from __future__ import annotations

@@ -114,10 +114,10 @@ def _check(code: int, what: str) -> None:
 def export(
     directory: Path, host: str, port: int, topics: Sequence[str] = (), progress: Callable[[str], None] = print
 ) -> ExportReport:
-    """Copy the cluster at ``host:port`` into ``directory``, which must not exist or be empty.
+    """Copy the cluster at `host:port` into `directory`, which must not exist or be empty.
 
-    ``topics``: only these (and the committed offsets); all when empty. Raises WireError, KafkaError or StorageError;
-    ``directory`` then holds what was copied so far.
+    `topics`: only these (and the committed offsets); all when empty. Raises WireError, KafkaError or StorageError;
+    `directory` then holds what was copied so far.
     """
     if directory.exists() and os.listdir(directory):
         raise WireError(f"{directory} is not empty")

@@ -1,9 +1,9 @@
 """pytest plugin: a Kafka broker for each test, or one for the session.
 
-Fixtures: ``kafka_broker`` (fresh for each test), ``kafka_broker_session``, ``kafka_broker_factory`` and
-``kafka_broker_session_factory``; ``odradek_spark``: a local Spark session with the Kafka connector.
-``@pytest.mark.kafka(nodes=3, topics={"orders": 6}, config={...})`` says how
-``kafka_broker`` starts; its arguments are those of ``odradek.KafkaBroker``. The brokers run in threads of their own,
+Fixtures: `kafka_broker` (fresh for each test), `kafka_broker_session`, `kafka_broker_factory` and
+`kafka_broker_session_factory`; `odradek_spark`: a local Spark session with the Kafka connector.
+`@pytest.mark.kafka(nodes=3, topics={"orders": 6}, config={...})` says how
+`kafka_broker` starts; its arguments are those of `odradek.KafkaBroker`. The brokers run in threads of their own,
 so sync, asyncio, anyio and trio tests use them alike.
 
 A bug in the broker (an exception that a handler should not have raised) fails the test that met it.
@@ -28,7 +28,7 @@ _SHOWN_REQUESTS = 30
 
 
 class _Watched:
-    """A running broker, the bugs ``reported`` so far, and the last request that earlier tests have ``seen``."""
+    """A running broker, the bugs `reported` so far, and the last request that earlier tests have `seen`."""
 
     def __init__(self, broker: KafkaBroker, *, for_session: bool) -> None:
         self.broker = broker
@@ -165,19 +165,19 @@ def _factory(watch: _Watch, *, for_session: bool) -> Iterator[BrokerFactory]:
 
 @pytest.fixture
 def kafka_broker_factory(request: pytest.FixtureRequest) -> Iterator[BrokerFactory]:
-    """Start brokers with the arguments of ``odradek.KafkaBroker``; they end with the test."""
+    """Start brokers with the arguments of `odradek.KafkaBroker`; they end with the test."""
     yield from _factory(request.config.stash[_WATCH], for_session=False)
 
 
 @pytest.fixture(scope="session")
 def kafka_broker_session_factory(request: pytest.FixtureRequest) -> Iterator[BrokerFactory]:
-    """Start brokers with the arguments of ``odradek.KafkaBroker``; they end with the session."""
+    """Start brokers with the arguments of `odradek.KafkaBroker`; they end with the session."""
     yield from _factory(request.config.stash[_WATCH], for_session=True)
 
 
 @pytest.fixture
 def kafka_options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """The arguments of ``kafka_broker``: what the test's ``kafka`` markers say. Override it for more."""
+    """The arguments of `kafka_broker`: what the test's `kafka` markers say. Override it for more."""
     options: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("kafka"))):
         if marker.args:
@@ -190,13 +190,13 @@ def kafka_options(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.fixture
 def kafka_broker(kafka_broker_factory: BrokerFactory, kafka_options: dict[str, Any]) -> KafkaBroker:
-    """A broker of the test's own, started as its ``kafka`` marker says."""
+    """A broker of the test's own, started as its `kafka` marker says."""
     return kafka_broker_factory(**kafka_options)
 
 
 @pytest.fixture(scope="session")
 def kafka_session_options() -> dict[str, Any]:
-    """The arguments of ``kafka_broker_session``; override it in a conftest."""
+    """The arguments of `kafka_broker_session`; override it in a conftest."""
     return {}
 
 
@@ -210,13 +210,13 @@ def kafka_broker_session(
 
 @pytest.fixture(scope="session")
 def odradek_spark_config() -> dict[str, Any]:
-    """Further Spark settings for the ``odradek_spark`` fixture; override it in a conftest."""
+    """Further Spark settings for the `odradek_spark` fixture; override it in a conftest."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def odradek_spark(odradek_spark_config: dict[str, Any]) -> Iterator[SparkSession]:
-    """A local Spark session with the Kafka connector and the ``odradek`` data source, for the whole session.
+    """A local Spark session with the Kafka connector and the `odradek` data source, for the whole session.
 
     Skips, with what is missing, where pyspark or a JDK 17 is not installed.
     """

@@ -19,7 +19,7 @@ _MASK = (1 << 64) - 1
 class MemberSpec(NamedTuple):
     """A member as an assignor sees it.
 
-    ``topic_ids``: of the topics that it subscribes to and that exist, in Kafka's order. ``assigned``: what it was
+    `topic_ids`: of the topics that it subscribes to and that exist, in Kafka's order. `assigned`: what it was
     to have until now.
     """
 
@@ -30,9 +30,9 @@ class MemberSpec(NamedTuple):
 
 
 class GroupSpec(NamedTuple):
-    """A group as an assignor sees it. ``members`` stand in Kafka's order (see `member_order`).
+    """A group as an assignor sees it. `members` stand in Kafka's order (see `member_order`).
 
-    ``homogeneous``: all members subscribe to the same topics. ``taken(topic_id, partition)``: whether anybody was to
+    `homogeneous`: all members subscribe to the same topics. `taken(topic_id, partition)`: whether anybody was to
     have the partition until now.
     """
 
@@ -56,9 +56,9 @@ def stored_order(rows: Iterable[tuple[bytes, Sequence[int]]]) -> Partitions:
 
 
 def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), without: Iterable[str] = ()) -> list[str]:
-    """Member ids as Kafka hands them to an assignor: those ``present`` in the group, then ``more``, not ``without``.
+    """Member ids as Kafka hands them to an assignor: those `present` in the group, then `more`, not `without`.
 
-    For ``present`` and ``peak`` see `timeline_order`.
+    For `present` and `peak` see `timeline_order`.
     """
     gone = set(without)
     ordered = java_order((*timeline_order(present, peak), *more), hash_of_text)
@@ -68,7 +68,7 @@ def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), wi
 def timeline_order(present: Sequence[str], peak: int) -> list[str]:
     """Member ids as Kafka walks the members of a group.
 
-    ``present`` is in the order of arrival. ``peak``: the most members that Kafka's table has made room for since it was
+    `present` is in the order of arrival. `peak`: the most members that Kafka's table has made room for since it was
     loaded, which is one more than there were if a member was updated.
     """
     bits = 1
@@ -79,7 +79,7 @@ def timeline_order(present: Sequence[str], peak: int) -> list[str]:
 
 
 def _timeline_slot(text: str, bits: int) -> int:
-    """Where Kafka's versioned hash table of ``1 << bits`` slots has a text: by the upper bits of a Fibonacci hash.
+    """Where Kafka's versioned hash table of `1 << bits` slots has a text: by the upper bits of a Fibonacci hash.
 
     Such a table grows when it is a third overfull; what shares a slot is walked latest first.
     """

@@ -1,6 +1,6 @@
 """What the group coordinator can be told to do for groups of every kind.
 
-Replies are the answers' contents; errors come as `KafkaError`. What only one kind knows is in its own ``commands``.
+Replies are the answers' contents; errors come as `KafkaError`. What only one kind knows is in its own `commands`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from odradek.protocol.errors import ErrorCode
 
 
 class GroupCommand(Command[R]):
-    """An order about one group. Subclasses have ``group_id`` in their slots.
+    """An order about one group. Subclasses have `group_id` in their slots.
 
-    ``home``: the kind that decides unless the group's own kind does (see `kinds`); None: the machine itself.
+    `home`: the kind that decides unless the group's own kind does (see `kinds`); None: the machine itself.
     """
 
     __slots__ = ()
@@ -38,7 +38,7 @@ class OffsetToCommit(NamedTuple):
 class CommitOffsets(GroupCommand[list[ErrorCode]]):
     """Store offsets of a member, or of a consumer outside of any membership (generation -1, no member id).
 
-    ``retention_ms``: until they expire, -1 for the broker's rule. The reply has a code for each offset.
+    `retention_ms`: until they expire, -1 for the broker's rule. The reply has a code for each offset.
     """
 
     __slots__ = ("api_version", "generation_id", "group_id", "instance_id", "member_id", "offsets", "retention_ms")
@@ -126,7 +126,7 @@ class ForgetPartitions(Command[None]):
 
 
 class MetadataChanged(Command[None]):
-    """Topics were made, deleted, or have got more partitions or other racks: ``topics`` by name."""
+    """Topics were made, deleted, or have got more partitions or other racks: `topics` by name."""
 
     __slots__ = ("topics",)
 

@@ -16,7 +16,7 @@ ExpiryBasis = Callable[["CommittedOffset"], int]
 
 
 class Group(Protocol):
-    """One group, of whatever kind. The ``check_`` methods raise the `KafkaError` that the asker gets."""
+    """One group, of whatever kind. The `check_` methods raise the `KafkaError` that the asker gets."""
 
     group_id: str
 
@@ -26,7 +26,7 @@ class Group(Protocol):
 
     @property
     def state_name(self) -> str:
-        """Kafka's name of its state, such as ``Stable``."""
+        """Kafka's name of its state, such as `Stable`."""
 
     @property
     def protocol_type(self) -> str | None:

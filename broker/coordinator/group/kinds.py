@@ -1,15 +1,15 @@
 """What a kind of groups (classic, consumer, share, streams) is to the machine that owns the groups of a partition.
 
-A kind is a package `coordinator/group/<type>/` whose module `kind` has ``make(context) -> GroupKind``. To add one:
+A kind is a package `coordinator/group/<type>/` whose module `kind` has `make(context) -> GroupKind`. To add one:
 
-1. commands: subclasses of `GroupCommand` with ``home = GroupType.<TYPE>`` (see `commands`);
+1. commands: subclasses of `GroupCommand` with `home = GroupType.<TYPE>` (see `commands`);
 2. a group: a class that satisfies `Group`; it lives in `KindContext.groups` as long as the log has the group;
 3. a `GroupKind` that decides on the commands and replays the records;
 4. its line in `KIND_MODULES`.
 
-Routing. A command goes to the kind that its group is of, if that kind lists the command in ``decisions``; else to the
+Routing. A command goes to the kind that its group is of, if that kind lists the command in `decisions`; else to the
 command's home. A group without members counts as none for commands of another kind's home: that kind takes the group
-over (``[*group.tombstones(), ...]`` as the first records) or refuses. So the consumer kind can decide on JoinGroup or
+over (`[*group.tombstones(), ...]` as the first records) or refuses. So the consumer kind can decide on JoinGroup or
 Heartbeat for its own groups, and a kind can decide on `DeleteGroup` in its own way.
 
 Records go to the kind that `records.KIND_OF_RECORD` names. Offsets are the machine's own: they belong to the group's
@@ -52,7 +52,7 @@ class GroupChanged(Effect):
 
 
 class KindContext(NamedTuple):
-    """What a kind gets of the machine. ``new_id`` makes random ids (UUID text)."""
+    """What a kind gets of the machine. `new_id` makes random ids (UUID text)."""
 
     groups: Groups
     settings: GroupSettings
@@ -66,15 +66,15 @@ class GroupKind(Protocol):
 
     group_type: GroupType
     decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]]
-    """What decides on each command: ``(command, now_ms) -> Outcome``."""
+    """What decides on each command: `(command, now_ms) -> Outcome`."""
 
     def replay(self, record_type: int, record: LogRecord) -> None:
-        """Apply a record of this kind (its key begins with ``record_type``) to durable state."""
+        """Apply a record of this kind (its key begins with `record_type`) to durable state."""
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """The log has refused the records decided for ``command``; see `Machine.refused`."""
+        """The log has refused the records decided for `command`; see `Machine.refused`."""
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """The log is replayed: re-create the timers of all groups of this kind."""

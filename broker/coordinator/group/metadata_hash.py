@@ -16,7 +16,7 @@ _MAGIC = b"\0"
 
 
 def topic_hash(name: str, topic_id: bytes, racks: Sequence[Sequence[str]]) -> int:
-    """The hash of one topic; ``racks`` has, for each partition, the racks of its replicas (empty where unknown)."""
+    """The hash of one topic; `racks` has, for each partition, the racks of its replicas (empty where unknown)."""
     parts = [_MAGIC, topic_id[7::-1], topic_id[:7:-1], _text(name), _INT32.pack(len(racks))]
     for partition, names in enumerate(racks):
         parts.append(_INT32.pack(partition))

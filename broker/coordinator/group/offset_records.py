@@ -36,7 +36,7 @@ class OffsetKey(NamedTuple):
 
 
 class CommittedOffset(NamedTuple):
-    """A committed offset as stored; times in milliseconds, -1 = none, ``record_offset``: where it stands in the log."""
+    """A committed offset as stored; times in milliseconds, -1 = none, `record_offset`: where it stands in the log."""
 
     offset: int
     leader_epoch: int

@@ -48,7 +48,7 @@ UNSTABLE = FetchedOffset(-1, -1, "", ErrorCode.UNSTABLE_OFFSET_COMMIT)
 class OffsetBook:
     """Decides on the commands about offsets of groups of every kind, and answers what is committed.
 
-    Owner: the group machine. ``simple_group`` takes in the group of a first commit that names no member.
+    Owner: the group machine. `simple_group` takes in the group of a first commit that names no member.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class OffsetBook:
     def fetch(
         self, group_id: str, topic: str, topic_id: bytes, partitions: Sequence[int], require_stable: bool
     ) -> list[FetchedOffset]:
-        """What is committed for partitions of one topic; ``topic_id`` ZERO_UUID matches every stored id."""
+        """What is committed for partitions of one topic; `topic_id` ZERO_UUID matches every stored id."""
         stored = self._stored
         offsets = stored.offsets.get(group_id, {})
         fetched: list[FetchedOffset] = []

@@ -25,9 +25,9 @@ Performers = dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]]
 class GroupService(CoordinatorService[GroupMachine]):
     """All consumer groups of a cluster. Owner: the cluster.
 
-    ``watchers`` are called when any group has entered another state (by whatever key they were put there), so that
-    nobody who waits for a group has to look again and again. ``performers`` carry out the effects of the kinds of
-    groups (see `kinds`) that reach beyond the coordinator; ``more_performers`` makes those that few need.
+    `watchers` are called when any group has entered another state (by whatever key they were put there), so that
+    nobody who waits for a group has to look again and again. `performers` carry out the effects of the kinds of
+    groups (see `kinds`) that reach beyond the coordinator; `more_performers` makes those that few need.
     """
 
     def __init__(

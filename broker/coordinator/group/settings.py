@@ -26,16 +26,16 @@ class GroupConfigs(Protocol):
     """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only."""
 
     def broker(self, name: str) -> Any:
-        """A config of the broker, such as ``group.consumer.max.size``."""
+        """A config of the broker, such as `group.consumer.max.size`."""
 
     def group(self, group_id: str, name: str) -> Any:
-        """A config of one group, such as ``consumer.session.timeout.ms``: its own value, else the broker's default."""
+        """A config of one group, such as `consumer.session.timeout.ms`: its own value, else the broker's default."""
 
 
 class LiveConfigs:
     """The broker's own configs, and those of GROUP resources, as `GroupConfigs`.
 
-    ``own(group_id)``: what a group sets itself, in normal form, as IncrementalAlterConfigs has stored it.
+    `own(group_id)`: what a group sets itself, in normal form, as IncrementalAlterConfigs has stored it.
     """
 
     def __init__(self, config: BrokerConfig, own: Callable[[str], Mapping[str, str]]) -> None:
@@ -47,7 +47,7 @@ class LiveConfigs:
         return self._config.get(name)
 
     def group(self, group_id: str, name: str) -> Any:
-        """See `GroupConfigs`; ``group.`` + name is the broker config behind most of them."""
+        """See `GroupConfigs`; `group.` + name is the broker config behind most of them."""
         text = self._own(group_id).get(name)
         if text is not None:
             return keys_of("group")[name].parse(text)
@@ -58,6 +58,6 @@ class LiveConfigs:
 def fixed_configs(
     values: Mapping[str, str] | None = None, groups: Mapping[str, Mapping[str, str]] | None = None
 ) -> GroupConfigs:
-    """Configs of a broker with these ``values`` and these configs by group: for a machine without a cluster."""
+    """Configs of a broker with these `values` and these configs by group: for a machine without a cluster."""
     own = groups or {}
     return LiveConfigs(BrokerConfig(values or {}), lambda group_id: own.get(group_id, {}))

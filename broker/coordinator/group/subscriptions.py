@@ -28,7 +28,7 @@ def count_down(counts: dict[Key, int], keys: Iterable[Key]) -> None:
 class Subscriptions:
     """The topics of a group: how many members name each, and how many of the group's patterns match it.
 
-    ``by_name``: members by topic name. ``by_regex``: resolved patterns by topic name.
+    `by_name`: members by topic name. `by_regex`: resolved patterns by topic name.
     """
 
     __slots__ = ("by_name", "by_regex")

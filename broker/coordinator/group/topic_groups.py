@@ -12,7 +12,7 @@ class TopicGroups:
         self._groups: dict[str, set[str]] = {}
 
     def update(self, group_id: str, before: Iterable[str], after: Iterable[str]) -> None:
-        """A group that subscribed to the topics ``before`` now subscribes to those ``after``."""
+        """A group that subscribed to the topics `before` now subscribes to those `after`."""
         old, new = set(before), set(after)
         for topic in new - old:
             self._groups.setdefault(topic, set()).add(group_id)

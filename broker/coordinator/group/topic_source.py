@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class TopicFacts(NamedTuple):
-    """One topic at one moment. ``racks[i]``: the rack of each replica of partition i, without nodes that have none."""
+    """One topic at one moment. `racks[i]`: the rack of each replica of partition i, without nodes that have none."""
 
     name: str
     topic_id: bytes

@@ -21,9 +21,9 @@ Ranked = tuple[int, int, int, int]
 
 
 def combine(stored: Sequence[StateBatch], new: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
-    """The batches that say what both say, from ``start_offset`` on (-1: of all offsets).
+    """The batches that say what both say, from `start_offset` on (-1: of all offsets).
 
-    ``stored`` is in order and without overlaps, ``new`` need not be. Only what lies around the new ones is looked at.
+    `stored` is in order and without overlaps, `new` need not be. Only what lies around the new ones is looked at.
     """
     kept = list(stored[bisect_left(stored, start_offset, key=_LAST) :])
     kept[:1] = _from(kept[:1], start_offset)
@@ -64,7 +64,7 @@ def _merged(batches: Sequence[StateBatch]) -> list[StateBatch]:
 
 
 def _touch(one: Ranked, other: Ranked) -> bool:
-    """Whether two batches, of which ``one`` comes first, overlap, or go on from each other with the same content."""
+    """Whether two batches, of which `one` comes first, overlap, or go on from each other with the same content."""
     return other[0] <= one[1] or (other[0] == one[1] + 1 and one[2:] == other[2:])
 
 

@@ -39,7 +39,7 @@ class InitializeState(ShareCommand[None]):
 
 
 class ReadState(ShareCommand[StoredState]):
-    """What a new leader begins with; a ``leader_epoch`` other than -1 fences the leaders before it."""
+    """What a new leader begins with; a `leader_epoch` other than -1 fences the leaders before it."""
 
     __slots__ = ("leader_epoch",)
 

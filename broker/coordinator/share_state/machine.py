@@ -53,7 +53,7 @@ class ShareStateSettings(Protocol):
 
 
 class PruneLog(Effect):
-    """Delete the records of the partition before ``offset``."""
+    """Delete the records of the partition before `offset`."""
 
     __slots__ = ("offset",)
 
@@ -64,12 +64,12 @@ class PruneLog(Effect):
 class ShareStateMachine:
     """See `odradek.broker.runtime.machine.Machine`.
 
-    Everything but ``_pruned_to`` can be rebuilt from the log. The highest epochs are kept beside the states, as a state
-    may be begun anew with lower ones. ``_snapshots``: where the last snapshot of each share partition stands.
+    Everything but `_pruned_to` can be rebuilt from the log. The highest epochs are kept beside the states, as a state
+    may be begun anew with lower ones. `_snapshots`: where the last snapshot of each share partition stands.
     """
 
     def __init__(self, settings: ShareStateSettings, partition_count: Callable[[bytes], int]) -> None:
-        """``partition_count(topic_id)``: how many partitions the topic has now, 0 if there is none."""
+        """`partition_count(topic_id)`: how many partitions the topic has now, 0 if there is none."""
         self._settings = settings
         self._partition_count = partition_count
         self.states: dict[ShareKey, ShareState] = {}

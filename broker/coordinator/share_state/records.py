@@ -30,9 +30,9 @@ _VERSION = b"\0\0"
 
 
 class ShareState(NamedTuple):
-    """What is stored of a share partition. ``batches`` in order, without overlaps, none before ``start_offset``.
+    """What is stored of a share partition. `batches` in order, without overlaps, none before `start_offset`.
 
-    ``delivery_complete_count``: how many records from ``start_offset`` on are done. Times in milliseconds.
+    `delivery_complete_count`: how many records from `start_offset` on are done. Times in milliseconds.
     """
 
     snapshot_epoch: int

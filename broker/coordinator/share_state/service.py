@@ -41,7 +41,7 @@ class LiveSettings:
 class ShareStateService(CoordinatorService[ShareStateMachine]):
     """What is stored of share partitions, by their keys' coordinators. Owner: the cluster.
 
-    ``partition_count(topic_id)``: how many partitions a topic has now, 0 if there is none.
+    `partition_count(topic_id)`: how many partitions a topic has now, 0 if there is none.
     """
 
     def __init__(

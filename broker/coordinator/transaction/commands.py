@@ -21,7 +21,7 @@ class ProducerIdentity(NamedTuple):
 class InitProducerId(Command[ProducerIdentity | None]):
     """Make the asker the only producer of the id.
 
-    ``expected``: the identity that the asker had (KIP-360), None for a new producer. Reply: its identity from now on,
+    `expected`: the identity that the asker had (KIP-360), None for a new producer. Reply: its identity from now on,
     or None when an open transaction is being aborted first and the asker must come back (CONCURRENT_TRANSACTIONS).
     """
 
@@ -34,7 +34,7 @@ class InitProducerId(Command[ProducerIdentity | None]):
 
 
 class AddPartitions(Command[None]):
-    """Add partitions to the id's transaction, beginning one if need be. ``client_version``: 0, or 2 with KIP-890."""
+    """Add partitions to the id's transaction, beginning one if need be. `client_version`: 0, or 2 with KIP-890."""
 
     __slots__ = ("client_version", "partitions", "producer_epoch", "producer_id", "transactional_id")
 
@@ -68,7 +68,7 @@ class VerifyPartitions(Command[dict[TopicPartition, ErrorCode]]):
 
 
 class EndTransaction(Command[ProducerIdentity]):
-    """Commit or abort. Reply: the producer's identity from now on (a new epoch with ``client_version`` 2)."""
+    """Commit or abort. Reply: the producer's identity from now on (a new epoch with `client_version` 2)."""
 
     __slots__ = ("client_version", "commit", "producer_epoch", "producer_id", "transactional_id")
 
@@ -83,9 +83,9 @@ class EndTransaction(Command[ProducerIdentity]):
 
 
 class MarkersWritten(Command[None]):
-    """These partitions have got the marker of the transaction that ``producer_id`` is ending.
+    """These partitions have got the marker of the transaction that `producer_id` is ending.
 
-    ``again``: others could not be written now and are to be tried again later.
+    `again`: others could not be written now and are to be tried again later.
     """
 
     __slots__ = ("again", "partitions", "producer_epoch", "producer_id", "transactional_id")

@@ -95,7 +95,7 @@ def take_over(
 
 
 def check_continuation(old: Transaction, expected: ProducerIdentity | None) -> None:
-    """PRODUCER_FENCED unless a producer that shows ``expected`` may still be the id's producer (KIP-360)."""
+    """PRODUCER_FENCED unless a producer that shows `expected` may still be the id's producer (KIP-360)."""
     if expected is None or expected.producer_id == old.producer_id:
         return
     rotated = expected.producer_id == old.previous_producer_id and expected.producer_epoch >= LAST_USABLE_EPOCH
@@ -194,7 +194,7 @@ def prepare_end(
 ) -> Transition:
     """Decide the end of the transaction: PrepareCommit or PrepareAbort.
 
-    ``empty``: there was no transaction (version 2 may abort what it is not sure of). ``fence``: the coordinator itself
+    `empty`: there was no transaction (version 2 may abort what it is not sure of). `fence`: the coordinator itself
     aborts, so that the producer's epoch must be left behind in version 0 and 1 too.
     """
     epoch = old.producer_epoch
@@ -224,7 +224,7 @@ def prepare_end(
 
 
 def complete(prepared: Transaction, decided_ms: int) -> Transaction:
-    """The state after all markers are written. ``decided_ms``: when writing them began."""
+    """The state after all markers are written. `decided_ms`: when writing them began."""
     producer_id, epoch = prepared.producer_id, prepared.producer_epoch
     if prepared.client_transaction_version >= 2 and prepared.next_producer_id != NO_PRODUCER_ID:
         producer_id, epoch = prepared.next_producer_id, 0

@@ -14,12 +14,12 @@ MARKER = "Marker:"
 
 
 def marker_point(partition: TopicPartition) -> str:
-    """The point before the marker of a partition is written: ``Marker:topic-0``."""
+    """The point before the marker of a partition is written: `Marker:topic-0`."""
     return f"{MARKER}{partition[0]}-{partition[1]}"
 
 
 def check_point(at: str) -> None:
-    """Raise ValueError unless ``at`` names a point where a transaction can be held."""
+    """Raise ValueError unless `at` names a point where a transaction can be held."""
     topic, _, partition = at.removeprefix(MARKER).rpartition("-")
     if at in PREPARED or at in COMPLETED or (at.startswith(MARKER) and topic and partition.isdecimal()):
         return
@@ -28,11 +28,11 @@ def check_point(at: str) -> None:
 
 
 class Hold:
-    """One transactional id, held at one point until :meth:`release`.
+    """One transactional id, held at one point until `release`.
 
-    ``PrepareCommit`` / ``PrepareAbort``: the decision is stored, no marker is written yet. ``Marker:topic-partition``:
-    that partition does not get its marker, others do. ``CompleteCommit`` / ``CompleteAbort``: all markers are written,
-    but the coordinator does not know yet. ``arrival`` has a result once the transaction has come to the point.
+    `PrepareCommit` / `PrepareAbort`: the decision is stored, no marker is written yet. `Marker:topic-partition`:
+    that partition does not get its marker, others do. `CompleteCommit` / `CompleteAbort`: all markers are written,
+    but the coordinator does not know yet. `arrival` has a result once the transaction has come to the point.
     """
 
     __slots__ = ("_book", "arrival", "at", "transactional_id")
@@ -59,7 +59,7 @@ class Hold:
 class HoldBook:
     """All holds of a cluster. It outlives the machines: a reloaded coordinator is held at the same points.
 
-    ``on_release(transactional_id)`` is called when a hold that was reached is let go.
+    `on_release(transactional_id)` is called when a hold that was reached is let go.
     """
 
     __slots__ = ("_holds", "_on_release")

@@ -32,9 +32,9 @@ _QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 
 
 def compile_id_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern, for ``fullmatch``; INVALID_REGULAR_EXPRESSION when it is none.
+    """The pattern, for `fullmatch`; INVALID_REGULAR_EXPRESSION when it is none.
 
-    Unicode classes (``\\p{...}``) are refused too: `re` has none.
+    Unicode classes (`\\p{...}`) are refused too: `re` has none.
     """
     text = _QUOTED.sub(lambda found: re.escape(found[1]), pattern)
     if _NOT_RE2.search(text.replace("\\\\", "")):

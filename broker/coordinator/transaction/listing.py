@@ -23,7 +23,7 @@ def select_transactions(
     longer_than_ms: int = -1,
     id_pattern: str | None = None,
 ) -> tuple[list[Transaction], list[str]]:
-    """The ids coordinated by ``node`` that pass all filters, and the names among ``states`` that are no states.
+    """The ids coordinated by `node` that pass all filters, and the names among `states` that are no states.
 
     Empty filters, a negative duration and an empty pattern let all pass. Raises COORDINATOR_LOAD_IN_PROGRESS while a
     coordinator loads, INVALID_REGULAR_EXPRESSION for a bad pattern.
@@ -44,7 +44,7 @@ def select_transactions(
 
 
 def coordinated_by(transactions: TransactionService, node: HasId) -> list[Transaction]:
-    """The ids coordinated by ``node``, as DescribeTransactions shows them.
+    """The ids coordinated by `node`, as DescribeTransactions shows them.
 
     Raises COORDINATOR_LOAD_IN_PROGRESS while one of its coordinators loads.
     """

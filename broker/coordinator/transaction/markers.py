@@ -38,7 +38,7 @@ class GroupCoordinators(Protocol):
 
 
 class MarkerWriter:
-    """Writes the markers of one cluster. ``groups()`` gives its group coordinators, made when they are first needed."""
+    """Writes the markers of one cluster. `groups()` gives its group coordinators, made when they are first needed."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class MarkerWriter:
     ) -> None:
         """Append a marker to one partition; in `__consumer_offsets` also settle the offsets that were pending on it.
 
-        With ``node``, that node must lead the partition. ``transaction_version`` 2 asks for a newer epoch than the
+        With `node`, that node must lead the partition. `transaction_version` 2 asks for a newer epoch than the
         partition knows (KIP-890), except where the same marker is there already. Raises `KafkaError`, then nothing is
         written.
         """

@@ -28,7 +28,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 class LiveSettings:
     """`TransactionSettings` of one partition's coordinator, read from the live configuration.
 
-    ``transaction_version()`` is the finalized level of the feature; ``new_producer_id(partition)`` allocates for the
+    `transaction_version()` is the finalized level of the feature; `new_producer_id(partition)` allocates for the
     coordinator of that partition.
     """
 
@@ -72,7 +72,7 @@ class LiveSettings:
 class TransactionService(CoordinatorService[TransactionMachine]):
     """The transaction coordinators: what Produce, InitProducerId and tests need of them.
 
-    Owner: the cluster. ``holds`` are kept here because they outlive the coordinators' machines. ``allocate(node_id)``
+    Owner: the cluster. `holds` are kept here because they outlive the coordinators' machines. `allocate(node_id)`
     gives a producer id that nobody has had.
     """
 
@@ -102,7 +102,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: ProducerIdentity | None, node: HasId
     ) -> ProducerIdentity:
-        """The producer id and epoch that the id has from now on; ``expected``: those that the client has, if any.
+        """The producer id and epoch that the id has from now on; `expected`: those that the client has, if any.
 
         Raises CONCURRENT_TRANSACTIONS while an older transaction ends.
         """

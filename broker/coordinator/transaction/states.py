@@ -24,7 +24,7 @@ class TransactionState(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name that DescribeTransactions and ListTransactions show, such as ``PrepareCommit``."""
+        """The name that DescribeTransactions and ListTransactions show, such as `PrepareCommit`."""
         return _LABELS[self]
 
     @classmethod
@@ -65,7 +65,7 @@ class EndAction(Enum):
 
 
 class EndActions(NamedTuple):
-    """What EndTxn gets by the wanted result; ``retried``: the epoch is the one before the last bump."""
+    """What EndTxn gets by the wanted result; `retried`: the epoch is the one before the last bump."""
 
     commit: EndAction
     abort: EndAction
@@ -82,8 +82,8 @@ class EndActions(NamedTuple):
 class StateRules(NamedTuple):
     """Everything about one state.
 
-    ``end_v1``: EndTxn up to version 4, whose epoch stays. ``end_v2``: EndTxn 5, which bumps the epoch (KIP-890).
-    ``transitions``: the states that the next record of the id may have. ``expires``: the id may be forgotten here.
+    `end_v1`: EndTxn up to version 4, whose epoch stays. `end_v2`: EndTxn 5, which bumps the epoch (KIP-890).
+    `transitions`: the states that the next record of the id may have. `expires`: the id may be forgotten here.
     Requests never meet an id in DEAD or PREPARE_EPOCH_FENCE: expiring is one step, and so is fencing with the abort
     that follows, so these two are never stored.
     """

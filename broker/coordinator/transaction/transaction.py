@@ -24,9 +24,9 @@ NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
 class Transaction(NamedTuple):
     """The durable state of a transactional id: what its newest stored record says. Times in milliseconds since 1970.
 
-    ``previous_producer_id`` is the producer id before the last transition, ``next_producer_id`` the one that takes over
-    when the markers are written (-1: none; it exists when the epochs are used up). ``client_transaction_version`` is 2
-    when the last request on the transaction was a version 2 one (KIP-890). ``start_ms`` is -1 while nothing has begun.
+    `previous_producer_id` is the producer id before the last transition, `next_producer_id` the one that takes over
+    when the markers are written (-1: none; it exists when the epochs are used up). `client_transaction_version` is 2
+    when the last request on the transaction was a version 2 one (KIP-890). `start_ms` is -1 while nothing has begun.
     """
 
     transactional_id: str
@@ -54,7 +54,7 @@ def record_key(transactional_id: str) -> bytes:
 
 
 def record_value(transaction: Transaction, transaction_version: int) -> bytes:
-    """The value that stores ``transaction``: version 1, or version 0 while the cluster's transaction.version is 0."""
+    """The value that stores `transaction`: version 1, or version 0 while the cluster's transaction.version is 0."""
     empty = transaction.state is TransactionState.EMPTY
     value = TransactionLogValue(
         producer_id=transaction.producer_id,

@@ -61,7 +61,7 @@ class Ask(Protocol):
 class TransactionVerifier:
     """Asks the coordinators of one cluster on behalf of its partition leaders.
 
-    ``ask(transactional_id, command)`` gives the coordinator's reply, or raises its `KafkaError`.
+    `ask(transactional_id, command)` gives the coordinator's reply, or raises its `KafkaError`.
     """
 
     def __init__(self, topics: TopicStore, config: BrokerConfig, clock: BrokerClock, ask: Ask) -> None:
@@ -93,9 +93,9 @@ class TransactionVerifier:
             may_go_on = await self.wait_to_retry(began_ms)
 
     async def wait_to_retry(self, began_ms: int) -> bool:
-        """Wait ``add.partitions.to.txn.retry.backoff.ms``.
+        """Wait `add.partitions.to.txn.retry.backoff.ms`.
 
-        False when the next attempt is the last: ``began_ms`` lies ``add.partitions.to.txn.retry.backoff.max.ms`` back.
+        False when the next attempt is the last: `began_ms` lies `add.partitions.to.txn.retry.backoff.max.ms` back.
         """
         await self._clock.sleep(self._config.get_int("add.partitions.to.txn.retry.backoff.ms") / 1000)
         longest_ms = self._config.get_int("add.partitions.to.txn.retry.backoff.max.ms")
@@ -109,7 +109,7 @@ class TransactionVerifier:
         partitions: Collection[TopicPartition],
         support: Support,
     ) -> Errors:
-        """One attempt of :meth:`verify`."""
+        """One attempt of `verify`."""
         errors: Errors = {}
         asked: list[TopicPartition] = []
         for partition in partitions:

@@ -115,7 +115,7 @@ class _Answers:
                 piece.take_back(member_id, deadline_ms)
 
     def store(self, *, keep: bool = False) -> bool:
-        """Store and complete it; ``keep``: it counts even if it cannot be stored. True if a fetch may find more."""
+        """Store and complete it; `keep`: it counts even if it cannot be stored. True if a fetch may find more."""
         if not self.settled:
             return False
         try:

@@ -27,7 +27,7 @@ class Fetched(Protocol):
     """The batches that were read from the log, in order; looked at no further than needed."""
 
     def reach(self, offset: int) -> int:
-        """Look as far as the batch with ``offset``; the last offset of what was looked at, -1 if there is nothing."""
+        """Look as far as the batch with `offset`; the last offset of what was looked at, -1 if there is nothing."""
 
     @property
     def base_offset(self) -> int:
@@ -37,14 +37,14 @@ class Fetched(Protocol):
         """The base offsets of all batches looked at."""
 
     def last_offset_with(self, offset: int) -> int:
-        """The last offset of the batch that has ``offset``; ``offset`` itself if none has."""
+        """The last offset of the batch that has `offset`; `offset` itself if none has."""
 
     def aborted(self) -> Sequence[Span]:
         """The batches looked at that belong to aborted transactions; none for a reader that may see them."""
 
 
 class AcquireRequest(NamedTuple):
-    """What a member asks for. ``batch_size``: how many records a range may cover, in batch-optimised mode."""
+    """What a member asks for. `batch_size`: how many records a range may cover, in batch-optimised mode."""
 
     member_id: str
     max_records: int
@@ -54,7 +54,7 @@ class AcquireRequest(NamedTuple):
 
 
 def acquire(partition: SharePartition, request: AcquireRequest, fetched: Fetched, now_ms: int) -> list[AcquiredRange]:
-    """Acquire from ``fetched``, which was read at ``request.fetch_offset``; the ranges that the member gets."""
+    """Acquire from `fetched`, which was read at `request.fetch_offset`; the ranges that the member gets."""
     if request.max_records <= 0:
         return []
     furthest = max(partition.end_offset, request.fetch_offset) + request.max_records
@@ -203,7 +203,7 @@ class _Acquisition:
         self._got(AcquiredRange(piece.first_offset, piece.last_offset, piece.delivery_count), joined=joined)
 
     def _got(self, taken: AcquiredRange, *, joined: bool = False) -> None:
-        """Note a range; ``joined``: as one with the last range, if it goes on with the same delivery count."""
+        """Note a range; `joined`: as one with the last range, if it goes on with the same delivery count."""
         self._partition.lock(taken.first_offset, taken.last_offset, self._deadline_ms)
         self._left -= taken.size
         if joined and self._ranges[-1].goes_on_with(taken):
@@ -233,7 +233,7 @@ class _Acquisition:
         partition.narrow_gap_window(self._ranges[-1].last_offset + 1)
 
     def _add_in_part(self, first: int, last: int, count: int) -> None:
-        """A batch of which only the first ``count`` records are acquired; the others are available."""
+        """A batch of which only the first `count` records are acquired; the others are available."""
         run = self._partition.add_run(Piece(first, last, AVAILABLE, 0))
         for piece in run.exactly(first, first + count - 1):
             self._take(piece)
@@ -257,7 +257,7 @@ class _Acquisition:
 
 
 def without(ranges: Sequence[AcquiredRange], gone: Sequence[Span]) -> list[AcquiredRange]:
-    """What is left of the ranges without the offsets of ``gone``; both in order of their offsets."""
+    """What is left of the ranges without the offsets of `gone`; both in order of their offsets."""
     left: list[AcquiredRange] = []
     for first, last, count in ranges:
         low = first

@@ -10,9 +10,9 @@ from odradek.protocol.record_batch import CONTROL_FLAG, HEADER, LOG_OVERHEAD, TR
 
 
 class FetchedBatches:
-    """What was read: ``parts`` hold whole batches, as `PartitionLog.read` returns them.
+    """What was read: `parts` hold whole batches, as `PartitionLog.read` returns them.
 
-    ``aborted``: producer id and first offset of each aborted transaction that may be among them.
+    `aborted`: producer id and first offset of each aborted transaction that may be among them.
     """
 
     __slots__ = ("_aborted", "_bases", "_lasts", "_parts", "_places", "_rest")
@@ -40,7 +40,7 @@ class FetchedBatches:
                 position = end
 
     def reach(self, offset: int) -> int:
-        """Look as far as the batch with ``offset``; the last offset of what was looked at, -1 if there is nothing."""
+        """Look as far as the batch with `offset`; the last offset of what was looked at, -1 if there is nothing."""
         if self._lasts and self._lasts[-1] >= offset:
             return self._lasts[-1]
         for last_offset in self._rest:
@@ -60,13 +60,13 @@ class FetchedBatches:
         return self._bases
 
     def last_offset_with(self, offset: int) -> int:
-        """The last offset of the batch that has ``offset``; ``offset`` itself if none has."""
+        """The last offset of the batch that has `offset`; `offset` itself if none has."""
         self.reach(offset)
         index = bisect_right(self._bases, offset) - 1
         return self._lasts[index] if index >= 0 and offset <= self._lasts[index] else offset
 
     def views(self, first_offset: int, last_offset: int) -> list[memoryview]:
-        """The bytes from the batch with ``first_offset`` to the one with ``last_offset``: at most one view a part."""
+        """The bytes from the batch with `first_offset` to the one with `last_offset`: at most one view a part."""
         low = max(0, bisect_right(self._bases, first_offset) - 1)
         high = max(low, bisect_right(self._bases, last_offset) - 1)
         first_part, start, _ = self._places[low]

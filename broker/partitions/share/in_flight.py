@@ -32,7 +32,7 @@ _FIRST = attrgetter("first_offset")
 class Piece:
     """Neighbouring offsets with one state, delivery count and lock; both ends included.
 
-    ``deadline_ms``: when the lock of acquired records runs out; `UNLOCKED` for any other.
+    `deadline_ms`: when the lock of acquired records runs out; `UNLOCKED` for any other.
     """
 
     __slots__ = ("deadline_ms", "delivery_count", "first_offset", "last_offset", "member_id", "state")
@@ -77,7 +77,7 @@ class Piece:
         self.deadline_ms = deadline_ms
 
     def settle(self, state: RecordState, delivery_limit: int) -> None:
-        """Acquired records leave their member; those delivered ``delivery_limit`` times do not come back."""
+        """Acquired records leave their member; those delivered `delivery_limit` times do not come back."""
         if state is AVAILABLE and self.delivery_count >= delivery_limit:
             state = ARCHIVED
         self._change(state)
@@ -102,7 +102,7 @@ class Piece:
         self.state = state
 
     def _cut(self, offset: int) -> Piece:
-        """Keep what is before ``offset``; return the rest as a piece of its own."""
+        """Keep what is before `offset`; return the rest as a piece of its own."""
         rest = Piece(offset, self.last_offset, self.state, self.delivery_count, self.member_id, self.deadline_ms)
         self.last_offset = offset - 1
         return rest
@@ -111,7 +111,7 @@ class Piece:
 class InFlightRun:
     """A run of offsets, both ends included, and its pieces, which cover it without gaps in order of their offsets.
 
-    ``split``: whether its records have been told apart, which changes how they are acquired again.
+    `split`: whether its records have been told apart, which changes how they are acquired again.
     """
 
     __slots__ = ("first_offset", "last_offset", "pieces", "split")
@@ -168,7 +168,7 @@ class InFlightRun:
         pieces[low : high + 1] = joined
 
     def forget_before(self, offset: int) -> None:
-        """Drop the pieces that end before ``offset``; the last one stays."""
+        """Drop the pieces that end before `offset`; the last one stays."""
         index = min(self._index(offset), len(self.pieces) - 1)
         if index > 0:
             del self.pieces[:index]
@@ -180,7 +180,7 @@ class InFlightRun:
             self.pieces.insert(index + 1, piece._cut(offset))
 
     def _index(self, offset: int) -> int:
-        """Where the piece stands that has ``offset``; the first or last one for offsets outside."""
+        """Where the piece stands that has `offset`; the first or last one for offsets outside."""
         return max(0, bisect_right(self.pieces, offset, key=_FIRST) - 1)
 
 

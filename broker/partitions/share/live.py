@@ -50,7 +50,7 @@ class StateClient(Protocol):
 class LiveSharePartition:
     """The machine of a share partition on the leader of its partition, while that leads in one epoch.
 
-    ``waiters``: fetches that wait for records to come back. ``fenced``: another one has taken its place.
+    `waiters`: fetches that wait for records to come back. `fenced`: another one has taken its place.
     """
 
     __slots__ = ("due_ms", "fenced", "key", "leader_epoch", "machine", "node_id", "partition", "waiters")
@@ -81,7 +81,7 @@ class SharePartitions:
     """All share partitions of a cluster, each on the node that leads its partition. Owner: the cluster.
 
     Everything is sync but the one task that waits for locks to run out; it starts with the first lock.
-    ``settings_of(group_id)`` tells a group's configuration in force; ``start`` starts the task; ``report`` is told of
+    `settings_of(group_id)` tells a group's configuration in force; `start` starts the task; `report` is told of
     bugs and of states that could not be stored.
     """
 
@@ -226,7 +226,7 @@ class SharePartitions:
     # -- waiting
 
     def add_waiter(self, waiter: Waiter, lives: Sequence[LiveSharePartition]) -> None:
-        """Wake ``waiter`` when records come, or come back, in any of these."""
+        """Wake `waiter` when records come, or come back, in any of these."""
         for live in lives:
             live.waiters.add(waiter)
             live.partition.waiters.add(waiter)

@@ -1,4 +1,4 @@
-"""Where a share group begins in a partition that it has never worked on (``share.auto.offset.reset``)."""
+"""Where a share group begins in a partition that it has never worked on (`share.auto.offset.reset`)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 
 class ShareReadRequest(NamedTuple):
-    """What a member asks for, in whichever partitions; ``mode`` and ``batch_size`` as for `AcquireRequest`."""
+    """What a member asks for, in whichever partitions; `mode` and `batch_size` as for `AcquireRequest`."""
 
     member_id: str
     max_records: int
@@ -24,7 +24,7 @@ class ShareReadRequest(NamedTuple):
 
 
 class ShareRead(NamedTuple):
-    """What one share partition gives. ``error``: why it gives nothing."""
+    """What one share partition gives. `error`: why it gives nothing."""
 
     live: LiveSharePartition
     ranges: Sequence[AcquiredRange] = ()
@@ -48,7 +48,7 @@ def read_shared(
     *,
     at_once: bool,
 ) -> list[ShareRead] | None:
-    """Acquire records in the order of ``lives``; None while there is less than ``min_bytes``, unless ``at_once``.
+    """Acquire records in the order of `lives`; None while there is less than `min_bytes`, unless `at_once`.
 
     A share partition that is full and has nothing to give again is not among the results.
     """

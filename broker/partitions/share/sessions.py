@@ -27,9 +27,9 @@ class SessionKey(NamedTuple):
 
 
 class SharePlace:
-    """One partition of a session. ``name``: of its topic when it was added, None if there was none.
+    """One partition of a session. `name`: of its topic when it was added, None if there was none.
 
-    ``must_answer``: the next answer names it, whatever there is to say.
+    `must_answer`: the next answer names it, whatever there is to say.
     """
 
     __slots__ = ("must_answer", "name", "place")
@@ -41,9 +41,9 @@ class SharePlace:
 
 
 class ShareSession:
-    """One session. ``places`` stand in the order in which they are served: what gave records goes to the end.
+    """One session. `places` stand in the order in which they are served: what gave records goes to the end.
 
-    ``epoch`` is what the next request must carry.
+    `epoch` is what the next request must carry.
     """
 
     __slots__ = ("connection_id", "epoch", "key", "places")
@@ -105,7 +105,7 @@ class ShareSessionCache:
     ) -> ShareSession:
         """Begin a session, in place of another one of that member.
 
-        SHARE_SESSION_LIMIT_REACHED when the node has ``limit`` sessions (group.share.max.share.sessions).
+        SHARE_SESSION_LIMIT_REACHED when the node has `limit` sessions (group.share.max.share.sessions).
         """
         self.remove(key)
         if len(self._sessions) >= limit:

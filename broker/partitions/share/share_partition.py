@@ -1,7 +1,7 @@
 """A share partition: the records of one topic partition that one share group works on, as the leader keeps them.
 
 A pure machine: it is given the time, the fetched batches and somewhere to store what members decide. Between
-``start_offset`` and ``end_offset`` lie the runs that are in flight; what is before them is done, what is behind them
+`start_offset` and `end_offset` lie the runs that are in flight; what is before them is done, what is behind them
 has not been fetched yet. Everything a member says is stored before it counts, so a reload never forgets an answer.
 Locks are not stored, so after a reload acquired records are available again.
 """
@@ -28,7 +28,7 @@ from odradek.broker.partitions.share.states import (
 class StateWrite(NamedTuple):
     """What the share coordinator is asked to store.
 
-    ``start_offset`` and ``delivery_complete_count`` (how many records from there on are done) are those before the
+    `start_offset` and `delivery_complete_count` (how many records from there on are done) are those before the
     start moves over the records that become done with this write, as in Kafka.
     """
 
@@ -47,8 +47,8 @@ class StateStore(Protocol):
 class GapWindow:
     """Offsets that were fetched before the last reload and never answered: holes between the stored batches.
 
-    They are fetched again up to ``end_offset``; ``start_offset`` is where the next one may begin. It counts only while
-    nothing behind ``end_offset`` has been fetched.
+    They are fetched again up to `end_offset`; `start_offset` is where the next one may begin. It counts only while
+    nothing behind `end_offset` has been fetched.
     """
 
     __slots__ = ("end_offset", "start_offset")
@@ -62,7 +62,7 @@ class SharePartition:
     """See the module. Owner: `SharePartitions`; all calls are sync and made in the broker's task.
 
     Invariants: runs do not overlap; every acquired piece has a member and a deadline, no other piece has; no piece is
-    delivered more often than ``delivery_limit`` at the time of its acquisition allowed.
+    delivered more often than `delivery_limit` at the time of its acquisition allowed.
     """
 
     def __init__(self, settings: Callable[[], ShareSettings], store: StateStore) -> None:
@@ -161,13 +161,13 @@ class SharePartition:
         return None
 
     def floor(self, offset: int) -> InFlightRun | None:
-        """The run that begins last among those at or before ``offset``."""
+        """The run that begins last among those at or before `offset`."""
         index = self.runs.bisect_right(offset) - 1
         run: InFlightRun | None = None if index < 0 else self.runs.peekitem(index)[1]
         return run
 
     def runs_from(self, offset: int, to_offset: int | None = None) -> list[InFlightRun]:
-        """The run that `floor` finds, and those behind it (that begin at or before ``to_offset``)."""
+        """The run that `floor` finds, and those behind it (that begin at or before `to_offset`)."""
         floor = self.floor(offset)
         low = offset if floor is None else floor.first_offset
         return [self.runs[key] for key in self.runs.irange(low, to_offset)]
@@ -197,7 +197,7 @@ class SharePartition:
             yield first_offset, last_offset
 
     def became_available(self, offset: int) -> None:
-        """A record at or behind ``offset`` is available now."""
+        """A record at or behind `offset` is available now."""
         if self._available_from is None or offset < self._available_from:
             self._available_from = offset
 
@@ -210,7 +210,7 @@ class SharePartition:
         self.store(StateWrite(self.start_offset, self.delivery_complete_count, batches))
 
     def narrow_gap_window(self, offset: int) -> None:
-        """Everything before ``offset`` has been fetched since the reload."""
+        """Everything before `offset` has been fetched since the reload."""
         window = self.gap_window
         if window is None:
             return
@@ -222,7 +222,7 @@ class SharePartition:
     # -- the start offset
 
     def log_starts_at(self, offset: int) -> None:
-        """The log no longer holds what is before ``offset``: available records there are archived."""
+        """The log no longer holds what is before `offset`: available records there are archived."""
         if offset <= self.start_offset:
             return
         if not self.runs:
@@ -242,9 +242,9 @@ class SharePartition:
         self.end_offset = max(self.end_offset, offset)
 
     def archive(self, first_offset: int, last_offset: int, only: RecordState, *, count: bool) -> bool:
-        """Archive the records in state ``only`` of those offsets; tells whether there were any.
+        """Archive the records in state `only` of those offsets; tells whether there were any.
 
-        ``count``: they become done records in front of which the start offset may still stand.
+        `count`: they become done records in front of which the start offset may still stand.
         """
         found = False
         for run in self.runs_from(first_offset, last_offset):

@@ -105,7 +105,7 @@ class AcquiredRange(NamedTuple):
         return self.last_offset - self.first_offset + 1
 
     def goes_on_with(self, other: AcquiredRange) -> bool:
-        """Whether ``other`` begins where this one ends, delivered as often."""
+        """Whether `other` begins where this one ends, delivered as often."""
         return self.last_offset + 1 == other.first_offset and self.delivery_count == other.delivery_count
 
 

@@ -1,4 +1,4 @@
-"""The subcommands of ``odradek``: a module each, named as the command."""
+"""The subcommands of `odradek`: a module each, named as the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``odradek coverage``: what is served, and which configs have an effect."""
+"""`odradek coverage`: what is served, and which configs have an effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One API key. ``served`` and ``kafka``: (lowest, highest) version, ``None`` if not served."""
+    """One API key. `served` and `kafka`: (lowest, highest) version, `None` if not served."""
 
     key: int
     name: str
@@ -59,7 +59,7 @@ def markdown() -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConfigRow:
-    """One config. ``kind``: broker or topic; ``use``: what odradek makes of it (see :func:`uses`)."""
+    """One config. `kind`: broker or topic; `use`: what odradek makes of it (see `uses`)."""
 
     kind: str
     name: str

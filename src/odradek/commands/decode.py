@@ -1,4 +1,4 @@
-"""``odradek decode``: frames and JSON, one line each."""
+"""`odradek decode`: frames and JSON, one line each."""
 
 from __future__ import annotations
 

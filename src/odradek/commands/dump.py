@@ -1,4 +1,4 @@
-"""``odradek dump``: what the files of a log directory say."""
+"""`odradek dump`: what the files of a log directory say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``odradek encode``: frames and JSON, one line each."""
+"""`odradek encode`: frames and JSON, one line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``odradek export``: a running cluster's topics, settings, records and committed offsets as a log directory."""
+"""`odradek export`: a running cluster's topics, settings, records and committed offsets as a log directory."""
 
 from __future__ import annotations
 

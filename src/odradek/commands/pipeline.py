@@ -1,4 +1,4 @@
-"""``odradek pipeline JOB``: the Spark jobs over Kafka's logs."""
+"""`odradek pipeline JOB`: the Spark jobs over Kafka's logs."""
 
 from __future__ import annotations
 

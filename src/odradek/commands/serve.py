@@ -1,4 +1,4 @@
-"""``odradek serve``: a broker on a port."""
+"""`odradek serve`: a broker on a port."""
 
 from __future__ import annotations
 

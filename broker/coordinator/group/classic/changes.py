@@ -8,7 +8,7 @@ from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R
 
 
 class Changes:
-    """Records to write and effects, in order; ``then`` as in `Outcome`."""
+    """Records to write and effects, in order; `then` as in `Outcome`."""
 
     __slots__ = ("effects", "now_ms", "records", "then")
 

@@ -331,7 +331,7 @@ class ClassicGroup:
         return any(self.supported.get(name, 0) == everybody for name, _ in protocols)
 
     def select_protocol(self, instead_of: Member | None = None, protocols: Protocols = ()) -> str:
-        """The protocol that all members support and most prefer, if ``instead_of`` had these ``protocols``.
+        """The protocol that all members support and most prefer, if `instead_of` had these `protocols`.
 
         Among equals the one wins that comes first in a Java hash map, as in Kafka.
         """

@@ -14,7 +14,7 @@ Protocols = tuple[tuple[str, bytes], ...]
 
 
 class JoinGroup(GroupCommand[JoinReply]):
-    """Join, or join again. Parked until the join phase ends. ``host`` is the client's address."""
+    """Join, or join again. Parked until the join phase ends. `host` is the client's address."""
 
     home = GroupType.CLASSIC
     __slots__ = (

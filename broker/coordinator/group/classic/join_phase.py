@@ -14,8 +14,8 @@ class JoinStage(Enum):
 
 
 class JoinPhase:
-    """A join phase under way. In `JoinStage.DELAY`: ``delay_ms`` is the present delay, ``remaining_ms`` what is left of
-    the rebalance timeout after it, and ``somebody_came`` tells whether a member has joined since it began.
+    """A join phase under way. In `JoinStage.DELAY`: `delay_ms` is the present delay, `remaining_ms` what is left of
+    the rebalance timeout after it, and `somebody_came` tells whether a member has joined since it began.
     """
 
     __slots__ = ("delay_ms", "remaining_ms", "somebody_came", "stage")

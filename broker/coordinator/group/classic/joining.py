@@ -32,7 +32,7 @@ _GIVE_WAY = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
 
 
 class Joining:
-    """Decides on JoinGroup. Owner: the classic kind. ``new_id`` makes the random part of member ids."""
+    """Decides on JoinGroup. Owner: the classic kind. `new_id` makes the random part of member ids."""
 
     def __init__(self, rebalance: Rebalance, groups: Groups, new_id: Callable[[], str]) -> None:
         self._rebalance = rebalance
@@ -92,7 +92,7 @@ class Joining:
         return self._join_again(group, member, command, changes)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
-        """Whether ``group.max.size`` lets it join: whoever waits already, or is a member once all have joined."""
+        """Whether `group.max.size` lets it join: whoever waits already, or is a member once all have joined."""
         limit = self._settings.max_size
         member = group.members.get(member_id)
         if group.state is EMPTY:

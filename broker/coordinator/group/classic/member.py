@@ -9,8 +9,8 @@ from odradek.broker.coordinator.group.classic.records import StoredMember
 class Member:
     """A member of a group, with what it waits for.
 
-    ``join_ticket`` / ``sync_ticket``: under which its JoinGroup / SyncGroup is parked. ``is_new``: it has not been
-    told of a generation yet, so it cannot send heartbeats. ``assignment`` is what the log says.
+    `join_ticket` / `sync_ticket`: under which its JoinGroup / SyncGroup is parked. `is_new`: it has not been
+    told of a generation yet, so it cannot send heartbeats. `assignment` is what the log says.
     """
 
     __slots__ = (

@@ -25,7 +25,7 @@ class StoredMember(NamedTuple):
 
 
 class StoredGroup(NamedTuple):
-    """A generation of a group as stored. ``protocol_type`` is "" for a group that no member has completed joining."""
+    """A generation of a group as stored. `protocol_type` is "" for a group that no member has completed joining."""
 
     protocol_type: str
     generation: int

@@ -18,7 +18,7 @@ class JoinedMember(NamedTuple):
 class JoinReply(NamedTuple):
     """A generation as one of its members is told of it, or an error with the id that goes with it.
 
-    ``members`` has all members for the leader, nobody for others. ``skip_assignment``: the leader need not assign.
+    `members` has all members for the leader, nobody for others. `skip_assignment`: the leader need not assign.
     """
 
     error_code: ErrorCode = ErrorCode.NONE
@@ -41,7 +41,7 @@ class SyncReply(NamedTuple):
 
 
 def join_refused(member_id: str, error: ErrorCode) -> JoinReply:
-    """The reply to a refused JoinGroup; ``member_id`` is "" where Kafka does not repeat it."""
+    """The reply to a refused JoinGroup; `member_id` is "" where Kafka does not repeat it."""
     return JoinReply(error, member_id)
 
 

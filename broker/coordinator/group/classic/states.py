@@ -79,8 +79,8 @@ class DeletionAction(Enum):
 class JoinActions(NamedTuple):
     """What JoinGroup gets by who asks.
 
-    ``new``: a member without an id, or with one that it was just told. ``returning``: a static member that has lost its
-    id. ``follower`` and ``leader``: members whose protocols stay the same. ``changed``: one with other protocols.
+    `new`: a member without an id, or with one that it was just told. `returning`: a static member that has lost its
+    id. `follower` and `leader`: members whose protocols stay the same. `changed`: one with other protocols.
     """
 
     new: JoinAction
@@ -99,9 +99,9 @@ class JoinActions(NamedTuple):
 class StateRules(NamedTuple):
     """Everything about one state.
 
-    ``heartbeat``: what Heartbeat gets, once member and generation have been checked; the session goes on. An empty
-    group has no members: a request that names one is refused before, and ``commit`` is for those that name none.
-    TxnOffsetCommit is stored in every state. ``next``: the states that may follow, and why;
+    `heartbeat`: what Heartbeat gets, once member and generation have been checked; the session goes on. An empty
+    group has no members: a request that names one is refused before, and `commit` is for those that name none.
+    TxnOffsetCommit is stored in every state. `next`: the states that may follow, and why;
     anything else is a bug. When the coordinator moves, a group leaves no state: the next coordinator finds it Empty or
     Stable in the log.
     """
