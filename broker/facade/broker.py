@@ -134,7 +134,7 @@ class Broker:
         since 1970, by default the broker's time. Without ``partition`` the key decides as in the Java client (murmur2);
         records without a key go to the partitions in turn. ``transactional_id``: in a transaction of its own, which is
         committed, aborted or left ``"open"``; what the id had left open is aborted first. KafkaError as Kafka refuses
-        it; a topic that does not exist is not created.
+        it; a topic that does not exist is not created. The call does not wait for ``odradek.flush``.
         """
         record = ProducerRecord(value, key, headers, partition, timestamp)
         return self.produce_all(

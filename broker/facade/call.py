@@ -8,6 +8,10 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
+class BrokerClosedError(RuntimeError):
+    """The broker does not run (any more)."""
+
+
 class Call(Protocol):
     """Runs a function in the broker's own thread and returns its result, or raises what it raises.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import trio
 
+from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.future_wait import settled
 from odradek.broker.facade.record_view import Bounds, bounds_of, read_records
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
@@ -100,6 +101,8 @@ class RecordWait:
 
     def _watch(self) -> tuple[Future[None], list[Bounds]]:
         """Be told of the next change, and say what there is to read before it."""
+        if self._waiter is not None and self._waiter.over:
+            raise BrokerClosedError("the broker was closed while records were waited for")
         self._forget()
         topic = find_topic(self._topics, self._topic)
         chosen = topic.partitions if self._partition is None else [find_partition(topic, self._partition)]

@@ -15,6 +15,7 @@ import trio
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
 from odradek.broker.facade.topic_spec import Topics, config_texts, create_topic, topic_specs
@@ -22,10 +23,6 @@ from odradek.broker.facade.topic_spec import Topics, config_texts, create_topic,
 T = TypeVar("T")
 
 _CLOSE_TIMEOUT_S = 10.0
-
-
-class BrokerClosedError(RuntimeError):
-    """The broker does not run (any more)."""
 
 
 class _Settings:

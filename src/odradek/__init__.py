@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import ConfigError
     from odradek.broker.facade.broker import Broker
+    from odradek.broker.facade.call import BrokerClosedError
     from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.facade.group_lag import LagUnknownError
     from odradek.broker.facade.groups import Group
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.share_partitions import SharePartitionInfo
     from odradek.broker.facade.stored_record import StoredRecord
     from odradek.broker.facade.streams_group_info import StreamsGroupInfo, StreamsMemberInfo, SubtopologyInfo
-    from odradek.broker.facade.threaded import BrokerClosedError, BrokerFactory, KafkaBroker, TrioBroker, open_broker
+    from odradek.broker.facade.threaded import BrokerFactory, KafkaBroker, TrioBroker, open_broker
     from odradek.broker.facade.topic_spec import TopicSpec
     from odradek.broker.facade.topics import PartitionInfo, TopicInfo
     from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
@@ -71,7 +72,7 @@ __all__ = [
 _HOMES = {
     "Broker": "odradek.broker.facade.broker",
     "BrokerClock": "odradek.broker.clock",
-    "BrokerClosedError": "odradek.broker.facade.threaded",
+    "BrokerClosedError": "odradek.broker.facade.call",
     "BrokerFactory": "odradek.broker.facade.threaded",
     "Bug": "odradek.broker.requests.bugs",
     "ClientMetric": "odradek.broker.telemetry.otlp",

@@ -10,6 +10,7 @@ import pytest
 import trio
 import trio.testing
 
+from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.threaded import KafkaBroker, open_broker
 from odradek.protocol.errors import KafkaError
 
@@ -82,6 +83,15 @@ def test_a_topic_that_is_deleted_ends_the_wait(broker: KafkaBroker) -> None:
     late.start()
     with pytest.raises(KafkaError, match="no topic 'short'"):
         broker.wait_records("short", 1)
+    late.join()
+
+
+def test_a_broker_that_is_closed_ends_the_wait() -> None:
+    broker = KafkaBroker(topics={"t": 1}).start()
+    late = threading.Timer(0.1, broker.close)
+    late.start()
+    with pytest.raises(BrokerClosedError, match="closed"):
+        broker.wait_records("t", 1, timeout=600)
     late.join()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -71,3 +72,13 @@ def test_a_held_transaction_is_not_waited_for_forever(broker: KafkaBroker) -> No
             broker.produce("t", "v", transactional_id="tx")
         assert caught.value.code is ErrorCode.CONCURRENT_TRANSACTIONS
     assert values(broker) == [b"v"]
+
+
+def test_before_kip_890_a_transaction_keeps_its_epoch(broker: KafkaBroker) -> None:
+    update = UpdateFeatures([FeatureUpdate("transaction.version", 0, upgrade_type=2)])
+    broker._call(lambda: broker.cluster.controller.ask(update))
+    broker.produce("t", "v", transactional_id="tx")
+    broker.produce("t", "gone", transactional_id="tx", transaction="abort")
+    assert values(broker) == [b"v"]
+    epochs = [record.producer_epoch for record in broker.records("t", control=True)]
+    assert sorted(epochs) == [0, 0, 1, 1]  # a marker has the epoch of its records; the second producer has the next

@@ -13,7 +13,7 @@ import trio
 from trio.testing import MockClock
 
 import odradek
-from odradek.broker.facade.threaded import BrokerClosedError
+from odradek.broker.facade.call import BrokerClosedError
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire, frames, probes
 
