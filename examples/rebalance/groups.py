@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from members import Member, wait_until
+from members import Member, all_taken, wait_until
 from timeline import Event, Place, Story
 
 import odradek
@@ -92,14 +92,7 @@ class Rehearsal:
         self.shares.append({name: set(member.owned) for name, member in self._members.items()})
 
     def _all_taken(self) -> bool:
-        """Whether the coordinator gave all partitions away, and each member has what it was given."""
-        info = self._group.info()
-        given = {
-            each.client_id: {(topic, index) for topic, indexes in each.assignment.items() for index in indexes}
-            for each in info.members
-        }
-        owned = {name: member.owned for name, member in self._members.items()}
-        return info.state == "Stable" and owned == given and sum(map(len, owned.values())) == len(self.story.places)
+        return all_taken(self._group.info(), self._members, len(self.story.places))
 
     def _join(self, name: str) -> None:
         self._members[name] = Member(name, self._topics, self._settings, self._now_s, self._tell)

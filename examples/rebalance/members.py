@@ -10,6 +10,8 @@ from typing import Any
 from confluent_kafka import Consumer, Message, TopicPartition
 from timeline import Event, Place
 
+import odradek
+
 PATIENCE_S = 60.0
 
 
@@ -29,7 +31,7 @@ class Member:
         settings: Mapping[str, Any],
         now_s: Callable[[], float],
         tell: Callable[[Event], None],
-        handle: Callable[[Message], None] = lambda _message: None,
+        handle: Callable[[Consumer, Message], None] = lambda _consumer, _message: None,
     ) -> None:
         self.name = name
         self.owned: set[Place] = set()
@@ -71,7 +73,7 @@ class Member:
             self._work_on_a_record()
             message = self._consumer.poll(0.02)
             if message is not None and not message.error():
-                self._handle(message)
+                self._handle(self._consumer, message)
         self._consumer.close()
 
     def _work_on_a_record(self) -> None:
@@ -94,6 +96,16 @@ class Member:
             self.owned = self.owned | places if gained else self.owned - places
             self._tell(Event(self._now_s(), self.name, gained, places))
             self.noticed.notify_all()
+
+
+def all_taken(info: odradek.GroupInfo, members: Mapping[str, Member], partitions: int) -> bool:
+    """Whether the coordinator gave all partitions away, and each member, by its name, has what it was given."""
+    given = {
+        each.client_id: {(topic, index) for topic, indexes in each.assignment.items() for index in indexes}
+        for each in info.members
+    }
+    owned = {name: member.owned for name, member in members.items()}
+    return info.state == "Stable" and owned == given and sum(map(len, owned.values())) == partitions
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:

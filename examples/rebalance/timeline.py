@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -90,10 +90,11 @@ def name_of(place: Place) -> str:
     return f"{place[0]}-{place[1]}"
 
 
-def draw(stories: Sequence[Story], *, width: int = 860) -> str:
+def draw(stories: Sequence[Story], *, width: int = 860, colours: Mapping[str, str] | None = None) -> str:
     """An SVG with a panel for each story: seconds to the right, a line for each partition, a colour for each owner."""
-    members = sorted({event.member for story in stories for event in story.events})
-    colours = {member: COLOURS[i % len(COLOURS)] for i, member in enumerate(members)}
+    if colours is None:
+        members = sorted({event.member for story in stories for event in story.events})
+        colours = {member: COLOURS[i % len(COLOURS)] for i, member in enumerate(members)}
     body = [*_legend(colours)]
     top = TOP
     for story in stories:
@@ -109,7 +110,7 @@ def _height(story: Story) -> int:
     return ROW * (len(story.places) + 5)
 
 
-def _panel(story: Story, colours: dict[str, str], top: int, width: int) -> list[str]:
+def _panel(story: Story, colours: Mapping[str, str], top: int, width: int) -> list[str]:
     scale = (width - LEFT - RIGHT) / max(story.end_s, 1)
     first, last = top + 2 * ROW, top + (2 + len(story.places)) * ROW
     lines = [_text(LEFT, top + 12, story.title, ' font-weight="bold"')]
@@ -120,7 +121,7 @@ def _panel(story: Story, colours: dict[str, str], top: int, width: int) -> list[
     return [*lines, *_marks(story, scale, first - 4, last), *_axis(story, scale, last + 2)]
 
 
-def _bar(span: Span, colours: dict[str, str], y: float, scale: float) -> Iterator[str]:
+def _bar(span: Span, colours: Mapping[str, str], y: float, scale: float) -> Iterator[str]:
     """One rectangle; two owners at once would lie above each other."""
     owners = span.owners or ("",)
     height = (ROW - 3) / len(owners)
@@ -157,9 +158,9 @@ def _ticks(end_s: float) -> Iterable[int]:
     return range(0, int(end_s) + 1, 5)
 
 
-def _legend(colours: dict[str, str]) -> Iterator[str]:
+def _legend(colours: Mapping[str, str]) -> Iterator[str]:
     x = float(LEFT)
-    for what, colour in [*colours.items(), ("no owner: the partition stands still", NOBODY)]:
+    for what, colour in [*colours.items(), ("no owner: stands still", NOBODY)]:
         yield f'<rect x="{x:.1f}" y="12" width="14" height="14" fill="{colour}"/>'
         yield _text(x + 20, 23, what)
         x += 20 + LETTER * len(what) + 24
