@@ -37,8 +37,9 @@ class RetryConsumer:
     """Consumes the main topic and the retry topics; ``now_ms`` is the clock that says what is due."""
 
     def __init__(self, broker: odradek.KafkaBroker) -> None:
-        servers = {"bootstrap.servers": broker.bootstrap_servers}
+        servers = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 2}
         self.broker = broker
+        self.began_ms = broker.clock.now_ms()
         self.producer = Producer({**servers, "enable.idempotence": True})
         self.consumer = Consumer(
             {**servers, "group.id": "retry", "auto.offset.reset": "earliest", "enable.auto.commit": False}
@@ -62,6 +63,7 @@ class RetryConsumer:
             return
         try:
             handle(message, retry_number)
+            self.tell(message, f"attempt {retry_number} succeeded")
         except RuntimeError as error:
             self.pass_on(message, retry_number, error)
         self.consumer.commit(message=message, asynchronous=False)
@@ -101,12 +103,17 @@ class RetryConsumer:
         topic = POLICY.failed_topic if step is None else step.topic
         self.producer.produce(topic, message.value(), message.key(), headers=headers)
         self.producer.flush()
-        print(f"{(message.value() or b'').decode()}: attempt {retry_number} failed, to {topic}", flush=True)
+        self.tell(message, f"attempt {retry_number} failed, to {topic}")
+
+    def tell(self, message: Message, what: str) -> None:
+        """One line, with the minutes that passed on the broker's clock."""
+        minutes = (self.broker.clock.now_ms() - self.began_ms) // 60_000
+        print(f"{minutes:3} min  {(message.value() or b'').decode()}: {what}", flush=True)
 
 
 def main() -> None:
     with odradek.KafkaBroker(topics=dict.fromkeys(POLICY.all_topics, 1)) as broker:
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 2})
         for order in ("apples", "pears", "plums"):
             producer.produce("main_topic", key=order, value=order)
         producer.flush()

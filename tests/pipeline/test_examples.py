@@ -52,6 +52,8 @@ def test_retry_in_a_plain_consumer() -> None:
     text = output_of("retry_topics", "plain_consumer.py")
     assert "pears: attempt 2 failed, to retry_30m_topic\n" in text
     assert "plums: attempt 5 failed, to retry_1h_topic\n" in text
+    assert "apples: attempt 0 succeeded\n" in text
+    assert "pears: attempt 3 succeeded\n" in text
     check_journey(text, r"failed for good after (\d+) min: b'plums'", began)
 
 
