@@ -8,6 +8,7 @@ and the tries of its immutable one would. Keys are given in the order in which t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -17,8 +18,9 @@ _MASK = 0xFFFFFFFF
 _SMALLEST = 16
 
 
+@lru_cache(maxsize=1 << 14)
 def hash_of_text(text: str) -> int:
-    """`String.hashCode`, as an unsigned number of 32 bits."""
+    """`String.hashCode`, as an unsigned number of 32 bits. Remembered: the ids of a group are hashed over and over."""
     code = 0
     for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
         code = (code * 31 + unit) & _MASK

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable, slots_of_copy
-from odradek.protocol.java_maps import hash_of_number, hash_of_text, hash_of_uuid, java_order
+from odradek.protocol.java_maps import hash_of_number, hash_of_text, hash_of_uuid, java_order, signed_hash_of_text
 
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""
@@ -32,14 +33,14 @@ class MemberSpec(NamedTuple):
 class GroupSpec(NamedTuple):
     """A group as an assignor sees it. `members` stand in Kafka's order (see `member_order`).
 
-    `homogeneous`: all members subscribe to the same topics. `taken(topic_id, partition)`: whether anybody was to
-    have the partition until now.
+    `homogeneous`: all members subscribe to the same topics. `taken(topic_id)`: the partitions that anybody
+    was to have until now.
     """
 
     members: Mapping[str, MemberSpec]
     homogeneous: bool
     partition_counts: Mapping[bytes, int]
-    taken: Callable[[bytes, int], bool]
+    taken: Callable[[bytes], Collection[int]]
 
 
 Assignor = Callable[[GroupSpec], dict[str, Partitions]]
@@ -74,18 +75,18 @@ def timeline_order(present: Sequence[str], peak: int) -> list[str]:
     bits = 1
     while peak * 3 > 4 << bits:
         bits += 1
-    arrival = {member_id: number for number, member_id in enumerate(present)}
-    return sorted(present, key=lambda member_id: (_timeline_slot(member_id, bits), -arrival[member_id]))
+    shift = 64 - bits
+    latest_first = present[::-1]
+    return sorted(latest_first, key=lambda member_id: _timeline_hash(member_id) >> shift)
 
 
-def _timeline_slot(text: str, bits: int) -> int:
-    """Where Kafka's versioned hash table of `1 << bits` slots has a text: by the upper bits of a Fibonacci hash.
+@lru_cache(maxsize=1 << 14)
+def _timeline_hash(text: str) -> int:
+    """The Fibonacci hash of a text; its upper bits are the text's slot in Kafka's versioned hash table.
 
     Such a table grows when it is a third overfull; what shares a slot is walked latest first.
     """
-    code = hash_of_text(text)
-    signed = code - (1 << 32) if code >> 31 else code
-    return (signed * _FIBONACCI & _MASK) >> 64 - bits
+    return signed_hash_of_text(text) * _FIBONACCI & _MASK
 
 
 def partition_count(spec: GroupSpec, topic_id: bytes) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from odradek.broker.coordinator.group.assignment import Partitions
 
@@ -31,10 +31,9 @@ class TargetAssignment:
         """The target of a member, empty if it has none."""
         return self._by_member.get(member_id, NOTHING)
 
-    def is_taken(self, topic_id: bytes, partition: int) -> bool:
-        """Whether the partition is in anybody's target."""
-        owners = self._owners.get(topic_id)
-        return owners is not None and partition in owners
+    def taken(self, topic_id: bytes) -> Collection[int]:
+        """The partitions of a topic that are in anybody's target."""
+        return self._owners.get(topic_id, ())
 
     def set(self, member_id: str, partitions: Partitions) -> None:
         """A member has got a target."""

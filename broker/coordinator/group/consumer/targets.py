@@ -92,9 +92,11 @@ def compute_target(
         text = f"Failed to compute a new target assignment for epoch {epoch}: {error.message}"
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
     records: list[NewRecord] = []
+    present = group.target.by_member
     for member_id in spec.members:
         partitions = assigned.get(member_id, NOTHING)
-        if member_id not in group.target.by_member or not _same(partitions, group.target.of(member_id)):
+        before = present.get(member_id)
+        if partitions is not before and (before is None or not _same(partitions, before)):
             records.append(target_record(group.group_id, member_id, partitions))
     records.append(target_epoch_record(group.group_id, epoch, now_ms))
     return Target(epoch, assigned.get(change.after.member_id, NOTHING)), records
@@ -110,30 +112,31 @@ def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: Topi
     replaced = group.static_ids.get(changed.instance_id) if changed.instance_id is not None else None
     heir_of = replaced if replaced is not None and replaced != changed.member_id else None
     order = member_order(list(group.members), group.peak, (changed.member_id,), () if heir_of is None else (heir_of,))
-    known: dict[str, bytes | None] = {}
+    stored, target = group.members, group.target.by_member
     counts: dict[bytes, int] = {}
     resolved: dict[tuple[str, ...], Sequence[bytes]] = {}
-
-    def topic_ids(names: tuple[str, ...]) -> Sequence[bytes]:
-        ids = resolved.get(names)
-        if ids is None:
-            for name in names:
-                if name not in known:
-                    facts = topics.named(name)
-                    known[name] = None if facts is None else facts.topic_id
-                    if facts is not None:
-                        counts[facts.topic_id] = facts.partitions
-            ordered = in_set_order(names)
-            ids = resolved[names] = [topic_id for name in ordered if (topic_id := known[name]) is not None]
-        return ids
-
     members: dict[str, MemberSpec] = {}
     for member_id in order:
-        member = changed if member_id == changed.member_id else group.members[member_id]
-        names = group.topics_of(member)
+        member = changed if member_id == changed.member_id else stored[member_id]
+        names = group.topics_of(member) if member.regex else member.topics
+        topic_ids = resolved.get(names)
+        if topic_ids is None:
+            topic_ids = resolved[names] = _topic_ids(names, counts, topics)
         holder = heir_of if heir_of is not None and member is changed else member_id
-        members[member_id] = MemberSpec(member.instance_id, topic_ids(names), len(names), group.target.of(holder))
-    return GroupSpec(members, homogeneous, counts, group.target.is_taken)
+        assigned = target.get(holder, NOTHING)
+        members[member_id] = MemberSpec(member.instance_id, topic_ids, len(names), assigned)
+    return GroupSpec(members, homogeneous, counts, group.target.taken)
+
+
+def _topic_ids(names: tuple[str, ...], counts: dict[bytes, int], topics: TopicSource) -> list[bytes]:
+    """The ids of those topics that exist, in Kafka's order; how many partitions they have is noted in `counts`."""
+    topic_ids: list[bytes] = []
+    for name in in_set_order(names):
+        facts = topics.named(name)
+        if facts is not None:
+            topic_ids.append(facts.topic_id)
+            counts[facts.topic_id] = facts.partitions
+    return topic_ids
 
 
 def _same(one: Partitions, other: Partitions) -> bool:

@@ -5,6 +5,7 @@ Everybody keeps what it has up to its share; what is over, or nobody has, goes t
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import islice
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, partition_count
@@ -18,7 +19,7 @@ _Place = tuple[bytes, int]
 def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
     """Shares differ by one partition at most."""
     first = next(iter(spec.members.values()))
-    topics = HashTable(hash_of_uuid, first.topic_ids, slots_of_copy(first.topic_count))
+    topics = dict.fromkeys(HashTable(hash_of_uuid, first.topic_ids, slots_of_copy(first.topic_count)))
     if not topics:
         return {}
     free: list[_Place] = []
@@ -26,7 +27,8 @@ def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
     for topic_id in topics:
         count = partition_count(spec, topic_id)
         total += count
-        free += [(topic_id, p) for p in range(count) if not spec.taken(topic_id, p)]
+        taken = spec.taken(topic_id)
+        free += [(topic_id, p) for p in range(count) if p not in taken]
     held: dict[str, Holding] = {}
     wanting: list[tuple[Holding, int]] = []
     shares = _Shares(total, len(spec.members))
@@ -68,14 +70,17 @@ class _Shares:
         return room
 
 
-def _keep(holding: Holding, member: MemberSpec, topics: HashTable[bytes], room: int, free: list[_Place]) -> int:
+def _keep(holding: Holding, member: MemberSpec, topics: Collection[bytes], room: int, free: list[_Place]) -> int:
     """Reduce a member to its share; returns the room left. What it loses is added to ``free``."""
     for topic_id, partitions in member.assigned.items():
         if topic_id not in topics:
             holding.drop(topic_id)
             continue
+        if len(partitions) <= room:
+            room -= len(partitions)
+            continue
         for partition in partitions[room:]:
             holding.remove(topic_id, partition)
             free.append((topic_id, partition))
-        room -= min(room, len(partitions))
+        room = 0
     return room

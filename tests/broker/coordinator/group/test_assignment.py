@@ -39,7 +39,7 @@ def test_a_stored_assignment_keeps_its_partitions() -> None:
 
 
 def test_a_topic_that_vanished_is_the_assignors_failure() -> None:
-    spec = GroupSpec({}, True, {TOPIC: 3}, lambda topic_id, partition: False)
+    spec = GroupSpec({}, True, {TOPIC: 3}, lambda topic_id: ())
     assert partition_count(spec, TOPIC) == 3
     with pytest.raises(KafkaError) as refused:
         partition_count(spec, b"?" * 16)

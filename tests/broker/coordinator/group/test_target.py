@@ -13,9 +13,9 @@ def test_members_and_their_partitions() -> None:
     assert target.of("a") == {T: (0, 1), U: (0,)}
     assert target.of("b") == {}
     assert list(target.by_member) == ["a"]
-    assert target.is_taken(T, 1)
-    assert not target.is_taken(T, 2)
-    assert not target.is_taken(b"v" * 16, 0)
+    assert 1 in target.taken(T)
+    assert 2 not in target.taken(T)
+    assert 0 not in target.taken(b"v" * 16)
 
 
 def test_a_partition_that_moves_is_taken_whoever_is_written_first() -> None:
@@ -24,10 +24,10 @@ def test_a_partition_that_moves_is_taken_whoever_is_written_first() -> None:
         target.set("a", {T: (0, 1)})
         for member in order:
             target.set(member, {T: (0,) if member == "a" else (1,)})
-        assert target.is_taken(T, 1)
+        assert 1 in target.taken(T)
         target.remove("b")
-        assert not target.is_taken(T, 1)
-        assert target.is_taken(T, 0)
+        assert 1 not in target.taken(T)
+        assert 0 in target.taken(T)
 
 
 def test_a_removed_member_takes_nothing_from_its_successor() -> None:
@@ -35,10 +35,10 @@ def test_a_removed_member_takes_nothing_from_its_successor() -> None:
     target.set("a", {T: (0,)})
     target.set("b", {T: (0,)})
     target.remove("a")
-    assert target.is_taken(T, 0)
+    assert 0 in target.taken(T)
     assert list(target.by_member) == ["b"]
     target.remove("b")
-    assert not target.is_taken(T, 0)
+    assert 0 not in target.taken(T)
 
 
 def test_an_unknown_member_may_be_removed() -> None:

@@ -54,7 +54,7 @@ class StoryGroup:
             {member_id: self._member(self.members[member_id]) for member_id in order},
             len({frozenset(member["topics"]) for member in self.members.values()}) <= 1,
             counts,
-            self.target.is_taken,
+            self.target.taken,
         )
 
     def _member(self, member: Any) -> MemberSpec:
