@@ -8,9 +8,15 @@ from odradek.broker.api.served import SERVED
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+from odradek.protocol.messages.push_telemetry import PushTelemetryRequest
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.broker.requests.test_dispatch import exchange
 from tests.fakes.cluster import FakeCluster
+
+
+ONLY_WITH_A_SUBSCRIPTION = {GetTelemetrySubscriptionsRequest.API_KEY, PushTelemetryRequest.API_KEY}
+"""Told while somebody wants clients' metrics: see the tests of telemetry."""
 
 
 def test_tells_what_is_registered_and_nothing_else(install: Install) -> None:
@@ -18,7 +24,9 @@ def test_tells_what_is_registered_and_nothing_else(install: Install) -> None:
     assert answer is not None
     _, response = response_of(ApiVersionsRequest(), 0, answer)
     told = {each.api_key: each.max_version for each in response.api_keys}
-    assert told == {key: each.max_version for key, each in SERVED.all().items() if each.advertised}
+    advertised = {key: each.max_version for key, each in SERVED.all().items() if each.advertised}
+    assert set(advertised) >= ONLY_WITH_A_SUBSCRIPTION
+    assert told == {key: version for key, version in advertised.items() if key not in ONLY_WITH_A_SUBSCRIPTION}
 
 
 @pytest.mark.parametrize(("version", "lowest"), [(3, 1), (4, 0)])
