@@ -14,7 +14,6 @@ from tests.broker.conftest import Install, request_frame, response_of
 from tests.broker.requests.test_dispatch import exchange
 from tests.fakes.cluster import FakeCluster
 
-
 ONLY_WITH_A_SUBSCRIPTION = {GetTelemetrySubscriptionsRequest.API_KEY, PushTelemetryRequest.API_KEY}
 """Told while somebody wants clients' metrics: see the tests of telemetry."""
 
