@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from odradek.broker.coordinator.group.streams.member import Member
-from odradek.broker.coordinator.group.streams.tasks import Held
+from odradek.broker.coordinator.group.subscriptions import count_down, count_up
 
-_Copies = dict[str, dict[int, set[str]]]
+_Counts = dict[str, dict[int, dict[str, int]]]
 
 
 class Holders:
-    """Processes by task. Owner: the group, which tells it of each member that changes."""
+    """Processes by task. Owner: the group, which tells it of each member that changes.
+
+    For each task and process it counts the members that have the task. Never more than one member has it active, and
+    never more than one of a process has a copy, while records come one by one. A log without its superseded records
+    can show the next member before the one that gave the task up, and both may be of one process.
+    """
 
     def __init__(self) -> None:
-        self._active: dict[str, dict[int, str]] = {}
-        self._standby: _Copies = {}
-        self._warmup: _Copies = {}
+        self._active: _Counts = {}
+        self._standby: _Counts = {}
+        self._warmup: _Counts = {}
 
     def active(self, subtopology: str, partition: int) -> str | None:
         """The process that has the task active, or has to give it up and has not yet; None if nobody has it."""
-        return self._active.get(subtopology, {}).get(partition)
+        processes = self._active.get(subtopology, {}).get(partition)
+        return next(reversed(processes)) if processes else None
 
     def has_copy(self, process: str, subtopology: str, partition: int) -> bool:
         """Whether a process has the task as a standby or a warm-up."""
@@ -31,44 +37,32 @@ class Holders:
     def add(self, member: Member) -> None:
         """The member has what it has."""
         for held in (member.assigned, member.revoking):
-            self._add(held, member.process_id)
+            _hold(self._active, held.active, member.process_id)
+            _hold(self._standby, held.standby, member.process_id)
+            _hold(self._warmup, held.warmup, member.process_id)
 
     def remove(self, member: Member) -> None:
-        """The member has it no more. What another process has been given meanwhile stays with that one."""
+        """The member has it no more. What another member has been given meanwhile stays with that one."""
         for held in (member.assigned, member.revoking):
-            self._remove(held, member.process_id)
-
-    def _add(self, held: Held, process: str) -> None:
-        for subtopology, partitions in held.active.items():
-            processes = self._active.setdefault(subtopology, {})
-            for partition in partitions:
-                processes[partition] = process
-        for copies, tasks in ((self._standby, held.standby), (self._warmup, held.warmup)):
-            _add_copies(copies, tasks, process)
-
-    def _remove(self, held: Held, process: str) -> None:
-        for subtopology, partitions in held.active.items():
-            processes = self._active.get(subtopology, {})
-            for partition in partitions:
-                if processes.get(partition) == process:
-                    del processes[partition]
-        for copies, tasks in ((self._standby, held.standby), (self._warmup, held.warmup)):
-            _remove_copies(copies, tasks, process)
+            _release(self._active, held.active, member.process_id)
+            _release(self._standby, held.standby, member.process_id)
+            _release(self._warmup, held.warmup, member.process_id)
 
 
-def _add_copies(copies: _Copies, tasks: Mapping[str, Iterable[int]], process: str) -> None:
+def _hold(counts: _Counts, tasks: Mapping[str, Iterable[int]], process: str) -> None:
     for subtopology, partitions in tasks.items():
-        processes = copies.setdefault(subtopology, {})
+        holders = counts.setdefault(subtopology, {})
         for partition in partitions:
-            processes.setdefault(partition, set()).add(process)
+            count_up(holders.setdefault(partition, {}), (process,))
 
 
-def _remove_copies(copies: _Copies, tasks: Mapping[str, Iterable[int]], process: str) -> None:
+def _release(counts: _Counts, tasks: Mapping[str, Iterable[int]], process: str) -> None:
     for subtopology, partitions in tasks.items():
-        processes = copies.get(subtopology, {})
+        holders = counts.get(subtopology, {})
         for partition in partitions:
-            present = processes.get(partition)
-            if present is not None:
-                present.discard(process)
-                if not present:
-                    del processes[partition]
+            processes = holders.get(partition, {})
+            count_down(processes, (process,))
+            if not processes:
+                holders.pop(partition, None)
+        if not holders:
+            counts.pop(subtopology, None)

@@ -197,5 +197,4 @@ class StreamsDriver:
 def durable(group: StreamsGroup) -> dict[str, Any]:
     """All that the log must be able to rebuild."""
     state = {name: value for name, value in vars(group).items() if name not in ("soft", "_state", "holders", "peak")}
-    held = {name: {k: v for k, v in tasks.items() if v} for name, tasks in vars(group.holders).items()}
-    return {**state, "holders": held}
+    return {**state, "holders": vars(group.holders)}

@@ -52,6 +52,22 @@ def test_a_load_goes_on_waiting_for_tasks_to_be_given_up() -> None:
     assert list(driver.group.members) == ["b"]
 
 
+def test_a_load_of_superseded_records_keeps_a_task_with_the_next_member_of_the_process() -> None:
+    """The load passes over the record in which `a` gave a task up: it reads that `c` has it before `a` is gone."""
+    driver = StreamsDriver({"group.streams.assignment.interval.ms": "900"}, t=3)
+    for member in ("b", "a", "c"):
+        driver.join(member, TWO, process_id="p")
+        if member != "a":
+            for _ in range(4):
+                driver.settle()
+                driver.wait(1_000)
+    driver.leave("a")
+    assert durable(StreamsDriver(journal=driver.journal, t=3).group) == durable(driver.group)
+    for subtopology, tasks in driver.group.members["c"].assigned.active.items():
+        assert tasks
+        assert {driver.group.holders.active(subtopology, task) for task in tasks} == {"p"}
+
+
 def test_topics_that_change_are_seen_with_the_next_heartbeat() -> None:
     driver = StreamsDriver()
     driver.join("a")
