@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
 from typing import Any
 
 import confluent_kafka
@@ -28,6 +29,8 @@ class Consumer:
         self._consumer = confluent_consumer(bootstrap, **{**options, **more})
         self._consumer.subscribe(list(topics))
         self._ending = threading.Event()
+        self._commits: SimpleQueue[tuple[Place, int]] = SimpleQueue()
+        self._committed: SimpleQueue[Exception | None] = SimpleQueue()
         self.owned: set[Place] = set()
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -40,13 +43,26 @@ class Consumer:
                 self.failure = confluent_kafka.KafkaException(message.error())
                 break
             self.owned = {(each.topic, each.partition) for each in self._consumer.assignment()}
+            self._commit_what_is_asked()
         self.owned = set()
         self._consumer.close()
 
     def commit(self, place: Place, offset: int) -> None:
-        (done,) = self._consumer.commit(offsets=[confluent_kafka.TopicPartition(*place, offset)], asynchronous=False)
-        if done.error is not None:
-            raise confluent_kafka.KafkaException(done.error)
+        """Commit one offset. The polling thread does it: beside its polls, librdkafka may never send a commit."""
+        self._commits.put((place, offset))
+        failure = self._committed.get(timeout=60)
+        if failure is not None:
+            raise failure
+
+    def _commit_what_is_asked(self) -> None:
+        while not self._commits.empty():
+            place, offset = self._commits.get()
+            wanted = [confluent_kafka.TopicPartition(*place, offset)]
+            try:
+                (done,) = self._consumer.commit(offsets=wanted, asynchronous=False)
+                self._committed.put(None if done.error is None else confluent_kafka.KafkaException(done.error))
+            except confluent_kafka.KafkaException as error:
+                self._committed.put(error)
 
     def leave(self) -> None:
         self._ending.set()
