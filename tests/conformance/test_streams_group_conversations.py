@@ -14,7 +14,11 @@ from tests.scenarios.target import Target
 VECTORS = Path(__file__).parents[1] / "vectors" / "streams_group_conversations.json.gz"
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+REPEATED = [name for name in CONVERSATIONS if not name.startswith("walk_")]
+"""The random walks are held against their recording only: a real Kafka may write a walk's records another way again."""
+
+
+@pytest.mark.parametrize("name", REPEATED)
 def test_conversation(name: str, broker: Target) -> None:
     expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
     host, port = broker.bootstrap.rsplit(":", 1)
