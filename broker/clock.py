@@ -8,13 +8,40 @@ from __future__ import annotations
 
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
+from typing import NamedTuple
 
 import trio
 
 _SETTLE_TIMEOUT_S = 5.0
+_LAST_MS = 253_402_300_799_999
+"""The end of the year 9999: what is added to a time still fits into the 64 bits that Kafka has for it."""
+_MAX_CHANGES = 1000
+
+
+work_ns: Callable[[], int] = time.perf_counter_ns
+"""Nanoseconds of real time from an arbitrary origin, to measure how long work takes. Nothing moves them."""
+
+
+class ClockChange(NamedTuple):
+    """One move of a clock: `what` is `start`, `advance`, `freeze` or `resume`, `seconds` how far it was advanced.
+
+    `source_s`: when, in the time below the clock. From then on it showed the time below it plus `ahead_s`, or stood at
+    `frozen_s` (both in seconds since 1970).
+    """
+
+    source_s: float
+    what: str
+    seconds: float
+    ahead_s: float
+    frozen_s: float | None
+
+    def ms_at(self, source_s: float) -> int:
+        """What the clock showed between this change and the next."""
+        return int((source_s + self.ahead_s if self.frozen_s is None else self.frozen_s) * 1000)
 
 
 class BrokerClock(trio.abc.Clock):
@@ -28,13 +55,14 @@ class BrokerClock(trio.abc.Clock):
       `move_on_after` follow it, and its time is the host clock's plus the offset. Broker code waits through
       these two methods only, so it works in both ways.
 
-    Invariants: time never goes back; `now_ms` and `current_time` move together; no jump falls inside a step of a
-    task of the broker's run, so "how long until then" and the wait that follows see the same time.
+    Invariants: time never goes back, but by `set_ms`; `now_ms` and `current_time` move together; no jump falls inside
+    a step of a task of the broker's run, so "how long until then" and the wait that follows see the same time.
     """
 
     def __init__(self, *, start_ms: int | None = None) -> None:
         """`start_ms`: what `now_ms` shows at first (milliseconds since 1970); by default the machine's time."""
-        self._source: Callable[[], float] = time.monotonic
+        self.source: Callable[[], float] = time.monotonic
+        """The time below this one, in seconds: of the machine or of the run. No change moves it; see `ms_at`."""
         self._offset = 0.0
         self._frozen_at: float | None = None
         wall = time.time() if start_ms is None else start_ms / 1000
@@ -44,6 +72,15 @@ class BrokerClock(trio.abc.Clock):
         self._thread_id: int | None = None
         self._hosted = False
         self._waits: dict[trio.CancelScope, float] = {}
+        self.sleeper: Callable[[float], float] | None = None
+        """Sleeps in trio's place: given the next deadline, what `deadline_to_sleep_time` returns afterwards."""
+        self._changes: list[ClockChange] = []
+        self._note("start")
+
+    def __repr__(self) -> str:
+        seconds, ms = divmod(self.now_ms(), 1000)
+        now = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
+        return f"<BrokerClock {now}.{ms:03} UTC{', frozen' if self.frozen else ''}>"
 
     # -- trio.abc.Clock
 
@@ -55,9 +92,13 @@ class BrokerClock(trio.abc.Clock):
     def current_time(self) -> float:
         """Seconds on this clock, from an arbitrary origin."""
         frozen = self._frozen_at
-        return self._source() + self._offset if frozen is None else frozen
+        return self.source() + self._offset if frozen is None else frozen
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
+        """What trio asks just before it sleeps: see `seconds_until`."""
+        return self.seconds_until(deadline) if self.sleeper is None else self.sleeper(deadline)
+
+    def seconds_until(self, deadline: float) -> float:
         """Real seconds until `deadline`; infinite while the clock stands still before it."""
         left = deadline - self.current_time()
         return left if left <= 0 or self._frozen_at is None else inf
@@ -67,8 +108,19 @@ class BrokerClock(trio.abc.Clock):
     def now_ms(self) -> int:
         """Milliseconds since 1970-01-01 UTC, as records carry them."""
         frozen = self._frozen_at
-        seconds = self._source() + self._offset if frozen is None else frozen
+        seconds = self.source() + self._offset if frozen is None else frozen
         return int((seconds + self._epoch) * 1000)
+
+    def ms_at(self, source_seconds: float) -> int:
+        """What `now_ms` was when `source` was this. Any thread may ask."""
+        changes = self._changes.copy()
+        place = bisect_right(changes, source_seconds, key=lambda change: change.source_s) - 1
+        return changes[max(0, place)].ms_at(source_seconds)
+
+    @property
+    def changes(self) -> list[ClockChange]:
+        """How this clock was moved, oldest first; the first says how it began. At most the last 1,000."""
+        return self._changes.copy()
 
     @property
     def frozen(self) -> bool:
@@ -86,6 +138,8 @@ class BrokerClock(trio.abc.Clock):
         step = seconds + 60 * minutes + 3600 * hours + 86400 * days
         if not 0 <= step < inf:
             raise ValueError(f"a clock only moves forward: {step} s")
+        if self.now_ms() + step * 1000 > _LAST_MS:
+            raise ValueError(f"{step} s lead beyond the year 9999, where this clock ends")
         self._change(lambda: self._jump(step))
         return self.now_ms()
 
@@ -96,6 +150,22 @@ class BrokerClock(trio.abc.Clock):
     def resume(self) -> None:
         """Let the clock run on from where it stands."""
         self._change(self._go_on)
+
+    def set_ms(self, now_ms: int | None, *, frozen: bool = False) -> None:
+        """Show another time, also an earlier one, as a clock does that is set; waits last as long as they would have.
+
+        For a broker that goes back to an earlier state, in the broker's own thread. None: the machine's time.
+        """
+
+        def change() -> None:
+            if frozen:
+                self._stop()
+            else:
+                self._go_on()
+            shown = time.time() if now_ms is None else (now_ms + 0.5) / 1000
+            self._epoch = shown - self.current_time()
+
+        self._change(change)
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
@@ -117,10 +187,12 @@ class BrokerClock(trio.abc.Clock):
             return
         now = self.current_time()
         self._hosted = True
-        self._source = run_clock.current_time
-        self._epoch += now - self._source() - self._offset
+        self.source = run_clock.current_time
+        self._epoch += now - self.source() - self._offset
         if self._frozen_at is not None:
-            self._frozen_at = self._source() + self._offset
+            self._frozen_at = self.source() + self._offset
+        self._changes.clear()
+        self._note("start")
 
     @contextmanager
     def move_on_after(self, seconds: float) -> Iterator[trio.CancelScope]:
@@ -162,15 +234,25 @@ class BrokerClock(trio.abc.Clock):
             self._offset += step
         else:
             self._frozen_at += step
+        self._note("advance", step)
 
     def _stop(self) -> None:
         if self._frozen_at is None:
-            self._frozen_at = self._source() + self._offset
+            self._frozen_at = self.source() + self._offset
+            self._note("freeze")
 
     def _go_on(self) -> None:
         if self._frozen_at is not None:
-            self._offset = self._frozen_at - self._source()
+            self._offset = self._frozen_at - self.source()
             self._frozen_at = None
+            self._note("resume")
+
+    def _note(self, what: str, seconds: float = 0) -> None:
+        frozen = self._frozen_at
+        stands_at = None if frozen is None else frozen + self._epoch
+        self._changes.append(ClockChange(self.source(), what, seconds, self._offset + self._epoch, stands_at))
+        if len(self._changes) > _MAX_CHANGES:
+            del self._changes[1]
 
     def _change(self, change: Callable[[], None]) -> None:
         """Make a change on the broker's thread, between two steps of its tasks, and wait until it has acted on it."""

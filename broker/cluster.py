@@ -12,6 +12,14 @@ import trio
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.config.listener_layout import listeners_of
+from odradek.broker.config.node_values import (
+    check_directories,
+    given_node_id,
+    log_directories,
+    metadata_directory,
+    racks,
+)
 from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
 from odradek.broker.controller.commands import Adopt, CreateTopics, NewTopic
@@ -22,20 +30,28 @@ from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType, directory_of
-from odradek.broker.metadata.node import Node, advertised_addresses
+from odradek.broker.metadata.node import Endpoint, Node
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.net.live_listeners import LiveListeners
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
 from odradek.broker.partitions.registry import PartitionRegistry
+from odradek.broker.replication.replicator import Replicator
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.deferred import Deferred
 from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.quota_switch import QuotaSwitch
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
+from odradek.broker.schemas.record_schemas import RecordSchemas
+from odradek.broker.transcript.known_topics import KnownTopics
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid, uuid_to_text
+from odradek.storage.memory_backend import MemoryBackend
 
 if TYPE_CHECKING:
+    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.config.listeners import Listener
     from odradek.broker.controller.data_directory import DataDirectory
     from odradek.broker.coordinator.group.service import GroupService, Performers
     from odradek.broker.coordinator.group.streams.topology import TopicInfo
@@ -43,12 +59,22 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.net.gates import Gates
+    from odradek.broker.net.login_gate import NewGate
     from odradek.broker.partitions.durability import Durability
+    from odradek.broker.partitions.failing_disks import FailingDisks
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
+    from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.share.live import SharePartitions
     from odradek.broker.partitions.topic import Topic
+    from odradek.broker.replication.leader_checks import LeaderChecks
+    from odradek.broker.replication.stale import Frozen
     from odradek.broker.requests.faults import Fault
+    from odradek.broker.security.authorizer import Authorizer
+    from odradek.broker.security.tls.listener_tls import ListenerTls
+    from odradek.broker.security.tls.tls_listeners import TlsListeners
     from odradek.broker.telemetry.service import TelemetryService
+    from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 _GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
 
@@ -73,53 +99,117 @@ class Cluster:
             raise ValueError(f"a cluster needs at least one node: {nodes}")
         self.config: BrokerConfig = config if isinstance(config, BrokerConfig) else BrokerConfig(config or {})
         self.clock = clock or BrokerClock()
-        self.data_dir = data_dir
-        first = _first_node_id(self.config, data_dir)
+        directories = log_directories(self.config) if data_dir is None else [data_dir]
+        check_directories(self.config, directories, nodes)
+        first = _first_node_id(self.config, directories)
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
-        told = advertised_addresses(self.config.get_list("advertised.listeners"), nodes)
-        for node, address in zip(self.nodes.values(), told, strict=False):
-            node.advertised = address
-        self.recent = RecentRequests()
+        self.config.node_ids = tuple(self.nodes)
+        layouts = listeners_of(self.config)
+        for node, rack in zip(self.nodes.values(), racks(self.config), strict=True):
+            node.take(layouts[node.id])
+            node.rack = rack
+        self.recent = RecentRequests(messages=self.config.get_bool("odradek.transcript"))
         self.bug_log = BugLog(self.recent)
         self.maintenance_nursery: trio.Nursery | None = None
         self.coordinator_nursery: trio.Nursery | None = None
         self.connection_nursery: trio.Nursery | None = None
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
-        self.config.node_ids = tuple(self.nodes)
+        self.frozen: dict[int, Frozen] = {}
+        self.disks: FailingDisks | None = None
+        self.start_image: MetadataImage | None = None
+        """What the metadata said when everything that it was started with was there."""
+        self.rewound_epochs: dict[tuple[bytes, int], int] = {}
+        """The leader epochs that partitions got when the broker went back to a snapshot: none is given twice."""
+        self.record_schemas = RecordSchemas()
         self.controller = Controller(self.config, self.clock, first, self.bug_log.report)
         self.image = self.controller.image
         self.membership = Membership(self.controller, self.nodes)
-        self.topics = PartitionRegistry(self.config, self.clock)
+        memory = MemoryBackend(self.config.get_int("odradek.memory.bytes"))
+        self.topics = PartitionRegistry(self.config, self.clock, memory)
+        self.known_topics = KnownTopics(self.topics)
+        self.replicator = Replicator(self.controller, self.topics, self.config, self.clock)
         self.maintenance = Maintenance(self.config, self.clock, self.topics, self.bug_log.report)
         self.durability: Durability | None = None
         self.directory: DataDirectory | None = None
+        self.authorizer = self._make_authorizer()
         self.services = self._services(cluster_id or _new_cluster_id())
+        self.quota_switch = QuotaSwitch(self.services)
         self.controller.publishers += (
             BrokerConfigPublisher(self.config).publish,
             self.membership.publish,
+            self.replicator.before_publish,
+            self.known_topics.publish,
             self.topics.publish,
+            self.replicator.publish,
             self._publish_to_coordinators,
             self._publish_to_telemetry,
+            self.quota_switch.publish,
             self.maintenance.publish,
             announce,
         )
-        if data_dir is None:
+        self.leader_checks = self._make_leader_checks() if nodes > 1 else None
+        if not directories:
             self.controller.open(MemoryMetadataLog())
             self.membership.join(self.nodes)
         else:
-            self._keep_on_disk(data_dir)
+            self._keep_on_disk(directories, metadata_directory(self.config) if data_dir is None else None)
+        self._gates: Gates | None = None
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability)
-        self.server = Server(self.nodes, self.dispatcher, clock=self.clock, config=self.config, bugs=self.bug_log)
+        self.server = Server(
+            self.nodes,
+            self.dispatcher,
+            clock=self.clock,
+            config=self.config,
+            bugs=self.bug_log,
+            open_tls=self._open_tls,
+            gates=self._gates_at_start(),
+        )
+        self.quota_switch.attach(self.dispatcher, self.server)
+        self._tls: TlsListeners | None = None
+        self.live_listeners = LiveListeners(
+            self.nodes, self.config, self.server, open_gate=self._open_gate, try_tls=_try_tls, forget=self._forget_tls
+        )
+        self.config.reconfigurables.append(self.live_listeners)
 
-    def _keep_on_disk(self, data_dir: Path) -> None:
-        """Everything is kept in this directory, which is opened when the cluster runs."""
+    def _open_tls(self, node: Node, endpoint: Endpoint) -> ListenerTls:
+        if self._tls is None:
+            from odradek.broker.security.tls.tls_listeners import TlsListeners
+
+            self._tls = TlsListeners(self.config)
+            self.config.reconfigurables.append(self._tls)
+        return self._tls.open(node.id, endpoint.listener, between_brokers=endpoint is node.first)
+
+    def _forget_tls(self, node_id: int, listener: str) -> None:
+        if self._tls is not None:
+            self._tls.forget(node_id, listener)
+
+    def _keep_on_disk(self, directories: Sequence[Path], metadata: Path | None) -> None:
+        """Everything is kept in these directories, which are opened when the cluster runs."""
         from odradek.broker.controller.data_directory import DataDirectory
         from odradek.broker.partitions.durability import Durability
 
         self.durability = self.topics.durability = Durability(self.config, self.clock, self.bug_log.report)
-        self.directory = DataDirectory(data_dir, self.config, self.clock, list(self.nodes), self.durability)
+        self.directory = DataDirectory(
+            directories, self.config, self.clock, list(self.nodes), self.durability, metadata=metadata
+        )
         for node in self.nodes.values():
-            node.log_dir = self.directory.directory_of(node.id)
+            node.log_dirs = self.directory.directories_of(node.id)
+
+    def _gates_at_start(self) -> Mapping[str, NewGate]:
+        """Where clients log in."""
+        listeners = {name: each.listener for node in self.nodes.values() for name, each in node.endpoints.items()}
+        opened = {name: self._open_gate(each, self.config.for_listener(name)) for name, each in listeners.items()}
+        return {name: gate for name, gate in opened.items() if gate is not None}
+
+    def _open_gate(self, listener: Listener, config: ListenerConfig) -> NewGate | None:
+        """Nothing is imported for a cluster without log-ins."""
+        if not listener.protocol.sasl:
+            return None
+        if self._gates is None:
+            from odradek.broker.net.gates import Gates
+
+            self._gates = Gates(self.config, self.image, self.dispatcher, self.clock, self.services.denials)
+        return self._gates.open(config)
 
     def _services(self, cluster_id: str) -> Services:
         return Services(
@@ -136,7 +226,24 @@ class Cluster:
             telemetry=Deferred(self._make_telemetry),
             topics=self.topics,
             transactions=Deferred(self._make_transactions),
+            authorizer=self.authorizer,
         )
+
+    def _make_leader_checks(self) -> LeaderChecks:
+        from odradek.broker.replication.leader_checks import LeaderChecks
+
+        checks = LeaderChecks(self.controller, self.config, self.clock)
+        self.controller.publishers.append(checks.publish)
+        return checks
+
+    def _make_authorizer(self) -> Authorizer | None:
+        if not self.config.get_str("authorizer.class.name"):
+            return None
+        from odradek.broker.security.authorizer import authorizer_of
+
+        authorizer = authorizer_of(self.config)
+        self.controller.publishers.append(authorizer.publish)
+        return authorizer
 
     def _make_groups(self) -> GroupService:
         from odradek.broker.coordinator.group.service import GroupService, read_settings
@@ -204,9 +311,10 @@ class Cluster:
             self._surroundings(),
             topics=self.topics,
             config=self.config,
-            markers=MarkerWriter(self.topics, self.nodes, self.services.groups, self.clock),
+            markers=MarkerWriter(self.topics, self.nodes, self.services.groups, self.clock, self.replicator.cuts),
             transaction_version=lambda: self.image.feature(TRANSACTION_VERSION),
             allocate=self.controller.producer_ids.allocate,
+            cuts=self.replicator.cuts,
         )
 
     def _make_telemetry(self) -> TelemetryService:
@@ -266,6 +374,12 @@ class Cluster:
 
     # -- topics
 
+    def partition(self, topic_id: bytes, index: int) -> Partition:
+        """A partition that is there."""
+        topic = self.topics.by_id(topic_id)
+        assert topic is not None
+        return topic.partitions[index]
+
     def create_topic(
         self,
         name: str,
@@ -302,6 +416,14 @@ class Cluster:
         topic = self.image.topics.get(name)
         self.controller.delete_topic(bytes(16) if topic is None else topic.topic_id)
 
+    def add_scram_user(self, user: UserScramCredentialRecord) -> None:
+        """Let a user log in by SCRAM, unless there is one of that name and mechanism (`sasl.add_scram` makes records).
+
+        With a log directory: once it is open.
+        """
+        if (user.name, user.mechanism) not in self.image.scram:
+            self.controller.ask(Adopt([user]))
+
     # -- life
 
     @asynccontextmanager
@@ -334,12 +456,19 @@ class Cluster:
         async with trio.open_nursery() as maintenance:
             self.maintenance_nursery = maintenance
             await maintenance.start(self.maintenance.run)
+            maintenance.start_soon(self.replicator.run)
+            if self.leader_checks is not None:
+                maintenance.start_soon(self.leader_checks.run)
             if self.durability is not None:
                 await maintenance.start(self.durability.run)
             if self.directory is not None:
                 maintenance.start_soon(self.directory.open_logs, self.topics)
             async with trio.open_nursery() as coordinators:
                 self.coordinator_nursery = coordinators
+                if self.config.get("delegation.token.secret.key"):
+                    from odradek.broker.controller.token_expiry import remove_expired_tokens
+
+                    coordinators.start_soon(remove_expired_tokens, self.controller, self.config, self.clock)
                 if self.durability is not None:
                     self._resume_coordinators()
                 async with trio.open_nursery() as connections:
@@ -363,12 +492,26 @@ class Cluster:
         if SHARE_GROUP_STATE in self.image.topics:
             self.services.share_states().start_stored()
 
-    async def listen(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Accept connections for every node; OSError if an address cannot be taken."""
+    @property
+    def has_addresses(self) -> bool:
+        """Whether the configuration says where to listen (`listeners`)."""
+        return "listeners" in self.config.static
+
+    async def listen(self, host: str | None = None, port: int = 0) -> None:
+        """Accept connections for every node; OSError if an address cannot be taken.
+
+        `host` (127.0.0.1 if None) and `port` (any free one if 0; the nodes take following ones) are for a cluster
+        without `listeners`; ValueError if it has some.
+        """
         if self.connection_nursery is None:
             raise RuntimeError("the cluster is not running")
+        if not self.has_addresses:
+            host = host or "127.0.0.1"
+        elif host is not None or port:
+            raise ValueError("listeners says where to listen: give no host and port beside it")
         await self.server.start(self.connection_nursery, host, port)
         self.membership.listening(node.id for node in self.up_nodes())
+        self.live_listeners.started()
 
     async def _end_connections(self) -> None:
         """Accept nothing more and let the requests under way be answered, for a moment at most."""
@@ -392,6 +535,13 @@ class Cluster:
 
         chosen = list(faults)
         self.dispatcher.faults = FaultSet(chosen) if chosen else None
+        self.server.spoil_connections(None if self.dispatcher.faults is None else self.dispatcher.faults.on_connect)
+
+    def heal_wires(self) -> None:
+        """Take away the faults below the API; those with a meaning stay."""
+        faults = self.dispatcher.faults
+        if faults is not None and any(fault.tampers for fault in faults.faults):
+            self.set_faults([fault for fault in faults.faults if not fault.tampers])
 
     def start(self, function: Callable[..., Awaitable[Any]], *arguments: Any) -> None:
         """Run a coordinator's task in the coordinators' nursery."""
@@ -412,12 +562,17 @@ def _new_cluster_id() -> str:
     return uuid_to_text(new_uuid())
 
 
-def _first_node_id(config: BrokerConfig, data_dir: Path | None) -> int:
-    """`node.id` if it was given, else that of the data directory, else 1."""
-    number = config.get("node.id")
-    if data_dir is not None and "node.id" not in config.static:
+def _try_tls(listener: Listener, config: ListenerConfig) -> None:
+    from odradek.broker.security.tls.listener_tls import ListenerTls
+
+    ListenerTls(config, listener.protocol)
+
+
+def _first_node_id(config: BrokerConfig, directories: Sequence[Path]) -> int:
+    """The number that was given, else that of a log directory, else 1."""
+    number = given_node_id(config)
+    if number is None and directories:
         from odradek.broker.controller.data_directory import stored_node_id
 
-        stored = stored_node_id(data_dir)
-        number = number if stored is None else stored
-    return number if isinstance(number, int) else 1
+        number = next((found for path in directories if (found := stored_node_id(path)) is not None), None)
+    return 1 if number is None else number

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -19,7 +20,7 @@ from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOff
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import iter_batches
-from odradek.wire_client import WireClient
+from odradek.wire_client import AuthenticationError, TlsError, WireClient
 
 _CLIENT_ID = "odradek-pipeline"
 
@@ -53,11 +54,14 @@ class Fetched(NamedTuple):
 class ClusterClient:
     """Requests to the right broker of a cluster; connections are opened when they are needed."""
 
-    def __init__(self, bootstrap_servers: str, *, timeout_s: float = 30.0) -> None:
+    def __init__(
+        self, bootstrap_servers: str, *, timeout_s: float = 30.0, security: ClientSecurity = PLAIN_TEXT
+    ) -> None:
         self._bootstrap = [_address(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
             raise ValueError("bootstrap servers: host:port, separated by commas")
         self._timeout_s = timeout_s
+        self._security = security
         self._connections: dict[tuple[str, int], WireClient] = {}
         self._leaders: dict[TopicPartition, tuple[str, int]] = {}
 
@@ -198,6 +202,8 @@ class ClusterClient:
         for address in random.sample(self._bootstrap, len(self._bootstrap)):
             try:
                 return self._connection(address)
+            except (AuthenticationError, TlsError):
+                raise  # the other brokers would say the same
             except OSError as error:
                 failures.append(f"{address[0]}:{address[1]}: {error}")
         raise ConnectionError(f"no broker answers ({'; '.join(failures)})")
@@ -206,7 +212,7 @@ class ClusterClient:
         connection = self._connections.get(address)
         if connection is None:
             connection = self._connections[address] = WireClient(
-                *address, timeout_s=self._timeout_s, client_id=_CLIENT_ID
+                *address, timeout_s=self._timeout_s, client_id=_CLIENT_ID, security=self._security
             )
         return connection
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
+from odradek.client_security import ClientSecurity
 from odradek.pipeline import log_folder
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, TopicPartition, batches_between
 from odradek.pipeline.pushdown import Narrowing, narrowed
@@ -39,6 +40,7 @@ class FetchTask(NamedTuple):
     bootstrap_servers: str
     wanted: Wanted
     read_committed: bool
+    security: ClientSecurity
 
 
 class Task(InputPartition):
@@ -142,7 +144,7 @@ def read_task(work: log_folder.SegmentTask | FetchTask) -> Iterator[pa.RecordBat
 
 def _fetched(work: FetchTask) -> Iterator[RecordBatch]:
     wanted = work.wanted
-    with ClusterClient(work.bootstrap_servers) as client:
+    with ClusterClient(work.bootstrap_servers, security=work.security) as client:
         for part in batches_between(
             client, wanted.topic, wanted.partition, wanted.start, wanted.end, read_committed=work.read_committed
         ):
@@ -274,7 +276,7 @@ class _Cluster(_Place):
     def __init__(self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing) -> None:
         super().__init__(options, columns, narrowing)
         self._servers = options.bootstrap_servers or ""
-        self._client = ClusterClient(self._servers)
+        self._client = ClusterClient(self._servers, security=options.security)
 
     def close(self) -> None:
         self._client.close()
@@ -304,7 +306,7 @@ class _Cluster(_Place):
             step = self.options.records_per_task or max(last - first, 1)
             for begin in range(first, last, step):
                 wanted = self.wanted(key, begin, min(begin + step, last))
-                yield FetchTask(self._servers, wanted, self.options.read_committed)
+                yield FetchTask(self._servers, wanted, self.options.read_committed, self.options.security)
 
 
 def _open(options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing = Narrowing()) -> _Place:  # noqa: B008

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from odradek.client_security import ClientSecurity, SecurityOptionError
+from odradek.client_security.options import PLAIN_TEXT, security_options
 from odradek.pipeline.cluster_client import EARLIEST, LATEST
 
 Position = Literal["earliest", "latest"] | dict[str, dict[int, int]]
@@ -52,13 +54,16 @@ class SourceOptions:
     fail_on_data_loss: bool
     records_per_task: int | None
     push_filters: bool
+    security: ClientSecurity = PLAIN_TEXT
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> SourceOptions:
         """From the options of a reader, whose names are not case-sensitive; raises OptionError."""
         options = {name.lower(): value for name, value in given.items()}
-        if unknown := set(options) - _KNOWN:
-            raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known: {', '.join(sorted(_KNOWN))}")
+        security = security_options(options, "kafka.")
+        if unknown := set(options) - _KNOWN - {f"kafka.{name}" for name in security}:
+            known = [*sorted(_KNOWN), "kafka.security.*", "kafka.sasl.*", "kafka.ssl.*"]
+            raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known: {', '.join(known)}")
         path = options.get("path")
         servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")
         if bool(path) == bool(servers):
@@ -82,6 +87,7 @@ class SourceOptions:
             fail_on_data_loss=_flag("failOnDataLoss", options.get("failondataloss", "true")),
             records_per_task=_positive("recordsPerTask", options.get("recordspertask")),
             push_filters=_flag("pushFilters", options.get("pushfilters", "false")),
+            security=_security(security),
         )
 
     def choose(self, topics: Iterable[str]) -> list[str]:
@@ -94,6 +100,13 @@ class SourceOptions:
         if self.pattern is not None:
             return sorted(name for name in existing if re.fullmatch(self.pattern, name))
         return sorted(existing)
+
+
+def _security(options: Mapping[str, str]) -> ClientSecurity:
+    try:
+        return ClientSecurity.parse(options)
+    except SecurityOptionError as error:
+        raise OptionError(str(error)) from None
 
 
 def offset_for(position: Position, topic: str, partition: int) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 from odradek.protocol.decoder_source import DecoderSource
 from odradek.protocol.encoder_source import EncoderSource
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.file_slice import Part, joined
 from odradek.protocol.message import Message
 from odradek.protocol.primitives import StructBody
 
@@ -28,23 +29,21 @@ def compile_decoder(body: StructBody, version: int) -> Callable[..., tuple[Any, 
     return source.function("def generated(buf, offset=0):")  # type: ignore[no-any-return]
 
 
-def compile_encoders(
-    body: StructBody, version: int
-) -> tuple[Callable[[Any], bytes], Callable[[Any], list[bytes | memoryview]]]:
+def compile_encoders(body: StructBody, version: int) -> tuple[Callable[[Any], bytes], Callable[[Any], list[Part]]]:
     """`encode(message) -> bytes` and `encode_parts(message) -> list of parts`."""
     build = EncoderSource(body).function("def generated(message, parts, out):")
 
     def encode(message: Any) -> bytes:
-        parts: list[bytes | memoryview] = []
+        parts: list[Part] = []
         out: list[bytes] = []
         try:
             build(message, parts, out)
-            return b"".join([*parts, *out] if parts else out)
+            return joined([*parts, *out]) if parts else b"".join(out)
         except _ENCODING_ERRORS as error:
             raise explain(body, version, message, error) from None
 
-    def encode_parts(message: Any) -> list[bytes | memoryview]:
-        parts: list[bytes | memoryview] = []
+    def encode_parts(message: Any) -> list[Part]:
+        parts: list[Part] = []
         out: list[bytes] = []
         try:
             build(message, parts, out)

@@ -8,7 +8,8 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from odradek.protocol.java_maps import hash_of_text
@@ -16,8 +17,9 @@ from odradek.protocol.java_maps import hash_of_text
 K = TypeVar("K")
 
 DEFAULT_SLOTS = 16
-_CROWDED = 9
-_TREES_FROM = 64
+CROWDED = 9
+"""A slot with so many keys makes a table grow that has less than `TREES_FROM` slots."""
+TREES_FROM = 64
 
 
 def slots_for(capacity: int) -> int:
@@ -40,8 +42,12 @@ class HashTable(Generic[K]):
         self._slots = slots
         self._turn = 0
         self._keys: dict[K, tuple[int, int]] = {}  # hash, and place within a slot
-        for key in keys:
-            self.add(key)
+        distinct = dict.fromkeys(keys)
+        self._add_all(distinct)
+        if len(distinct) >= CROWDED and slots < TREES_FROM and (self._slots > slots or self._has_crowd()):
+            self._keys, self._slots, self._turn = {}, slots, 0
+            for key in distinct:
+                self.add(key)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -67,6 +73,16 @@ class HashTable(Generic[K]):
         if len(self._keys) > self._slots * 3 // 4 or self._is_crowded(code):
             self._slots *= 2
 
+    def _add_all(self, keys: Collection[K]) -> None:
+        """`add` each into a new table in which no slot becomes crowded."""
+        hash_of, known = self._hash_of, self._keys
+        for turn, key in enumerate(keys, 1):
+            code = hash_of(key)
+            known[key] = (code ^ code >> 16, turn)
+        self._turn = len(known)
+        while len(known) > self._slots * 3 // 4:
+            self._slots *= 2
+
     def add_first(self, key: K) -> None:
         """`computeIfAbsent`: the table grows before it looks for the key, and a new key comes first in its slot."""
         if len(self._keys) > self._slots * 3 // 4:
@@ -85,11 +101,15 @@ class HashTable(Generic[K]):
         self._keys[key] = (code, self._turn * direction)
         return code
 
+    def _has_crowd(self) -> bool:
+        mask = self._slots - 1
+        return max(Counter(code & mask for code, _ in self._keys.values()).values()) >= CROWDED
+
     def _is_crowded(self, code: int) -> bool:
-        if self._slots >= _TREES_FROM or len(self._keys) < _CROWDED:
+        if self._slots >= TREES_FROM or len(self._keys) < CROWDED:
             return False
         mask = self._slots - 1
-        return sum(1 for other, _ in self._keys.values() if (other ^ code) & mask == 0) >= _CROWDED
+        return sum(1 for other, _ in self._keys.values() if (other ^ code) & mask == 0) >= CROWDED
 
 
 def in_set_order(texts: Iterable[str]) -> list[str]:

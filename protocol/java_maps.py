@@ -49,13 +49,21 @@ def hash_of_uuid(uuid: bytes) -> int:
     return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
 
 
-def java_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
-    """Distinct keys in the order of a `java.util.HashMap` or `HashSet` that grew with them."""
+def java_order(keys: Iterable[K], hash_of: Hash[K], slots: int = _SMALLEST) -> list[K]:
+    """Distinct keys in the order of a `java.util.HashMap` or `HashSet` that grew with them.
+
+    `slots`: how many it had at first, a power of 2.
+    """
     distinct = list(dict.fromkeys(keys))
-    slots = _SMALLEST
-    while slots * 3 // 4 < len(distinct):
+    mask = slots_of_map(len(distinct), slots) - 1
+    return sorted(distinct, key=lambda key: spread(hash_of(key)) & mask)
+
+
+def slots_of_map(size: int, slots: int = _SMALLEST) -> int:
+    """How many slots a `java.util.HashMap` has that grew to that size; `slots`: how many it had at first."""
+    while slots * 3 // 4 < size:
         slots *= 2
-    return sorted(distinct, key=lambda key: _spread(hash_of(key)) & (slots - 1))
+    return slots
 
 
 def scala_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
@@ -66,8 +74,8 @@ def scala_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
         slots *= 2
 
     def place(key: K) -> tuple[int, int]:
-        spread = _spread(hash_of(key))
-        return spread & (slots - 1), _signed(spread)
+        code = spread(hash_of(key))
+        return code & (slots - 1), _signed(code)
 
     return sorted(distinct, key=place)
 
@@ -106,7 +114,8 @@ def _trie(entries: list[tuple[int, K]], shift: int) -> list[K]:
     return here + below
 
 
-def _spread(code: int) -> int:
+def spread(code: int) -> int:
+    """What a hash table of Java or Scala makes of a hash: its slot is in the lower bits."""
     return code ^ code >> 16
 
 

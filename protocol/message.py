@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
+from odradek.protocol.file_slice import Part
+
 Buffer: TypeAlias = bytes | bytearray | memoryview
-RecordsParts: TypeAlias = Sequence[bytes | memoryview]
+RecordsParts: TypeAlias = Sequence[Part]
 """Record data in pieces, sent one after the other without being joined (a list or tuple)."""
 Records: TypeAlias = bytes | bytearray | memoryview | RecordsParts
 """A `records` field: decoding gives a `memoryview` slice of the frame, encoding takes any of these."""
@@ -47,8 +49,15 @@ class Message:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ((name, value) for name, value in self._values() if name != "unknown_tagged_fields" or value)
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
+        """Without secrets: who prints a request has not asked for a password."""
+        from odradek.protocol.secrets import HIDDEN, is_secret
+
+        shown = (
+            f"{name}={HIDDEN if value and is_secret(name, self) else repr(value)}"
+            for name, value in self._values()
+            if name != "unknown_tagged_fields" or value
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 class VersionedMessage(Message):

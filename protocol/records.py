@@ -44,6 +44,8 @@ def encode_varint(value: int) -> bytes:
     rest = (value << 1) ^ (value >> 63)
     if rest < 0x80:
         return _ONE_BYTE[rest]
+    if rest < 0x4000:
+        return bytes((rest & 0x7F | 0x80, rest >> 7))
     out = bytearray()
     while rest > 0x7F:
         out.append(rest & 0x7F | 0x80)

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from construct import Construct
 
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.file_slice import Part
 from odradek.protocol.message import ZERO_UUID, Buffer, Message, VersionedMessage
 from odradek.protocol.primitives import (
     BOOLEAN,
@@ -188,7 +189,7 @@ class MessageCodec(Generic[M]):
     """`decode(buf, offset=0) -> (message, offset after it)`. More bytes may follow; records are slices of `buf`."""
     encode: Callable[[M], bytes]
     """`encode(message) -> bytes`."""
-    encode_parts: Callable[[M], list[bytes | memoryview]]
+    encode_parts: Callable[[M], list[Part]]
     """`encode_parts(message)`: the same in parts, for `sendmsg`; large record fields are among them uncopied."""
 
     def __init__(self, message: type[M], version: int) -> None:
@@ -209,7 +210,7 @@ class MessageCodec(Generic[M]):
         self._compile_encoders()
         return self.encode(message)
 
-    def _compile_and_encode_parts(self, message: M) -> list[bytes | memoryview]:
+    def _compile_and_encode_parts(self, message: M) -> list[Part]:
         self._compile_encoders()
         return self.encode_parts(message)
 

@@ -9,6 +9,7 @@ from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, UnknownTaggedFields
 
 MAX_VARINT_BYTES = 5
+_NO_FIELDS = b"\0"
 
 
 def read_uvarint(buf: Buffer, offset: int) -> tuple[int, int]:
@@ -84,6 +85,8 @@ def encode_tagged_section(known: Iterable[tuple[int, bytes]], unknown: UnknownTa
     Raises ProtocolError if the unknown tags do not ascend or one is the tag of a known field.
     """
     fields = sorted((*known, *unknown), key=lambda field: field[0]) if unknown else list(known)
+    if not fields:
+        return _NO_FIELDS
     if any(first[0] >= second[0] for first, second in pairwise(unknown)):
         raise ProtocolError("the unknown tagged fields are not in ascending order of their tags")
     parts = [encode_uvarint(len(fields))]

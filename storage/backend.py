@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.file_slice import FileSlice
 from odradek.protocol.records import Buffer
 from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
 from odradek.storage.log_config import LogConfig
@@ -56,6 +57,9 @@ class BatchStore(Protocol):
 
     def read(self, position: int, length: int) -> list[memoryview]:
         """The bytes from `position`, as few read-only views, without copying; the range lies within `size`."""
+
+    def slices(self, position: int, length: int) -> Sequence[memoryview | FileSlice]:
+        """The same bytes to be sent: what a file holds as slices of it."""
 
     def view(self, position: int) -> tuple[memoryview, int]:
         """A buffer that holds the whole batch at `position`, and the index of `position` in it.
@@ -196,6 +200,9 @@ class LogStore(Protocol):
     def drop_producer_snapshots(self, before_offset: int) -> None:
         """Snapshots below `before_offset` are no longer needed."""
 
+    def truncated(self, offset: int) -> None:
+        """The log ends at `offset` now: snapshots and checkpoints of what lay behind it are wrong."""
+
     def save_leader_epochs(self, epochs: LeaderEpochs) -> None: ...
     def save_log_start_offset(self, offset: int) -> None: ...
     def save_recovery_point(self, offset: int) -> None: ...
@@ -214,6 +221,13 @@ class LogBackend(Protocol):
 
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
         """Remove a log that is not open, if there is one; the medium may keep it for `delay_ms`."""
+
+    def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
+        """The store of a log of its own that begins with these segments, over the same bytes.
+
+        `begin.segments` are another log's; the last one is shared up to the position `end_size`, where the batch before
+        `end_offset` ends. None where the medium can't share: the batches have to be copied then.
+        """
 
     def segment_bytes(self, config: LogConfig) -> int:
         """How large a segment may grow on this medium: `segment.bytes`, or less."""

@@ -169,9 +169,10 @@ class DiskBackend:
         with os.scandir(self.directory) as entries:
             folders = [Path(entry.path) for entry in entries if entry.is_dir() and entry.name.endswith("-delete")]
         for folder in folders:
-            self._remove_folder(folder)
+            self.remove_folder(folder)
 
-    def _remove_folder(self, folder: Path) -> None:
+    def remove_folder(self, folder: Path) -> None:
+        """Remove a folder of files."""
         for path in folder.iterdir():
             self.fs.remove(path)
         self.fs.remove_directory(folder)
@@ -198,6 +199,10 @@ class DiskBackend:
             self.doom([target], delay_ms)
         self.forget((topic, partition))
 
+    def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
+        """Files are not shared: each log directory has its own."""
+        return None
+
     def segment_bytes(self, config: LogConfig) -> int:
         return config.segment_bytes
 
@@ -216,6 +221,18 @@ class DiskBackend:
         for name, offsets in self._offsets.items():
             if offsets.pop(key, None) is not None:
                 self._stale.add(name)
+
+    def take_offsets(self, other: DiskBackend, key: tuple[str, int]) -> None:
+        """Note what another directory's checkpoints say of a partition."""
+        for name, offsets in other._offsets.items():
+            if key in offsets:
+                self.set_offset(name, key, offsets[key])
+
+    def forget_absent(self) -> None:
+        """Let checkpoints name no partition whose folder is not here: it moved away, or never arrived."""
+        for key in {key for offsets in self._offsets.values() for key in offsets}:
+            if not (self.directory / f"{key[0]}-{key[1]}").exists():
+                self.forget(key)
 
     def write_checkpoints(self, names: Iterable[str] = _CHECKPOINTS, *, durable: bool = True) -> None:
         """Bring changed checkpoints to their files."""
@@ -236,7 +253,7 @@ class DiskBackend:
         self._doomed = [entry for entry in self._doomed if entry[0] > now]
         for path in due:
             if path.is_dir():
-                self._remove_folder(path)
+                self.remove_folder(path)
             else:
                 self.fs.remove(path)
         return min((at for at, _ in self._doomed), default=None)
@@ -248,7 +265,7 @@ class DiskBackend:
         try:
             if clean:
                 for _, path in self._doomed:
-                    self._remove_folder(path) if path.is_dir() else self.fs.remove(path)
+                    self.remove_folder(path) if path.is_dir() else self.fs.remove(path)
                 self._doomed = []
                 self.write_checkpoints()
                 self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, format_clean_shutdown(self.broker_epoch))
@@ -401,6 +418,15 @@ class DiskLogStore:
     def drop_producer_snapshots(self, before_offset: int) -> None:
         for offset in [offset for offset in self._snapshots if offset < before_offset]:
             self._remove_snapshot(offset)
+
+    def truncated(self, offset: int) -> None:
+        for taken in [taken for taken in self._snapshots if taken > offset]:
+            self._remove_snapshot(taken)
+        backend, key = self._backend, self._key
+        for name in (RECOVERY_POINTS, CLEANER_OFFSETS, HIGH_WATERMARKS):
+            if backend.offset(name, key) > offset:
+                backend.set_offset(name, key, offset)
+        backend.write_checkpoints([RECOVERY_POINTS, CLEANER_OFFSETS, HIGH_WATERMARKS])
 
     def _remove_snapshot(self, offset: int) -> None:
         self._snapshots.remove(offset)

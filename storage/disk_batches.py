@@ -72,6 +72,10 @@ class DiskBatchStore:
             return [mapped[position:end]]
         return [mapped[position:start], *self._tail.read(0, end - start)]
 
+    def slices(self, position: int, length: int) -> list[memoryview]:
+        """See `BatchStore.slices`: a map of the whole file stays, and is sent faster than by descriptor."""
+        return self.read(position, length)
+
     def view(self, position: int) -> tuple[memoryview, int]:
         start = self._tail_start
         if position >= start:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,6 +98,11 @@ class FileSystem:
         self.rename(temporary, path)
         if durable:
             self.sync_directory(path.parent)
+
+    def copy(self, source: Path, target: Path) -> None:
+        """Copy a file; the copy is not yet durable."""
+        with _naming(target):
+            shutil.copyfile(source, target)
 
     def rename(self, source: Path, target: Path) -> None:
         with _naming(source):

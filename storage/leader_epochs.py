@@ -33,6 +33,10 @@ class LeaderEpochs:
     def entries(self) -> list[tuple[int, int]]:
         return list(zip(self._epochs, self._starts, strict=True))
 
+    def start_of_latest(self) -> int:
+        """The offset from which the latest epoch writes; 0 when there is none."""
+        return self._starts[-1] if self._starts else 0
+
     def epoch_for_offset(self, offset: int) -> int:
         """The epoch that wrote `offset`; -1 when it is before all known epochs."""
         i = bisect_right(self._starts, offset) - 1

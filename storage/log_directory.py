@@ -44,6 +44,9 @@ def check_log_directory(directory: Path) -> None:
 
     A log directory has a meta.properties, or holds only what a log directory holds (and the `lost+found` of a disk).
     """
+    if not hasattr(os, "pwritev"):  # Windows, where no directory can be synced either
+        text = f"{directory}: a data directory needs Linux or macOS; brokers in memory run on this system"
+        raise StorageError(text, str(directory))
     try:
         with os.scandir(directory) as entries:
             found = {entry.name: entry.is_dir() for entry in entries}

@@ -1,110 +1,167 @@
-"""The log in memory: batches in chunks that never move, indexes in arrays.
+"""The log in memory: batches in chunks that never change; `memory_indexes` has the indexes.
 
-A chunk is a bytearray allocated once and filled from the front; views of the filled part are handed to sockets and stay
-valid while later batches go behind them. Chunks grow from 4 KiB to 1 MiB, a large batch gets a chunk of its own size,
-so a read of many small batches is one or a few views and an idle partition costs nothing.
+A chunk is filled from the front; views of the filled part are handed to sockets and stay valid while later batches go
+behind them. Chunks grow from 4 KiB to 1 MiB, a large batch gets a chunk of its own size, so a read of many small
+batches is one or a few views, and an idle partition costs nothing. How much of them is in memory, and what moves to a
+file, is the pool's business (`chunks`).
 """
 
 from __future__ import annotations
 
 import struct
-from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from odradek.protocol.file_slice import FileSlice
+from odradek.protocol.native import mypyc_attr
 from odradek.protocol.record_batch import LEADER_EPOCH_AT, assign_offsets
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import LoadedLog, LogStore, SegmentStores
-from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
+from odradek.storage.chunks import DEFAULT_LIMIT, DIRECT, Chunk, ChunkPool
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
+from odradek.storage.memory_indexes import MemoryOffsetIndex, MemoryTimeIndex, MemoryTxnIndex
 from odradek.storage.producer_state import ProducerStates
 
 _FIRST_CHUNK = 4 * 1024
 _MAX_CHUNK = 1024 * 1024
 _OWN_CHUNK = 128 * 1024
-"""A batch from this size on gets a chunk of exactly its size: no slack, and no zero-filling before the copy."""
-_WORTH_TRIMMING = 16 * 1024
+"""A batch from this size on gets a bytearray of exactly its size: no slack, and no zero-filling before the copy."""
 _MIN_SEGMENT = 1024 * 1024
+_NO_END = 1 << 62
+_NOWHERE = Chunk(bytearray(), None)
 _put_offset = struct.Struct(">q").pack_into
 _put_epoch = struct.Struct(">i").pack_into
 
 
 class MemoryBatchStore:
-    """The batches of one segment in chunks; see the module's text."""
+    """The batches of one segment in chunks; see the module's text. Without a pool the chunks stay bytearrays."""
 
-    __slots__ = ("_capacity", "_fill", "_next_chunk", "_starts", "_views", "_writer", "size")
+    __slots__ = ("_chunks", "_last", "_next_chunk", "_pool", "_starts", "size")
 
-    def __init__(self) -> None:
+    def __init__(self, pool: ChunkPool | None = None) -> None:
         self.size = 0
         self._starts: list[int] = []
-        self._views: list[memoryview] = []
-        self._writer = memoryview(bytearray())
-        self._fill = 0
-        self._capacity = 0
+        self._chunks: list[Chunk] = []
+        self._last = _NOWHERE
         self._next_chunk = _FIRST_CHUNK
+        self._pool = pool
 
     def append(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
+        chunk = self._last
         length = len(batch)
-        start = self._fill
+        start = chunk.fill
         end = start + length
-        if end > self._capacity:
-            if length >= _OWN_CHUNK:
-                return self._append_own_chunk(batch, base_offset, leader_epoch)
-            self._new_chunk(length)
-            start, end = 0, length
-        writer = self._writer
+        if end > chunk.capacity:
+            return self._append_elsewhere(batch, base_offset, leader_epoch)
+        writer = chunk.writer
         writer[start:end] = batch
         _put_offset(writer, start, base_offset)
         _put_epoch(writer, start + LEADER_EPOCH_AT, leader_epoch)
-        self._fill = end
+        chunk.fill = end
         position = self.size
         self.size = position + length
         return position
 
-    def _append_own_chunk(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
-        chunk = bytearray(batch)
-        assign_offsets(chunk, base_offset, leader_epoch)
+    def _append_elsewhere(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
+        """Append to a chunk in a file, or to a new chunk."""
+        length = len(batch)
+        chunk = self._last
+        if not chunk.takes(length):
+            self._end_last()
+            found = self._pool.file_chunk(length) if self._pool is not None and length >= DIRECT else None
+            if found is None:
+                return self._append_to_bytearray(batch, base_offset, leader_epoch)
+            chunk = found
+            self._add(chunk)
+        try:
+            chunk.write(batch, base_offset, leader_epoch)
+        except OSError:
+            if not chunk.fill:
+                del self._starts[-1], self._chunks[-1]
+            return self._append_to_bytearray(batch, base_offset, leader_epoch)
         position = self.size
-        self._starts.append(position)
-        self._views.append(memoryview(chunk).toreadonly())
-        self._writer = memoryview(chunk)
-        self._fill = self._capacity = len(chunk)
-        self.size = position + len(chunk)
+        self.size = position + length
         return position
 
-    def _new_chunk(self, at_least: int) -> None:
-        size = max(self._next_chunk, at_least)
-        self._next_chunk = min(_MAX_CHUNK, self._next_chunk * 2)
-        chunk = bytearray(size)
+    def _append_to_bytearray(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
+        length = len(batch)
+        if length < _OWN_CHUNK:
+            size = max(self._next_chunk, length)
+            self._next_chunk = min(_MAX_CHUNK, self._next_chunk * 2)
+            self._add(self._chunk_of(bytearray(size)))
+            return self.append(batch, base_offset, leader_epoch)
+        own = bytearray(batch)
+        assign_offsets(own, base_offset, leader_epoch)
+        chunk = self._chunk_of(own)
+        chunk.fill = length
+        self._add(chunk)
+        position = self.size
+        self.size = position + length
+        return position
+
+    def _chunk_of(self, buffer: bytearray) -> Chunk:
+        return Chunk(buffer, None) if self._pool is None else self._pool.bytearray_chunk(buffer)
+
+    def _add(self, chunk: Chunk) -> None:
         self._starts.append(self.size)
-        self._views.append(memoryview(chunk).toreadonly())
-        self._writer = memoryview(chunk)
-        self._fill, self._capacity = 0, size
+        self._chunks.append(chunk)
+        self._last = chunk
+
+    def _end_last(self) -> None:
+        last, self._last = self._last, _NOWHERE
+        if last is not _NOWHERE:
+            last.end()
 
     def read(self, position: int, length: int) -> list[memoryview]:
-        starts, views = self._starts, self._views
+        starts, chunks = self._starts, self._chunks
         end = position + length
         i = bisect_right(starts, position) - 1
         start = starts[i]
         last = len(starts) - 1
+        view = chunks[i].view
+        if view is None:
+            view = chunks[i].bytes()
         if i == last or end <= starts[i + 1]:
-            return [views[i][position - start : end - start]]
-        parts = [views[i][position - start : starts[i + 1] - start]]
+            return [view[position - start : end - start]]
+        parts = [view[position - start : starts[i + 1] - start]]
         while True:
             i += 1
             start = starts[i]
             if i == last or end <= starts[i + 1]:
-                parts.append(views[i][: end - start])
+                parts.append(chunks[i].bytes()[: end - start])
                 return parts
-            parts.append(views[i][: starts[i + 1] - start])
+            parts.append(chunks[i].bytes()[: starts[i + 1] - start])
+
+    def slices(self, position: int, length: int) -> list[memoryview | FileSlice]:
+        """See `BatchStore.slices`."""
+        starts, chunks = self._starts, self._chunks
+        end = position + length
+        parts: list[memoryview | FileSlice] = []
+        i = bisect_right(starts, position) - 1
+        while position < end:
+            start = starts[i]
+            stop = end if i + 1 == len(starts) else min(end, starts[i + 1])
+            chunk = chunks[i]
+            extent = chunk.extent
+            if extent is None:
+                parts.append(chunk.bytes()[position - start : stop - start])
+            else:
+                parts.append(FileSlice(extent, extent.offset + position - start, stop - position))
+            position = stop
+            i += 1
+        return parts
 
     def view(self, position: int) -> tuple[memoryview, int]:
         starts = self._starts
         i = bisect_right(starts, position) - 1
         start = starts[i]
         end = self.size if i == len(starts) - 1 else starts[i + 1]
-        return self._views[i][: end - start], position - start
+        view = self._chunks[i].view
+        if view is None:
+            view = self._chunks[i].bytes()
+        return view[: end - start], position - start
 
     def truncate(self, size: int) -> None:
         if size >= self.size:
@@ -112,20 +169,28 @@ class MemoryBatchStore:
         keep = bisect_left(self._starts, size)
         tail = b"".join(self.read(self._starts[keep - 1], size - self._starts[keep - 1])) if keep else b""
         # Views of the old tail may still be on their way out: never write over them, start a new chunk instead.
-        del self._starts[max(keep - 1, 0) :], self._views[max(keep - 1, 0) :]
+        self._end_last()
+        del self._starts[max(keep - 1, 0) :], self._chunks[max(keep - 1, 0) :]
         self.size = size - len(tail)
         if tail:
+            chunk = self._chunk_of(bytearray(tail))
+            chunk.fill = len(tail)
             self._starts.append(self.size)
-            chunk = bytearray(tail)
-            self._views.append(memoryview(chunk).toreadonly())
+            self._chunks.append(chunk)
+            chunk.end()
             self.size = size
-        self._writer, self._fill, self._capacity = memoryview(bytearray()), 0, 0
+
+    def shared(self, size: int, pool: ChunkPool | None) -> MemoryBatchStore:
+        """The first `size` bytes: in the same chunks. What is appended later goes to new ones of `pool`."""
+        other = MemoryBatchStore(pool)
+        keep = bisect_left(self._starts, size)
+        other._starts, other._chunks = self._starts[:keep], self._chunks[:keep]
+        other.size = size
+        return other
 
     def seal(self) -> None:
         """No more appends: give back the unused end of the last chunk. Views of the old chunk stay valid."""
-        if self._capacity - self._fill >= _WORTH_TRIMMING:
-            self._views[-1] = memoryview(bytes(self._views[-1][: self._fill]))
-        self._writer, self._fill, self._capacity = memoryview(bytearray()), 0, 0
+        self._end_last()
 
     def flush(self) -> None:
         """Memory has nothing to flush."""
@@ -134,120 +199,31 @@ class MemoryBatchStore:
         return None
 
     def close(self) -> None:
-        self._starts, self._views = [], []
-        self._writer, self._fill, self._capacity = memoryview(bytearray()), 0, 0
+        self._starts, self._chunks = [], []
+        self._last = _NOWHERE
 
 
-class MemoryOffsetIndex:
-    """The offset index in two arrays."""
-
-    __slots__ = ("_max_entries", "_offsets", "_positions")
-
-    def __init__(self, max_bytes: int) -> None:
-        self._offsets = array("q")
-        self._positions = array("q")
-        self._max_entries = max(1, max_bytes // 8)
-
-    def append(self, offset: int, position: int) -> None:
-        self._offsets.append(offset)
-        self._positions.append(position)
-
-    def floor(self, offset: int) -> int:
-        i = bisect_right(self._offsets, offset) - 1
-        return self._positions[i] if i >= 0 else 0
-
-    def floor_position(self, position: int) -> int:
-        i = bisect_right(self._positions, position) - 1
-        return self._positions[i] if i >= 0 else 0
-
-    def offset_at_or_after(self, position: int) -> int | None:
-        i = bisect_left(self._positions, position)
-        return self._offsets[i] if i < len(self._offsets) else None
-
-    def is_full(self) -> bool:
-        return len(self._offsets) >= self._max_entries
-
-    def entries(self) -> Sequence[IndexEntry]:
-        return [IndexEntry(*pair) for pair in zip(self._offsets, self._positions, strict=True)]
-
-    def truncate(self, offset: int) -> None:
-        keep = bisect_left(self._offsets, offset)
-        del self._offsets[keep:], self._positions[keep:]
-
-    def flush(self) -> None: ...
-    def close(self) -> None: ...
-
-
-class MemoryTimeIndex:
-    """The time index in two arrays."""
-
-    __slots__ = ("_max_entries", "_offsets", "_timestamps")
-
-    def __init__(self, max_bytes: int) -> None:
-        self._timestamps = array("q")
-        self._offsets = array("q")
-        self._max_entries = max(1, max_bytes // 12)
-
-    def append(self, timestamp: int, offset: int) -> None:
-        if self._timestamps and timestamp <= self._timestamps[-1]:
-            return
-        self._timestamps.append(timestamp)
-        self._offsets.append(offset)
-
-    def floor(self, timestamp: int) -> int:
-        i = bisect_right(self._timestamps, timestamp) - 1
-        return self._offsets[i] if i >= 0 else -1
-
-    def last(self) -> TimeEntry:
-        return TimeEntry(self._timestamps[-1], self._offsets[-1]) if self._timestamps else TimeEntry(-1, -1)
-
-    def is_full(self) -> bool:
-        return len(self._timestamps) >= self._max_entries
-
-    def entries(self) -> Sequence[TimeEntry]:
-        return [TimeEntry(*pair) for pair in zip(self._timestamps, self._offsets, strict=True)]
-
-    def truncate(self, offset: int) -> None:
-        keep = bisect_left(self._offsets, offset)
-        del self._timestamps[keep:], self._offsets[keep:]
-
-    def flush(self) -> None: ...
-    def close(self) -> None: ...
-
-
-class MemoryTxnIndex:
-    """The aborted transactions of a segment in a list."""
-
-    __slots__ = ("_entries",)
-
-    def __init__(self) -> None:
-        self._entries: list[AbortedTxn] = []
-
-    def append(self, entry: AbortedTxn) -> None:
-        self._entries.append(entry)
-
-    def entries(self) -> Sequence[AbortedTxn]:
-        return self._entries
-
-    def truncate(self, offset: int) -> None:
-        self._entries = [e for e in self._entries if e.last_offset < offset]
-
-    def flush(self) -> None: ...
-    def close(self) -> None: ...
-
-
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MemoryLogStore:
-    """A log that exists only while the process does: nothing to load, nothing to keep beside the segments."""
+    """A log that exists only while the process does: nothing to keep beside the segments.
 
-    __slots__ = ()
+    `found`: what the log begins with (`shared_log`), nothing for a new one.
+    """
+
+    __slots__ = ("_found", "_pool")
+
+    def __init__(self, pool: ChunkPool | None = None, found: LoadedLog | None = None) -> None:
+        self._found = found
+        self._pool = pool
 
     def load(self) -> LoadedLog | None:
-        return None
+        found, self._found = self._found, None
+        return found
 
     def create_segment(self, base_offset: int, config: LogConfig) -> SegmentStores:
         return SegmentStores(
             base_offset,
-            MemoryBatchStore(),
+            MemoryBatchStore(self._pool),
             MemoryOffsetIndex(config.segment_index_bytes),
             MemoryTimeIndex(config.segment_index_bytes),
             MemoryTxnIndex(),
@@ -269,6 +245,7 @@ class MemoryLogStore:
 
     def save_producers(self, offset: int, producers: ProducerStates) -> None: ...
     def drop_producer_snapshots(self, before_offset: int) -> None: ...
+    def truncated(self, offset: int) -> None: ...
     def save_leader_epochs(self, epochs: LeaderEpochs) -> None: ...
     def save_log_start_offset(self, offset: int) -> None: ...
     def save_recovery_point(self, offset: int) -> None: ...
@@ -277,20 +254,36 @@ class MemoryLogStore:
     def delete(self) -> None: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MemoryBackend:
     """Logs in memory.
 
     A topic with a retention limit in bytes gets segments of an eighth of that limit (at least 1 MiB) where
     `segment.bytes` allows more: retention drops whole segments, and with Kafka's default of 1 GiB a limit of 64 MiB
-    would keep 1 GiB in memory.
+    would keep 1 GiB in memory. `limit`: how many bytes of all logs may be in memory (`odradek.memory.bytes`).
     """
 
-    __slots__ = ()
+    __slots__ = ("pool",)
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self.pool = ChunkPool(limit)
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
-        return MemoryLogStore()
+        return MemoryLogStore(self.pool)
 
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None: ...
+
+    def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
+        """See `LogBackend.shared_log`."""
+        if not all(isinstance(stores.batches, MemoryBatchStore) for stores in begin.segments):
+            return None
+        shared = [_shared(stores, end_offset, stores.batches.size, self.pool) for stores in begin.segments[:-1]]
+        shared.append(_shared(begin.segments[-1], end_offset, end_size, self.pool))
+        return MemoryLogStore(self.pool, replace(begin, segments=shared))
+
+    def shared_stores(self, stores: SegmentStores) -> SegmentStores:
+        """The whole segment of another log over the same bytes."""
+        return _shared(stores, _NO_END, stores.batches.size, self.pool)
 
     def segment_bytes(self, config: LogConfig) -> int:
         if config.retention_bytes < 0 or not config.delete:
@@ -298,3 +291,19 @@ class MemoryBackend:
         return min(config.segment_bytes, max(_MIN_SEGMENT, config.retention_bytes // 8))
 
     def close(self, *, clean: bool = True) -> None: ...
+
+
+def _shared(stores: SegmentStores, end_offset: int, size: int, pool: ChunkPool) -> SegmentStores:
+    """A segment over the same bytes, up to the batch that ends at this position."""
+    batches, offsets, times, txns = stores.batches, stores.offset_index, stores.time_index, stores.txn_index
+    assert isinstance(batches, MemoryBatchStore)
+    assert isinstance(offsets, MemoryOffsetIndex)
+    assert isinstance(times, MemoryTimeIndex)
+    assert isinstance(txns, MemoryTxnIndex)
+    return SegmentStores(
+        stores.base_offset,
+        batches.shared(size, pool),
+        offsets.copy_below(end_offset),
+        times.copy_below(end_offset),
+        txns.copy_below(end_offset),
+    )

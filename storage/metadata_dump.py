@@ -7,10 +7,12 @@ import re
 from typing import Any
 
 from odradek.protocol.control import ControlRecordType, control_record_type
-from odradek.protocol.json_form import to_json
+from odradek.protocol.json_form import camel_case, to_json
 from odradek.protocol.kraft_control import parse_kraft_control_record
+from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_records import MetadataRecordError, decode_metadata_record
 from odradek.protocol.records import Record
+from odradek.protocol.secrets import HIDDEN, is_secret
 
 _CONTROL_NAMES = {kind.value: kind.name for kind in ControlRecordType}
 _SHOWN_CONTROLS = {  # what the dump tool writes in front of the fields
@@ -28,8 +30,17 @@ def record_content(value: bytes | None) -> dict[str, Any]:
         record, version = decode_metadata_record(value)
     except MetadataRecordError as error:
         return {"key": None, "value": None if value is None else value.hex(), "error": str(error)}
-    shown = {"type": type_name(type(record).__name__), "version": version, "data": to_json(record, version)}
+    shown = {"type": type_name(type(record).__name__), "version": version, "data": _without_secrets(record, version)}
     return {"key": None, "value": shown}
+
+
+def _without_secrets(record: MetadataRecord, version: int) -> dict[str, Any]:
+    """The fields of a record. Kafka's tool shows passwords too; a dump that is sent to somebody should not."""
+    form = to_json(record, version)
+    for field, value in record._values():
+        if value and is_secret(field, record):
+            form[camel_case(field)] = HIDDEN
+    return form
 
 
 def type_name(class_name: str) -> str:

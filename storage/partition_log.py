@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
+from odradek.protocol.file_slice import FileSlice
 from odradek.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, TRANSACTIONAL_FLAG, RecordBatch
 from odradek.protocol.records import Buffer
 from odradek.storage import compaction, loading, retention, time_lookup, txn_index
-from odradek.storage.backend import LogBackend, StorageError
+from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
 from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
@@ -34,6 +35,12 @@ from odradek.storage.validation import (
 )
 
 _MAX_HINTS = 64
+_PLAIN = (
+    *("topic", "partition", "name", "_config", "_max_segment_bytes", "_first_unstable", "_aborted_count"),
+    *("cleaner_offset", "high_watermark", "holds_high_watermark", "log_end_offset", "log_start_offset"),
+    *("recovery_point", "uncleanable", "unflushed_messages"),
+)
+"""The attributes of a log that are values."""
 
 
 class AppendOrigin(Enum):
@@ -58,19 +65,32 @@ class AppendInfo(NamedTuple):
 
 
 class ReadResult(NamedTuple):
-    """Whole batches as views into the log, ready for a socket; empty when there is nothing to read."""
+    """Whole batches as views into the log; empty when there is nothing to read."""
 
     parts: list[memoryview]
     size_bytes: int
 
 
+class SentResult(NamedTuple):
+    """The same for a socket alone: what a file holds as slices of it."""
+
+    parts: Sequence[memoryview | FileSlice]
+    size_bytes: int
+
+
 _EMPTY = ReadResult([], 0)
+_NOTHING_SENT = SentResult([], 0)
+_SENT_BY_DESCRIPTOR = 64 * 1024
+"""A read of fewer bytes is sent from memory: that costs less."""
 _CLIENT = AppendOrigin.CLIENT
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 
 class PartitionLog:
     """One partition's log on any backend.
+
+    The high watermark is the log's end after each append, unless `holds_high_watermark`: then it stays until
+    `advance_high_watermark` moves it.
 
     Invariants: log_start_offset <= high_watermark <= log_end_offset; last_stable_offset is never behind an open
     transaction's first offset; segments cover the log without overlap and the last one takes the appends.
@@ -87,6 +107,7 @@ class PartitionLog:
         "backend",
         "cleaner_offset",
         "high_watermark",
+        "holds_high_watermark",
         "leader_epochs",
         "log_end_offset",
         "log_start_offset",
@@ -110,7 +131,9 @@ class PartitionLog:
         *,
         now_ms: int = 0,
         topic_id: bytes = bytes(16),
+        store: LogStore | None = None,
     ) -> None:
+        """`store`: where the log is, if the backend has not to open it."""
         self.topic = topic
         self.partition = partition
         self.name = f"{topic}-{partition}"
@@ -121,12 +144,13 @@ class PartitionLog:
         self._first_unstable: int | None = None
         self._aborted_count = 0
         self.cleaner_offset = 0
+        self.holds_high_watermark = False
         self.uncleanable = False
         """Whether compaction met records that it can't read."""
         self.unflushed_messages = 0
         self.leader_epochs = LeaderEpochs()
         self.producers = ProducerStates(self.name)
-        self.store = backend.open_log(topic, partition, topic_id, config)
+        self.store = store or backend.open_log(topic, partition, topic_id, config)
         self.segments: list[Segment] = []
         self._bases: list[int] = []
         loaded = self.store.load()
@@ -166,6 +190,32 @@ class PartitionLog:
     def size_bytes(self) -> int:
         return sum(segment.size for segment in self.segments)
 
+    def advance_high_watermark(self, offset: int) -> bool:
+        """Records below `offset` are committed; returns whether that is news. It never goes back here."""
+        offset = min(offset, self.log_end_offset)
+        if offset <= self.high_watermark:
+            return False
+        self.high_watermark = offset
+        self._update_unstable()
+        return True
+
+    def hold_high_watermark(self, offset: int) -> None:
+        """From now on appends commit nothing by themselves: records below `offset` are committed, and no others."""
+        self.holds_high_watermark = True
+        self.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
+        self._update_unstable()
+
+    def release_high_watermark(self) -> None:
+        """Everything is committed with its append again, and what is there now."""
+        self.holds_high_watermark = False
+        self.advance_high_watermark(self.log_end_offset)
+
+    def begin_at(self, offset: int, now_ms: int) -> None:
+        """A log without records begins, and ends, at `offset`."""
+        assert self.log_end_offset == self.log_start_offset, f"{self.name} has records"
+        self._begin_anew(offset, now_ms)
+        self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = offset
+
     def _update_unstable(self) -> None:
         first = self.producers.first_unstable_offset(self.high_watermark)
         self._first_unstable = None if first is None else max(first, self.log_start_offset)
@@ -183,9 +233,9 @@ class PartitionLog:
         if origin is _CLIENT:
             try:
                 return self._append_client(records, now_ms, leader_epoch)
-            except RecordsRefused as exc:
-                if exc.in_log:
-                    exc.log_start_offset = self.log_start_offset
+            except RecordsRefused as refused:
+                if refused.in_log:
+                    refused.log_start_offset = self.log_start_offset
                 raise
             except StorageError:
                 raise
@@ -280,7 +330,9 @@ class PartitionLog:
         if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
             self.leader_epochs.assign(leader_epoch, base_offset)
             self.store.save_leader_epochs(self.leader_epochs)
-        self.log_end_offset = self.high_watermark = last_offset + 1
+        self.log_end_offset = last_offset + 1
+        if not self.holds_high_watermark:
+            self.high_watermark = last_offset + 1
         self.unflushed_messages += batch.record_count
 
     # --- producers and transactions -----------------------------------------------------------------------------------
@@ -350,11 +402,31 @@ class PartitionLog:
         With `min_one` the first batch comes whatever its size. One read ends at a segment's end. Raises
         OFFSET_OUT_OF_RANGE outside [log_start_offset, log_end_offset].
         """
-        if offset >= up_to_offset and self.log_start_offset <= offset <= self.log_end_offset:
-            return _EMPTY
-        found = self._find(offset)
+        found = self._range(offset, max_bytes, up_to_offset, min_one)
         if found is None:
             return _EMPTY
+        batches, start, size = found
+        return _new(ReadResult, (batches.read(start, size), size))
+
+    def read_to_send(self, offset: int, *, max_bytes: int, up_to_offset: int, min_one: bool = True) -> SentResult:
+        """The same as `read` for a socket: the process does not look at what a file holds."""
+        found = self._range(offset, max_bytes, up_to_offset, min_one)
+        if found is None:
+            return _NOTHING_SENT
+        batches, start, size = found
+        if size < _SENT_BY_DESCRIPTOR:
+            return _new(SentResult, (batches.read(start, size), size))
+        return _new(SentResult, (batches.slices(start, size), size))
+
+    def _range(
+        self, offset: int, max_bytes: int, up_to_offset: int, min_one: bool
+    ) -> tuple[BatchStore, int, int] | None:
+        """What a read returns: store, position, size in bytes."""
+        if offset >= up_to_offset and self.log_start_offset <= offset <= self.log_end_offset:
+            return None
+        found = self._find(offset)
+        if found is None:
+            return None
         segment, start = found
         batches = segment.stores.batches
         end = batches.size
@@ -369,12 +441,12 @@ class PartitionLog:
                 end = start + segment.batch_size(start)
             next_offset = -1
         if end <= start:
-            return _EMPTY
+            return None
         if next_offset >= 0:
             if len(self._hints) >= _MAX_HINTS:
                 self._hints.clear()
             self._hints[next_offset] = (segment, end)
-        return _new(ReadResult, (batches.read(start, end - start), end - start))
+        return batches, start, end - start
 
     def _find(self, offset: int) -> tuple[Segment, int] | None:
         """Segment and position of the first batch that holds `offset` or a later one."""
@@ -431,6 +503,21 @@ class PartitionLog:
             self._move_start(target)
             retention.drop_before_start(self, now_ms)
         return self.log_start_offset
+
+    def truncate(self, offset: int, *, now_ms: int) -> None:
+        """Forget every batch that ends at `offset` or behind it, as a follower does whose leader has other ones.
+
+        The log ends at `offset` then. Whoever reads must look again: nothing of what went may be served any more.
+        """
+        if offset >= self.log_end_offset:
+            return
+        from odradek.storage import truncation
+
+        truncation.cut(self, offset, now_ms)
+        self._bases = [segment.base_offset for segment in self.segments]
+        self._hints.clear()
+        self._aborted_count = sum(len(s.stores.txn_index.entries()) for s in self.segments)
+        self._update_unstable()
 
     def apply_retention(self, now_ms: int) -> int:
         """Drop segments that the config no longer keeps; returns how many."""
@@ -509,6 +596,21 @@ class PartitionLog:
         self._hints.clear()
         self._aborted_count += len(new.stores.txn_index.entries())
         self._aborted_count -= sum(len(s.stores.txn_index.entries()) for s in old)
+
+    def twin(
+        self, backend: LogBackend, store: LogStore, copied: Callable[[SegmentStores], SegmentStores]
+    ) -> PartitionLog:
+        """The same log over copies of its stores, to go on by itself; what is being verified stays here."""
+        other = PartitionLog(self.topic, self.partition, self._config, backend, store=store)
+        for name in _PLAIN:
+            setattr(other, name, getattr(self, name))
+        other._hints = {}
+        other._bases = list(self._bases)
+        other.segments = [segment.copied(copied(segment.stores)) for segment in self.segments]
+        other.active = other.segments[-1]
+        other.leader_epochs = LeaderEpochs(self.leader_epochs.entries())
+        other.producers = self.producers.copied()
+        return other
 
     # --- life ---------------------------------------------------------------------------------------------------------
 

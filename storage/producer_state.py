@@ -72,6 +72,17 @@ class ProducerState:
     def last_data_offset(self) -> int:
         return self.batches[-1].last_offset if self.batches else -1
 
+    def copied(self) -> ProducerState:
+        """The same, to be changed on its own."""
+        other = ProducerState(self.producer_id)
+        other.producer_epoch = self.producer_epoch
+        other.coordinator_epoch = self.coordinator_epoch
+        other.last_timestamp = self.last_timestamp
+        other.current_txn_first_offset = self.current_txn_first_offset
+        other.batches = self.batches.copy()
+        other.last_sequence = self.last_sequence
+        return other
+
     def find_duplicate(self, epoch: int, base_sequence: int, last_sequence: int) -> BatchMetadata | None:
         """The remembered batch with these sequences, if this is the epoch that wrote it."""
         if epoch == self.producer_epoch:
@@ -102,7 +113,7 @@ class VerificationState(NamedTuple):
 class ProducerStates:
     """All producers of a partition and its open transactions. Owner: the partition log."""
 
-    __slots__ = ("_by_id", "_name", "_ongoing", "_unreplicated", "_verifying")
+    __slots__ = ("_by_id", "_name", "_ongoing", "_rewound", "_unreplicated", "_verifying")
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -112,6 +123,7 @@ class ProducerStates:
         # Ended transactions whose marker is not below the high watermark yet: first offset -> marker offset.
         self._unreplicated: dict[int, int] = {}
         self._verifying: dict[int, VerificationState] = {}
+        self._rewound: dict[int, int] = {}
 
     def get(self, producer_id: int) -> ProducerState | None:
         return self._by_id.get(producer_id)
@@ -168,6 +180,8 @@ class ProducerStates:
                 raise self._out_of_order(producer_id, offset, sequence, "producer is being verified")
         if state is None:
             return
+        if self._rewound and self._rewound.get(producer_id) == state.last_sequence:
+            return  # it is further than this log, which has gone back
         if epoch != state.producer_epoch:
             if sequence != 0 and state.producer_epoch != NO_PRODUCER_EPOCH:
                 raise self._out_of_order(producer_id, offset, sequence, f"first of epoch {epoch}")
@@ -305,6 +319,17 @@ class ProducerStates:
             sequence = min(sequence, known.lowest_sequence)
         self._verifying[producer_id] = VerificationState(epoch, sequence, supports_epoch_bump)
 
+    def rewind(self) -> None:
+        """The log has gone back to an earlier state, and its producers have not: each may go on at any sequence, once.
+
+        Else those that have written since would end with an error that their clients take for lost data.
+        """
+        self._rewound = {
+            state.producer_id: state.last_sequence
+            for state in self._by_id.values()
+            if state.current_txn_first_offset is None
+        }
+
     # --- housekeeping -------------------------------------------------------------------------------------------------
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
@@ -323,6 +348,14 @@ class ProducerStates:
         for first, marker in list(self._unreplicated.items()):
             if marker < log_start_offset:
                 del self._unreplicated[first]
+
+    def copied(self) -> ProducerStates:
+        """The same producers for another log; verifications that are under way stay with this one."""
+        other = ProducerStates(self._name)
+        other._by_id = {producer_id: state.copied() for producer_id, state in self._by_id.items()}
+        other._ongoing = dict(self._ongoing)
+        other._unreplicated = dict(self._unreplicated)
+        return other
 
     def clear(self) -> None:
         self._by_id.clear()

@@ -202,6 +202,16 @@ class Segment:
         if following is not None:
             self.next_offset = following
 
+    def copied(self, stores: SegmentStores) -> Segment:
+        """The same segment over a copy of its stores."""
+        other = Segment(stores, self.created_ms, self.jitter_ms)
+        other.next_offset = self.next_offset
+        other.last_modified_ms = self.last_modified_ms
+        other.first_timestamp = self.first_timestamp
+        other.max_timestamp, other.max_timestamp_offset = self.max_timestamp, self.max_timestamp_offset
+        other._bytes_since_index, other._indexes_full = self._bytes_since_index, self._indexes_full
+        return other
+
     def flush(self) -> None:
         for part in (self.stores.batches, self.stores.offset_index, self.stores.time_index, self.stores.txn_index):
             part.flush()

@@ -23,6 +23,7 @@ from odradek.broker.controller.feature_levels import (
     SUPPORTED,
 )
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, TRANSACTION_VERSION
+from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.requests.response import EncodedBody
@@ -55,9 +56,10 @@ _FEATURE_NEEDS: Mapping[str, int] = {
 }
 
 
-@handles(ApiVersionsRequest)
+@handles(ApiVersionsRequest, access=OPEN)
 def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
-    """Tell what is served and which features are on; remember the client's software."""
+    """Tell what is served and which features are on; remember the client and its software."""
+    ctx.connection.client_id = ctx.client_id
     if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE:
         name, version = request.client_software_name, request.client_software_version
         if not (_SOFTWARE_NAME.fullmatch(name) and _SOFTWARE_NAME.fullmatch(version)):

@@ -12,12 +12,12 @@ IncrementalAlterConfigs gives.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from odradek.broker.api.node_configs import own_configs
 from odradek.broker.config import logger_changes, loggers
 from odradek.broker.config.broker_config import ConfigSource
-from odradek.broker.config.changes import Assignment, Change
+from odradek.broker.config.changes import Assignment, Change, check_change
 from odradek.broker.config.definition import ConfigKey, ConfigType
 from odradek.broker.config.entries import (
     ConfigEntry,
@@ -31,8 +31,10 @@ from odradek.broker.config.entries import (
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_names import check_topic_name
+from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import alter_configs as alter
 from odradek.protocol.messages import incremental_alter_configs as incremental
@@ -55,16 +57,45 @@ _MALFORMED = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
+_ALTERED = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
 _DESCRIBED = frozenset(kind for kind in ResourceType if kind is not ResourceType.UNKNOWN)
+_GUARDED_BY: Mapping[int, Resource] = {ResourceType.TOPIC: Resource.TOPIC, ResourceType.GROUP: Resource.GROUP}
+"""Kinds that have rights of their own."""
 _TWICE = "Each resource must appear at most once."
 
 
-@handles(DescribeConfigsRequest)
+@handles(
+    DescribeConfigsRequest,
+    access=ByItem(
+        (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
+        (Operation.DESCRIBE_CONFIGS, Resource.TOPIC),
+        (Operation.DESCRIBE_CONFIGS, Resource.GROUP),
+    ),
+)
 def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """The configs of each resource, with where they come from."""
     if any(resource.resource_type not in _DESCRIBED for resource in request.resources):
         raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
-    return DescribeConfigsResponse(results=[_describe(ctx, resource, request) for resource in request.resources])
+    denied = [_denied(ctx, Operation.DESCRIBE_CONFIGS, r.resource_type, r.resource_name) for r in request.resources]
+    results = [
+        _describe(ctx, resource, request)
+        for resource, kind in zip(request.resources, denied, strict=True)
+        if kind is None
+    ]
+    return DescribeConfigsResponse(
+        results=results
+        + [
+            DescribeConfigsResult(REFUSALS[kind], REFUSAL_TEXTS[kind], resource.resource_type, resource.resource_name)
+            for resource, kind in zip(request.resources, denied, strict=True)
+            if kind is not None
+        ]
+    )
+
+
+def _denied(ctx: RequestContext, operation: Operation, kind: int, name: str) -> Resource | None:
+    """What the client lacks a right on; None if it may. Brokers, loggers and subscriptions belong to the cluster."""
+    guarding, name = _GUARDED_BY.get(kind, Resource.CLUSTER), name if kind in _GUARDED_BY else CLUSTER_NAME
+    return None if ctx.allows(operation, guarding, name) else guarding
 
 
 def _describe(
@@ -113,7 +144,9 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
             if name == "":
                 return cluster_default_entries(services.config)
             _check_node(name, node_id, "Unexpected broker id, expected {} or empty string, but received {}")
-            return broker_entries(services.config, node_id, own_configs(ctx.node))
+            return broker_entries(
+                services.config, node_id, own_configs(ctx.node, services.config.static, len(services.nodes))
+            )
         case ResourceType.BROKER_LOGGER:
             if name == "":
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
@@ -147,7 +180,14 @@ def _check_node(name: str, node_id: int, wrong: str) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, wrong.format(node_id, asked))
 
 
-@handles(alter.AlterConfigsRequest)
+@handles(
+    alter.AlterConfigsRequest,
+    access=ByItem(
+        (Operation.ALTER_CONFIGS, Resource.CLUSTER),
+        (Operation.ALTER_CONFIGS, Resource.TOPIC),
+        (Operation.ALTER_CONFIGS, Resource.GROUP),
+    ),
+)
 def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
     """Replace all settings of each resource by the given ones."""
     changes = [
@@ -168,7 +208,14 @@ def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> al
     )
 
 
-@handles(incremental.IncrementalAlterConfigsRequest)
+@handles(
+    incremental.IncrementalAlterConfigsRequest,
+    access=ByItem(
+        (Operation.ALTER_CONFIGS, Resource.CLUSTER),
+        (Operation.ALTER_CONFIGS, Resource.TOPIC),
+        (Operation.ALTER_CONFIGS, Resource.GROUP),
+    ),
+)
 def incremental_alter_configs(
     ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest
 ) -> incremental.IncrementalAlterConfigsResponse:
@@ -199,12 +246,15 @@ def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) 
         if counts[change.type, change.name] > 1:
             outcomes[place] = KafkaError(ErrorCode.INVALID_REQUEST, _TWICE)
         elif change.type == ResourceType.BROKER_LOGGER and not change.replaces:
-            outcomes[place] = _alter_loggers(change, ctx.node.id, validate_only)
+            outcomes[place] = _alter_loggers(ctx, change, validate_only)
         else:
             for_controller.append(place)
+    denied = {place: _denied_change(ctx, changes[place]) for place in for_controller}
+    for_controller = [place for place in for_controller if denied[place] is None]
     command = AlterConfigs([changes[place] for place in for_controller], ctx.node.id, validate_only=validate_only)
     errors = ctx.services.controller.ask(command)
     outcomes.update(zip(for_controller, errors, strict=True))
+    outcomes.update({place: error for place, error in denied.items() if error is not None})
     return [_outcome(outcomes[place]) for place in range(len(changes))]
 
 
@@ -212,15 +262,36 @@ def _outcome(error: KafkaError | None) -> tuple[ErrorCode, str | None]:
     return (ErrorCode.NONE, None) if error is None else (error.code, error.message)
 
 
-def _alter_loggers(change: Change, node_id: int, validate_only: bool) -> KafkaError | None:
+def _denied_change(ctx: RequestContext, change: Change) -> KafkaError | None:
+    """Why the client may not make a change; None if it may, or if Kafka looks for another fault first."""
+    if change.type not in _ALTERED:
+        return None
+    kind = _denied(ctx, Operation.ALTER_CONFIGS, change.type, change.name)
+    if kind is None:
+        return None
+    if change.type == ResourceType.BROKER:
+        # The broker that is asked checks a change of brokers before the controller asks for rights.
+        (error,) = ctx.services.controller.ask(AlterConfigs([change], ctx.node.id, validate_only=True))
+        if error is not None:
+            return error
     try:
-        logger_changes.apply(change, node_id, validate_only=validate_only)
+        check_change(change)
+    except KafkaError as error:
+        return error
+    return KafkaError(REFUSALS[kind], REFUSAL_TEXTS[kind])
+
+
+def _alter_loggers(ctx: RequestContext, change: Change, validate_only: bool) -> KafkaError | None:
+    if not ctx.allows(Operation.ALTER_CONFIGS, Resource.CLUSTER, CLUSTER_NAME):
+        return KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    try:
+        logger_changes.apply(change, ctx.node.id, validate_only=validate_only)
     except KafkaError as error:
         return error
     return None
 
 
-@handles(ListConfigResourcesRequest)
+@handles(ListConfigResourcesRequest, access=Whole(Operation.DESCRIBE_CONFIGS))
 def list_config_resources(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     """The names of configured things, of the asked kinds; v0 and kinds not known answer as Kafka does."""
     services = ctx.services

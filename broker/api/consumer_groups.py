@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from odradek.broker.api.group_admin import ALL_GROUP_OPERATIONS, by_coordinator
+from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics, visible_topics
+from odradek.broker.api.later import Later, later
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
-from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import AWAY, LEAVING, Member
 from odradek.broker.coordinator.group.consumer.targets import preferred_assignor
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
 from odradek.protocol.messages.consumer_group_describe import (
@@ -43,12 +46,16 @@ _CLASSIC, _CONSUMER = 0, 1
 # -- ConsumerGroupHeartbeat
 
 
-@handles(ConsumerGroupHeartbeatRequest)
+@handles(
+    ConsumerGroupHeartbeatRequest, access=ByItem((Operation.READ, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC))
+)
 def consumer_group_heartbeat(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
-) -> ConsumerGroupHeartbeatResponse:
+) -> ConsumerGroupHeartbeatResponse | Later:
     """A member joins, lives, tells what it owns, or leaves."""
     _check_served(ctx)
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
+    require_topics(ctx, request.subscribed_topic_names)
     _check(ctx, request)
     owned = request.topic_partitions
     command = ConsumerGroupHeartbeat(
@@ -65,8 +72,12 @@ def consumer_group_heartbeat(
         client_id=ctx.client_id or "",
         host=f"/{ctx.connection.peer_host}",
         api_version=ctx.api_version,
+        visible=visible_topics(ctx),
     )
-    reply = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
+    return later(ctx.services.groups().begin(request.group_id, command, ctx.node), _heartbeat_response)
+
+
+def _heartbeat_response(reply: HeartbeatReply) -> ConsumerGroupHeartbeatResponse:
     assignment = None
     if reply.assignment is not None:
         rows = [ResponseTopicPartitions(topic_id, sorted(own)) for topic_id, own in reply.assignment.items()]
@@ -130,21 +141,49 @@ def _invalid(text: str) -> KafkaError:
 # -- ConsumerGroupDescribe
 
 
-@handles(ConsumerGroupDescribeRequest)
+@handles(
+    ConsumerGroupDescribeRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+)
 def consumer_group_describe(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse:
     """Epochs, members, what they have and what they shall have."""
     _check_served(ctx)
-    without_id = [
-        DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for group_id in request.group_ids if not group_id
-    ]
-    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, request.group_ids))]
+    shown, hidden = describable(ctx, request.group_ids)
+    refused = [DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=each) for each in hidden]
+    without_id = [DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for group_id in shown if not group_id]
+    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, shown))]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = ALL_GROUP_OPERATIONS
-    return ConsumerGroupDescribeResponse(groups=[*without_id, *groups])
+                group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
+    if ctx.services.authorizer is not None:
+        groups = _without_hidden_topics(ctx, groups)
+    return ConsumerGroupDescribeResponse(groups=[*refused, *without_id, *groups])
+
+
+def _without_hidden_topics(ctx: RequestContext, groups: list[DescribedGroup]) -> list[DescribedGroup]:
+    """A group whose members have a topic that the client may not see is not shown at all."""
+    topics = [_assigned_topics(group) for group in groups]
+    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, sorted(set().union(*topics)))
+    return [
+        group
+        if names <= shown
+        else DescribedGroup(
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=HIDDEN_TOPICS, group_id=group.group_id
+        )
+        for group, names in zip(groups, topics, strict=True)
+    ]
+
+
+def _assigned_topics(group: DescribedGroup) -> set[str]:
+    return {
+        row.topic_name
+        for member in group.members
+        for assignment in (member.assignment, member.target_assignment)
+        for row in assignment.topic_partitions
+    }
 
 
 def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:

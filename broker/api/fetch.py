@@ -1,9 +1,9 @@
 """Fetch (key 1).
 
 Versions 4 to 18. v5 tells the log start offset; v7 brings fetch sessions (KIP-227); v9 checks the leader epoch that
-the client knows (KIP-320); v10 allows zstd; v12 is flexible and detects diverging logs (KIP-595); v13 names topics by
-id (KIP-516); v15 moves the replica id; v16 names the current leader beside errors (KIP-951); v17 and v18 add fields for
-replicas only.
+the client knows (KIP-320); v10 allows zstd; v11 reads from followers, of which the leader names the closest (KIP-392);
+v12 is flexible and detects diverging logs (KIP-595); v13 names topics by id (KIP-516); v15 moves the replica id; v16
+names the current leader beside errors (KIP-951); v17 and v18 add fields for replicas only.
 
 A fetch waits until `min_bytes` are there or `max_wait_ms` have passed on the broker's clock; it is woken by what
 changes its partitions and never polls. Limits are Kafka's: `partition_max_bytes` for each partition, `max_bytes`
@@ -17,22 +17,30 @@ from __future__ import annotations
 from odradek.broker.api.fetch_reader import READ_COMMITTED, FetchReader
 from odradek.broker.partitions.fetch_sessions import is_session_id
 from odradek.broker.partitions.waiters import Waiter
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 
 _FIRST_VERSION_WITH_SESSIONS = 7
 
 
-@handles(FetchRequest, differs="a response ends with a whole batch; one log for all replicas, so no preferred replica")
-def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked:
+@handles(
+    FetchRequest,
+    access=ByItem((Operation.READ, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER), guard="fetch.fetch"),
+    differs="a response ends with a whole batch",
+)
+def fetch(
+    ctx: RequestContext, request: FetchRequest, new_reader: type[FetchReader] = FetchReader
+) -> FetchResponse | Parked:
     """Read now; park only when there is less than the client wants to wait for."""
     if not 0 <= request.isolation_level <= READ_COMMITTED or not is_session_id(request.session_id):
         return _refuse_everywhere(ctx, request)
-    reader = FetchReader(ctx, request)
+    reader = new_reader(ctx, request)
     try:
         reader.open()
     except KafkaError as error:
@@ -79,7 +87,8 @@ class _ParkedFetch(Parked):
     def _register(self) -> None:
         reader = self._reader
         missing_bytes = max(1, reader.request.min_bytes - reader.size)
-        self._waiter = Waiter(missing_bytes, self._wake, committed=reader.committed)
+        follows = reader.follower_id >= 0
+        self._waiter = Waiter(missing_bytes, self._wake, committed=reader.committed, uncommitted=follows)
         self._partitions = [item.partition for item in reader.items if item.partition is not None]
         for partition in self._partitions:
             partition.waiters.add(self._waiter)

@@ -5,6 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from odradek.broker.api.fetch_sources import (
+    FIRST_VERSION_WITH_FOLLOWERS,
+    check_follower,
+    check_source,
+    closest,
+    copy_of_follower,
+    diverging,
+    note_follower,
+    rack_of,
+)
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.partitions.fetch_sessions import (
     FINAL_EPOCH,
@@ -50,7 +60,8 @@ class FetchReader:
     """Reads what one fetch request asks for, again and again while it waits, and makes the answer.
 
     `items`: the partitions, in the order in which they are read. `session`: None without one. `results`: what the
-    last `read` found. `waited`: whether the request has been parked.
+    last `read` found. `waited`: whether the request has been parked. `rack`: of a consumer that may be sent
+    to a replica there. `passes_idle`: whether partitions with nothing new are passed over.
     """
 
     __slots__ = (
@@ -62,6 +73,8 @@ class FetchReader:
         "items",
         "limit",
         "node_id",
+        "passes_idle",
+        "rack",
         "request",
         "results",
         "session",
@@ -75,11 +88,12 @@ class FetchReader:
         self.request = request
         self.by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
         self.follower_id = request.replica_id if request.replica_id >= 0 else request.replica_state.replica_id
+        self.rack = rack_of(ctx, request) if request.rack_id and self.follower_id < 0 else ""
         self.committed = request.isolation_level == READ_COMMITTED and self.follower_id < 0
         self.limit = min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes"))
         self.items: Iterable[FetchItem] = ()
         self.session: FetchSession | None = None
-        self.incremental = False
+        self.incremental = self.passes_idle = False
         self.results: list[tuple[FetchItem, PartitionData, int]] = []
         self.size = 0
         self.waited = False
@@ -111,6 +125,7 @@ class FetchReader:
             return
         self.session = session
         self.incremental = True
+        self.passes_idle = self.follower_id < 0 and not self.rack
 
     # -- reading
 
@@ -128,7 +143,7 @@ class FetchReader:
         unknown: list[tuple[FetchItem, PartitionData, int]] = []
         self.size = 0
         for item in self.items:
-            if self.incremental and item.is_idle(self.node_id):
+            if self.passes_idle and item.is_idle(self.node_id):
                 waitable = True
                 continue
             try:
@@ -148,7 +163,7 @@ class FetchReader:
                 min_one = False
                 left = max(0, left - size)
                 self.size += size
-            elif data.diverging_epoch.epoch >= 0:
+            elif data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0:
                 ended = True
         results += unknown
         return ended or not waitable or self.size >= self.request.min_bytes
@@ -184,27 +199,37 @@ class FetchReader:
         return item.partition
 
     def _read(self, item: FetchItem, partition: Partition, max_bytes: int, min_one: bool) -> tuple[PartitionData, int]:
-        if item.current_leader_epoch >= 0 or partition.leader_id != self.node_id:
-            partition.check_leader(self.node_id, item.current_leader_epoch)
+        leads = partition.leader_id == self.node_id
+        if not leads or 0 <= item.current_leader_epoch != partition.leader_epoch:
+            any_replica = self.follower_id < 0 and self.ctx.api_version >= FIRST_VERSION_WITH_FOLLOWERS
+            check_source(item, partition, self.node_id, any_replica=any_replica)
+        if self.rack and leads:
+            elsewhere = closest(self.ctx, partition, item, self.rack)
+            if elsewhere is not None:
+                return elsewhere, 0
         log = partition.log
         high_watermark = log.high_watermark
         stable = log.last_stable_offset
+        end = log.log_end_offset
+        if not leads and partition.replica_set is not None:
+            log, end, high_watermark, stable = copy_of_follower(partition, self.node_id, item.fetch_offset)
         up_to = stable if self.committed else high_watermark
         if self.follower_id >= 0:
-            if self.follower_id not in partition.replicas or self.follower_id == partition.leader_id:
-                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            up_to = log.log_end_offset
+            check_follower(self.ctx, partition, item, self.request)
+            up_to = end
         if item.last_fetched_epoch >= 0:
-            diverging = _diverging(partition, item)
-            if diverging is not None:
-                data = PartitionData(item.index, 0, high_watermark, stable, log.log_start_offset, diverging)
+            parting = diverging(log, end, item)
+            if parting is not None:
+                data = PartitionData(item.index, 0, high_watermark, stable, log.log_start_offset, parting)
                 data.aborted_transactions = None
                 data.records = _EMPTY
                 return data, 0
         if max_bytes < 0 and log.log_start_offset <= item.fetch_offset < up_to:
             # Kafka's reader trips over a negative limit where there is something to read.
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a limit of {max_bytes} bytes")
-        parts, size = log.read(item.fetch_offset, max_bytes=max_bytes, up_to_offset=up_to, min_one=min_one)
+        parts, size = log.read_to_send(item.fetch_offset, max_bytes=max_bytes, up_to_offset=up_to, min_one=min_one)
+        if self.follower_id >= 0 and not self.waited:
+            note_follower(self.ctx, partition, self.follower_id, item.fetch_offset)
         aborted: list[AbortedTransaction] | None = None
         if self.committed:
             aborted = []
@@ -276,16 +301,6 @@ def _sessions(ctx: RequestContext) -> FetchSessionCache:
         slots = ctx.services.config.get_int("max.incremental.fetch.session.cache.slots")
         cache = caches[ctx.node.id] = FetchSessionCache(slots)
     return cache
-
-
-def _diverging(partition: Partition, item: FetchItem) -> EpochEndOffset | None:
-    """KIP-595: where the client's log and ours part ways, if they do before its fetch offset."""
-    epoch, end_offset = partition.log.end_offset_for_epoch(item.last_fetched_epoch)
-    if epoch < 0 or end_offset < 0:
-        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-    if epoch < item.last_fetched_epoch or end_offset < item.fetch_offset:
-        return EpochEndOffset(epoch, end_offset)
-    return None
 
 
 def _failure(index: int, code: ErrorCode, aborted: list[AbortedTransaction] | None) -> PartitionData:

@@ -15,8 +15,10 @@ from typing import Any
 
 from odradek.broker.coordinator.service import CoordinatorService
 from odradek.broker.metadata.node import Node
+from odradek.broker.requests.access import CLUSTER_REFUSED, GROUP_REFUSED, TRANSACTIONAL_ID_REFUSED, ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.protocol.uuids import uuid_from_text
@@ -34,19 +36,33 @@ _UNKNOWN_TYPE = (
     "incompatible broker. See the broker logs for more details."
 )
 
+_REFUSED = {
+    GROUP: (Resource.GROUP, GROUP_REFUSED),
+    TRANSACTION: (Resource.TRANSACTIONAL_ID, TRANSACTIONAL_ID_REFUSED),
+}
+
 
 @handles(
     FindCoordinatorRequest,
+    access=ByItem(
+        (Operation.DESCRIBE, Resource.GROUP),
+        (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
+        (Operation.CLUSTER_ACTION, Resource.CLUSTER),
+    ),
     differs="the coordinator topic is created at once: no COORDINATOR_NOT_AVAILABLE first",
 )
 def find_coordinator(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     """Which node coordinates a group, a transactional id or a share partition."""
+    if request.key_type == SHARE and ctx.api_version >= _SHARE_FROM and request.coordinator_keys:
+        ctx.require(Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER_NAME, CLUSTER_REFUSED)
     if ctx.api_version >= _BATCHED_FROM:
         found = [_find(ctx, request.key_type, key) for key in request.coordinator_keys]
         return FindCoordinatorResponse(coordinators=found)
     one = _find(ctx, request.key_type, request.key)
     if one.error_code == ErrorCode.NONE:
         one.error_message = "NONE"
+    elif one.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE:
+        one.error_message = "The coordinator is not available."
     return FindCoordinatorResponse(
         error_code=one.error_code,
         error_message=one.error_message,
@@ -59,11 +75,14 @@ def find_coordinator(ctx: RequestContext, request: FindCoordinatorRequest) -> Fi
 def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     try:
         node = _node(ctx, _service(ctx, key_type, key), key)
+        address = node.address_for(ctx.connection.listener, ctx.connection.host)
+        if address is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     except KafkaError as error:
         return Coordinator(
             key=key, node_id=_NO_NODE, host="", port=_NO_NODE, error_code=error.code, error_message=error.message or ""
         )
-    host, port = node.address_for(ctx.connection.host)
+    host, port = address
     return Coordinator(key=key, node_id=node.id, host=host, port=port, error_message="")
 
 
@@ -76,6 +95,9 @@ def _node(ctx: RequestContext, service: CoordinatorService[Any], key: str) -> No
 
 
 def _service(ctx: RequestContext, key_type: int, key: str) -> CoordinatorService[Any]:
+    if key_type in _REFUSED:
+        resource, message = _REFUSED[key_type]
+        ctx.require(Operation.DESCRIBE, resource, key, message if ctx.api_version < _BATCHED_FROM else None)
     if key_type == GROUP:
         return ctx.services.groups()
     if key_type == TRANSACTION:

@@ -9,16 +9,20 @@ A group's protocol, and its members' subscriptions, show only while it is stable
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from odradek.broker.api.later import Later, later_all
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.member import Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
-from odradek.broker.coordinator.group.commands import DeleteGroup
+from odradek.broker.coordinator.group.commands import DeleteGroup, Visible
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS as GROUP_TOPIC
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_order
 from odradek.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
@@ -30,21 +34,44 @@ from odradek.protocol.messages.describe_groups import (
 )
 from odradek.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
-ALL_GROUP_OPERATIONS = 3400
-"""The bits of read, delete, describe, describe configs and alter configs."""
-
+HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
+_REFUSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _NOT_FOUND_FROM = 6
 
 
-@handles(DescribeGroupsRequest)
+@handles(DescribeGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP)))
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """State, protocol and members of groups."""
-    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, request.groups)]
+    shown, hidden = describable(ctx, request.groups)
+    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, shown)]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = ALL_GROUP_OPERATIONS
-    return DescribeGroupsResponse(groups=groups)
+                group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
+    refused = [DescribedGroup(error_code=_REFUSED, group_id=group_id) for group_id in hidden]
+    return DescribeGroupsResponse(groups=refused + groups)
+
+
+def describable(ctx: RequestContext, group_ids: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The groups that the client may see, and those that it may not."""
+    shown: list[str] = []
+    hidden: list[str] = []
+    for group_id in group_ids:
+        (shown if ctx.allows(Operation.DESCRIBE, Resource.GROUP, group_id) else hidden).append(group_id)
+    return shown, hidden
+
+
+def require_topics(ctx: RequestContext, names: Sequence[str] | None) -> None:
+    """TOPIC_AUTHORIZATION_FAILED unless the client may see all of these topics, as its member subscribes to them."""
+    if names and len(ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, names)) < len(set(names)):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+def visible_topics(ctx: RequestContext) -> Visible | None:
+    """What says which topics the client may see; None without an authorizer."""
+    if ctx.services.authorizer is None:
+        return None
+    return lambda names: ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, names, tell=False)
 
 
 def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
@@ -80,12 +107,13 @@ def _describe_member(group: ClassicGroup, member: Member) -> DescribedGroupMembe
     )
 
 
-@handles(ListGroupsRequest)
+@handles(ListGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.CLUSTER), (Operation.DESCRIBE, Resource.GROUP)))
 def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
     """The groups that this node coordinates."""
     states = {state.lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
     groups: list[ListedGroup] = []
+    sees_all = ctx.allows(Operation.DESCRIBE, Resource.CLUSTER, CLUSTER_NAME, tell=False)
     for shard in ctx.services.groups().shards(ctx.node):
         try:
             machine: GroupMachine = shard.open_machine()
@@ -94,7 +122,11 @@ def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsRe
                 raise
             continue
         for group in machine.groups.all():
-            if (not types or group.group_type.value in types) and (not states or group.is_in_state(states)):
+            if (
+                (not types or group.group_type.value in types)
+                and (not states or group.is_in_state(states))
+                and (sees_all or ctx.allows(Operation.DESCRIBE, Resource.GROUP, group.group_id, tell=False))
+            ):
                 groups.append(
                     ListedGroup(
                         group_id=group.group_id,
@@ -106,11 +138,16 @@ def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsRe
     return ListGroupsResponse(groups=groups)
 
 
-@handles(DeleteGroupsRequest)
-def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
+@handles(DeleteGroupsRequest, access=ByItem((Operation.DELETE, Resource.GROUP)))
+def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> DeleteGroupsResponse | Later:
     """Delete groups without members, and their offsets."""
-    group_ids = by_coordinator(ctx, java_order(request.groups_names, hash_of_text))
-    return DeleteGroupsResponse(results=[_delete(ctx, group_id) for group_id in group_ids])
+    group_ids = java_order(request.groups_names, hash_of_text)
+    mine = ctx.allowed(Operation.DELETE, Resource.GROUP, group_ids)
+    deleted = by_coordinator(ctx, [group_id for group_id in group_ids if group_id in mine])
+    named = dict.fromkeys(request.groups_names)
+    refused = [DeletableGroupResult(group_id, _REFUSED) for group_id in named if group_id not in mine]
+    results = [DeletableGroupResult(group_id) for group_id in deleted]
+    return later_all([_delete(ctx, result) for result in results], DeleteGroupsResponse(results=results + refused))
 
 
 def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
@@ -125,9 +162,20 @@ def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
     return [group_id for key in java_order(by_partition, hash_of_partition) for group_id in by_partition[key]]
 
 
-def _delete(ctx: RequestContext, group_id: str) -> DeletableGroupResult:
+def _delete(
+    ctx: RequestContext, result: DeletableGroupResult
+) -> tuple[ReplySlot[None] | None, Callable[[None], None], Callable[[KafkaError], None]]:
+    """Delete a group; what it waits for, if it does, and what becomes of the result then."""
+
+    def deleted(_: None) -> None:
+        """The result says so already."""
+
+    def refused(error: KafkaError) -> None:
+        result.error_code = error.code
+
+    group_id = result.group_id
     try:
-        ctx.services.groups().ask_now(group_id, DeleteGroup(group_id), ctx.node)
+        return ctx.services.groups().begin(group_id, DeleteGroup(group_id), ctx.node), deleted, refused
     except KafkaError as error:
-        return DeletableGroupResult(group_id=group_id, error_code=error.code)
-    return DeletableGroupResult(group_id=group_id)
+        refused(error)
+        return None, deleted, refused

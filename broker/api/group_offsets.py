@@ -13,12 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from odradek.broker.api.later import Later, later
 from odradek.broker.api.merged_topics import merged
 from odradek.broker.coordinator.group.commands import CommitOffsets, DeleteOffsets, OffsetToCommit
-from odradek.broker.coordinator.group.offsets import FetchedOffset
+from odradek.broker.coordinator.group.offsets import FetchedOffset, OffsetBook
 from odradek.broker.partitions.topic import Topic
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -51,16 +55,19 @@ _FETCH_TOPIC_ID_FROM = 10
 
 _UNKNOWN_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _UNKNOWN_TOPIC_ID = FetchedOffset(-1, -1, "", ErrorCode.UNKNOWN_TOPIC_ID)
+_HIDDEN_TOPIC = FetchedOffset(-1, -1, "", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 # -- OffsetCommit
 
 
-@handles(OffsetCommitRequest)
-def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse:
+@handles(OffsetCommitRequest, access=ByItem((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)))
+def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Later:
     """Store offsets; what cannot be stored has its own error, the rest is stored."""
-    topics = ctx.services.topics
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
     by_id = ctx.api_version >= _COMMIT_TOPIC_ID_FROM
+    found = [_topic_of(ctx, asked.topic_id if by_id else asked.name) for asked in request.topics]
+    readable = ctx.allowed(Operation.READ, Resource.TOPIC, [name for name, _ in found if name is not None])
     offsets: list[OffsetToCommit] = []
     slots: list[OffsetCommitResponsePartition] = []
     refused: list[tuple[Hashable, OffsetCommitResponseTopic]] = []
@@ -73,10 +80,11 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
             answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
             to.append(((asked.name, asked.topic_id), answered))
 
-    for asked in request.topics:
-        topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
-        if topic is None:
-            error = ErrorCode.UNKNOWN_TOPIC_ID if by_id else _UNKNOWN_PARTITION
+    for asked, (name, topic) in zip(request.topics, found, strict=True):
+        if topic is None or name not in readable:
+            error = ErrorCode.UNKNOWN_TOPIC_ID if name is None else _UNKNOWN_PARTITION
+            if name is not None and name not in readable:
+                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             answers = [
                 OffsetCommitResponsePartition(partition_index=p.partition_index, error_code=error)
                 for p in asked.partitions
@@ -87,10 +95,38 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
             slots += known
             answer(refused, unknown)
             answer(accepted, known)
-    if offsets:
-        for slot, code in zip(slots, _commit(ctx, request, offsets), strict=True):
-            slot.error_code = code
-    return OffsetCommitResponse(topics=merged(refused, accepted))
+    response = OffsetCommitResponse(topics=merged(refused, accepted))
+    if not offsets:
+        return response
+    codes = _commit(ctx, request, offsets)
+    if isinstance(codes, ReplySlot):
+        return _stored_later(response, slots, codes)
+    return _stored(response, slots, codes)
+
+
+def _stored(
+    response: OffsetCommitResponse, slots: list[OffsetCommitResponsePartition], codes: list[ErrorCode]
+) -> OffsetCommitResponse:
+    for slot, code in zip(slots, codes, strict=True):
+        slot.error_code = code
+    return response
+
+
+async def _stored_later(
+    response: OffsetCommitResponse, slots: list[OffsetCommitResponsePartition], codes: ReplySlot[list[ErrorCode]]
+) -> OffsetCommitResponse:
+    try:
+        return _stored(response, slots, await codes.wait())
+    except KafkaError as error:
+        return _stored(response, slots, [error.code] * len(slots))
+
+
+def _topic_of(ctx: RequestContext, asked: str | bytes) -> tuple[str | None, Topic | None]:
+    """The name of a topic, where it is known, and the topic, if there is one."""
+    if isinstance(asked, str):
+        return asked, ctx.services.topics.get(asked)
+    topic = ctx.services.topics.by_id(asked)
+    return (None if topic is None else topic.name), topic
 
 
 def _sort_partitions(
@@ -114,7 +150,9 @@ def _sort_partitions(
     return known, unknown
 
 
-def _commit(ctx: RequestContext, request: OffsetCommitRequest, offsets: list[OffsetToCommit]) -> list[ErrorCode]:
+def _commit(
+    ctx: RequestContext, request: OffsetCommitRequest, offsets: list[OffsetToCommit]
+) -> list[ErrorCode] | ReplySlot[list[ErrorCode]]:
     command = CommitOffsets(
         request.group_id,
         offsets,
@@ -125,67 +163,120 @@ def _commit(ctx: RequestContext, request: OffsetCommitRequest, offsets: list[Off
         api_version=ctx.api_version,
     )
     try:
-        codes: list[ErrorCode] = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
+        return ctx.services.groups().begin(request.group_id, command, ctx.node)
     except KafkaError as error:
         return [error.code] * len(offsets)
-    return codes
 
 
 # -- OffsetFetch
 
 
-@handles(OffsetFetchRequest)
-def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
-    """What groups have committed."""
+@handles(OffsetFetchRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)))
+def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse | Later:
+    """What groups have committed; a client that asks for stable offsets waits for what is being replicated."""
+    if request.require_stable:
+        waiting = _being_replicated(ctx, request)
+        if waiting:
+            return _fetch_when_committed(ctx, request, waiting)
+    return _fetch(ctx, request)
+
+
+def _being_replicated(ctx: RequestContext, request: OffsetFetchRequest) -> list[ReplySlot[None]]:
+    """What to wait at until the coordinators' logs are committed."""
+    waiting = []
+    for group_id in [group.group_id for group in request.groups] or [request.group_id]:
+        try:
+            slot = ctx.services.groups().shard_for(group_id, ctx.node).settled()
+        except KafkaError:
+            continue  # and so says the answer
+        if slot is not None:
+            waiting.append(slot)
+    return waiting
+
+
+async def _fetch_when_committed(
+    ctx: RequestContext, request: OffsetFetchRequest, waiting: list[ReplySlot[None]]
+) -> OffsetFetchResponse:
+    try:
+        for slot in waiting:
+            await slot.wait()
+    except KafkaError:
+        # Kafka's choice: older consumers do not expect that a fetch of offsets takes too long.
+        code = ErrorCode.NOT_COORDINATOR
+        if ctx.api_version < _FETCH_GROUPS_FROM:
+            raise KafkaError(code) from None
+        groups = [OffsetFetchResponseGroup(group_id=group.group_id, error_code=code) for group in request.groups]
+        return OffsetFetchResponse(groups=groups)
+    return _fetch(ctx, request)
+
+
+def _fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
     if ctx.api_version >= _FETCH_GROUPS_FROM:
         groups = [_fetch_group(ctx, group, request.require_stable) for group in request.groups]
         return OffsetFetchResponse(groups=groups)
     group_id, stable = request.group_id, request.require_stable
+    ctx.require(Operation.DESCRIBE, Resource.GROUP, group_id)
     book = ctx.services.groups().machine_for(group_id, ctx.node).offsets
     answered: list[OffsetFetchResponseTopic] = []
     if request.topics is None:
-        for name, partitions in book.fetch_all(group_id, stable).items():
-            answered.append(OffsetFetchResponseTopic(name=name, partitions=_single(partitions.items())))
+        everything = book.fetch_all(group_id, stable)
+        shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, everything)
+        for name, partitions in everything.items():
+            if name in shown:
+                answered.append(OffsetFetchResponseTopic(name=name, partitions=_single(partitions.items())))
     else:
+        hidden: list[OffsetFetchResponseTopic] = []
+        shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [topic.name for topic in request.topics])
         for topic in request.topics:
+            if topic.name not in shown:
+                rows = _single((index, _HIDDEN_TOPIC) for index in topic.partition_indexes)
+                hidden.append(OffsetFetchResponseTopic(name=topic.name, partitions=rows))
+                continue
             found = book.fetch(group_id, topic.name, ZERO_UUID, topic.partition_indexes, stable)
-            rows = zip(topic.partition_indexes, found, strict=True)
-            answered.append(OffsetFetchResponseTopic(name=topic.name, partitions=_single(rows)))
+            rows = _single(zip(topic.partition_indexes, found, strict=True))
+            answered.append(OffsetFetchResponseTopic(name=topic.name, partitions=rows))
+        answered += hidden
     return OffsetFetchResponse(topics=answered)
 
 
 def _fetch_group(ctx: RequestContext, group: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
     try:
+        ctx.require(Operation.DESCRIBE, Resource.GROUP, group.group_id)
         book = ctx.services.groups().machine_for(group.group_id, ctx.node).offsets
         book.check_fetch(group.group_id, group.member_id, group.member_epoch)
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
-    topics = ctx.services.topics
+    if group.topics is None:
+        return _fetch_all_of_group(ctx, book, group.group_id, stable)
     by_id = ctx.api_version >= _FETCH_TOPIC_ID_FROM
     answered: list[OffsetFetchResponseTopics] = []
-    if group.topics is None:
-        for name, partitions in book.fetch_all(group.group_id, stable).items():
-            known = topics.get(name)
-            if known is None and by_id:
-                continue
-            topic_id = ZERO_UUID if known is None else known.topic_id
-            rows = _batched(partitions.items())
-            answered.append(OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=rows))
-        return OffsetFetchResponseGroup(group_id=group.group_id, topics=answered)
-    for topic in group.topics:
-        name, topic_id = topic.name, ZERO_UUID
-        if by_id:
-            found = topics.by_id(topic.topic_id)
-            topic_id = topic.topic_id
-            if found is None:
-                rows = _batched((index, _UNKNOWN_TOPIC_ID) for index in topic.partition_indexes)
-                answered.append(OffsetFetchResponseTopics(topic_id=topic_id, partitions=rows))
-                continue
-            name = found.name
+    refused: list[OffsetFetchResponseTopics] = []
+    named = [_topic_of(ctx, topic.topic_id if by_id else topic.name)[0] for topic in group.topics]
+    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [name for name in named if name is not None])
+    for topic, name in zip(group.topics, named, strict=True):
+        topic_id = topic.topic_id if by_id else ZERO_UUID
+        if name is None or name not in shown:
+            row = _UNKNOWN_TOPIC_ID if name is None else _HIDDEN_TOPIC
+            rows = _batched((index, row) for index in topic.partition_indexes)
+            refused.append(OffsetFetchResponseTopics(name=topic.name, topic_id=topic_id, partitions=rows))
+            continue
         offsets = book.fetch(group.group_id, name, topic_id, topic.partition_indexes, stable)
         rows = _batched(zip(topic.partition_indexes, offsets, strict=True))
         answered.append(OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=rows))
-    return OffsetFetchResponseGroup(group_id=group.group_id, topics=answered)
+    return OffsetFetchResponseGroup(group_id=group.group_id, topics=answered + refused)
+
+
+def _fetch_all_of_group(ctx: RequestContext, book: OffsetBook, group_id: str, stable: bool) -> OffsetFetchResponseGroup:
+    answered: list[OffsetFetchResponseTopics] = []
+    everything = book.fetch_all(group_id, stable)
+    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, everything)
+    for name, partitions in everything.items():
+        known = ctx.services.topics.get(name)
+        if name in shown and (known is not None or ctx.api_version < _FETCH_TOPIC_ID_FROM):
+            topic_id = ZERO_UUID if known is None else known.topic_id
+            rows = _batched(partitions.items())
+            answered.append(OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=rows))
+    return OffsetFetchResponseGroup(group_id=group_id, topics=answered)
 
 
 def _single(rows: Iterable[tuple[int, FetchedOffset]]) -> list[OffsetFetchResponsePartition]:
@@ -217,18 +308,21 @@ def _batched(rows: Iterable[tuple[int, FetchedOffset]]) -> list[OffsetFetchRespo
 # -- OffsetDelete
 
 
-@handles(OffsetDeleteRequest)
-def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse:
+@handles(OffsetDeleteRequest, access=ByItem((Operation.DELETE, Resource.GROUP), (Operation.READ, Resource.TOPIC)))
+def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Later:
     """Delete committed offsets of topics that the group does not subscribe to."""
+    ctx.require(Operation.DELETE, Resource.GROUP, request.group_id)
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     places: list[tuple[str, int]] = []
     refused: list[tuple[Hashable, OffsetDeleteResponseTopic]] = []
     accepted: list[tuple[Hashable, OffsetDeleteResponseTopic]] = []
     slots: list[OffsetDeleteResponsePartition] = []
+    readable = ctx.allowed(Operation.READ, Resource.TOPIC, [asked.name for asked in request.topics])
     for asked in request.topics:
         topic = ctx.services.topics.get(asked.name)
-        end = 0 if topic is None else len(topic.partitions)
+        end = 0 if topic is None or asked.name not in readable else len(topic.partitions)
+        refusal = _UNKNOWN_PARTITION if asked.name in readable else ErrorCode.TOPIC_AUTHORIZATION_FAILED
         known: list[OffsetDeleteResponsePartition] = []
         unknown: list[OffsetDeleteResponsePartition] = []
         for p in asked.partitions:
@@ -237,13 +331,19 @@ def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDe
                 places.append((asked.name, p.partition_index))
                 known.append(answer)
             else:
-                answer.error_code = _UNKNOWN_PARTITION
+                answer.error_code = refusal
                 unknown.append(answer)
         slots += known
         for part, answers in ((refused, unknown), (accepted, known)):
             if answers:
                 part.append((asked.name, OffsetDeleteResponseTopic(name=asked.name, partitions=answers)))
-    codes = ctx.services.groups().ask_now(request.group_id, DeleteOffsets(request.group_id, places), ctx.node)
-    for slot, code in zip(slots, codes, strict=True):
-        slot.error_code = code
-    return OffsetDeleteResponse(topics=merged(refused, accepted))
+    response = OffsetDeleteResponse(topics=merged(refused, accepted))
+
+    def deleted(codes: list[ErrorCode]) -> OffsetDeleteResponse:
+        for slot, code in zip(slots, codes, strict=True):
+            slot.error_code = code
+        return response
+
+    return later(
+        ctx.services.groups().begin(request.group_id, DeleteOffsets(request.group_id, places), ctx.node), deleted
+    )

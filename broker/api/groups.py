@@ -16,11 +16,15 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
+from odradek.broker.api.group_admin import visible_topics
+from odradek.broker.api.later import Later, later
 from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply, join_refused
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
@@ -32,9 +36,15 @@ _SYNC_PROTOCOL_FROM = 5
 _LEAVE_BATCHED_FROM = 3
 
 
-@handles(JoinGroupRequest, differs="a second JoinGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS")
+@handles(
+    JoinGroupRequest,
+    access=ByItem((Operation.READ, Resource.GROUP)),
+    differs="a second JoinGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS",
+)
 def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Coroutine[Any, Any, Any]:
     """Join a group; the answer comes when the join phase ends."""
+    if not ctx.allows(Operation.READ, Resource.GROUP, request.group_id):
+        return _join_response(ctx, join_refused("", ErrorCode.GROUP_AUTHORIZATION_FAILED))
     session = request.session_timeout_ms
     command = JoinGroup(
         request.group_id,
@@ -47,6 +57,7 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         session_timeout_ms=session,
         rebalance_timeout_ms=session if ctx.api_version == 0 else request.rebalance_timeout_ms,
         api_version=ctx.api_version,
+        visible=visible_topics(ctx),
     )
     try:
         _check_group_id(request.group_id)
@@ -84,13 +95,18 @@ def _join_response(ctx: RequestContext, reply: JoinReply) -> JoinGroupResponse:
     )
 
 
-@handles(SyncGroupRequest, differs="a second SyncGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS")
+@handles(
+    SyncGroupRequest,
+    access=ByItem((Operation.READ, Resource.GROUP)),
+    differs="a second SyncGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS",
+)
 def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Coroutine[Any, Any, Any]:
     """Bring (leader) and get the assignment; the answer comes when the leader has brought it."""
-    _check_group_id(request.group_id)
     named = request.protocol_type is not None and request.protocol_name is not None
     if ctx.api_version >= _SYNC_PROTOCOL_FROM and not named:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
+    _check_group_id(request.group_id)
     command = SyncGroup(
         request.group_id,
         request.member_id,
@@ -117,29 +133,46 @@ def _sync_response(reply: SyncReply) -> SyncGroupResponse:
     )
 
 
-@handles(HeartbeatRequest)
-def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+@handles(HeartbeatRequest, access=ByItem((Operation.READ, Resource.GROUP)))
+def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse | Later:
     """Keep a member's session, and learn of a rebalance."""
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
     _check_group_id(request.group_id)
     command = Heartbeat(request.group_id, request.member_id, request.generation_id, request.group_instance_id)
     try:
-        return HeartbeatResponse(error_code=ctx.services.groups().ask_now(request.group_id, command, ctx.node))
+        code = ctx.services.groups().begin(request.group_id, command, ctx.node)
     except KafkaError as error:
-        if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            return HeartbeatResponse()
-        return HeartbeatResponse(error_code=error.code)
+        return _refused_heartbeat(error)
+    if isinstance(code, ReplySlot):
+        return later(code, _told, _refused_heartbeat)
+    return HeartbeatResponse(error_code=code)
 
 
-@handles(LeaveGroupRequest)
-def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
+def _told(code: ErrorCode) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=code)
+
+
+def _refused_heartbeat(error: KafkaError) -> HeartbeatResponse:
+    if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        return HeartbeatResponse()
+    return HeartbeatResponse(error_code=error.code)
+
+
+@handles(LeaveGroupRequest, access=ByItem((Operation.READ, Resource.GROUP)))
+def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse | Later:
     """Leave a group, or remove members from it."""
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
     _check_group_id(request.group_id)
     if ctx.api_version < _LEAVE_BATCHED_FROM:
         command = LeaveGroup(request.group_id, [(request.member_id, None)])
-        codes = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
-        return LeaveGroupResponse(error_code=codes[0])
+        reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
+        return later(reply, lambda codes: LeaveGroupResponse(error_code=codes[0]))
     command = LeaveGroup(request.group_id, [(m.member_id, m.group_instance_id) for m in request.members])
-    codes = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
+    reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
+    return later(reply, lambda codes: _left(request, codes))
+
+
+def _left(request: LeaveGroupRequest, codes: list[ErrorCode]) -> LeaveGroupResponse:
     return LeaveGroupResponse(
         members=[
             MemberResponse(member_id=m.member_id, group_instance_id=m.group_instance_id, error_code=code)

@@ -17,6 +17,7 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     14: ("groups", 0, 5, True),  # SyncGroup
     15: ("group_admin", 0, 6, True),  # DescribeGroups
     16: ("group_admin", 0, 5, True),  # ListGroups
+    17: ("sasl", 0, 1, True),  # SaslHandshake
     18: ("api_versions", 0, 4, True),  # ApiVersions
     19: ("topics", 2, 7, True),  # CreateTopics
     20: ("topics", 1, 6, True),  # DeleteTopics
@@ -28,20 +29,34 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     26: ("transactions", 0, 5, True),  # EndTxn
     27: ("transactions", 1, 2, True),  # WriteTxnMarkers
     28: ("transactions", 0, 5, True),  # TxnOffsetCommit
+    29: ("acls", 1, 3, True),  # DescribeAcls
+    30: ("acls", 1, 3, True),  # CreateAcls
+    31: ("acls", 1, 3, True),  # DeleteAcls
     32: ("configs", 1, 4, True),  # DescribeConfigs
     33: ("configs", 0, 2, True),  # AlterConfigs
+    34: ("replica_log_dirs", 1, 2, True),  # AlterReplicaLogDirs
     35: ("cluster", 1, 5, True),  # DescribeLogDirs
+    36: ("sasl", 0, 2, True),  # SaslAuthenticate
     37: ("topics", 0, 3, True),  # CreatePartitions
+    38: ("delegation_tokens", 1, 3, True),  # CreateDelegationToken
+    39: ("delegation_tokens", 1, 2, True),  # RenewDelegationToken
+    40: ("delegation_tokens", 1, 2, True),  # ExpireDelegationToken
+    41: ("delegation_tokens", 1, 3, True),  # DescribeDelegationToken
     42: ("group_admin", 0, 2, True),  # DeleteGroups
-    43: ("cluster", 0, 2, True),  # ElectLeaders
+    43: ("reassignments", 0, 2, True),  # ElectLeaders
     44: ("configs", 0, 1, True),  # IncrementalAlterConfigs
-    45: ("cluster", 0, 1, True),  # AlterPartitionReassignments
-    46: ("cluster", 0, 0, True),  # ListPartitionReassignments
+    45: ("reassignments", 0, 1, True),  # AlterPartitionReassignments
+    46: ("reassignments", 0, 0, True),  # ListPartitionReassignments
     47: ("group_offsets", 0, 0, True),  # OffsetDelete
+    48: ("client_quotas", 0, 1, True),  # DescribeClientQuotas
+    49: ("client_quotas", 0, 1, True),  # AlterClientQuotas
+    50: ("scram_credentials", 0, 0, True),  # DescribeUserScramCredentials
+    51: ("scram_credentials", 0, 0, True),  # AlterUserScramCredentials
     55: ("cluster", 0, 2, True),  # DescribeQuorum
     57: ("cluster", 0, 2, True),  # UpdateFeatures
     60: ("cluster", 0, 2, True),  # DescribeCluster
     61: ("producers", 0, 0, True),  # DescribeProducers
+    64: ("membership", 0, 0, True),  # UnregisterBroker
     65: ("transactions", 0, 0, True),  # DescribeTransactions
     66: ("transactions", 0, 2, True),  # ListTransactions
     68: ("consumer_groups", 0, 1, True),  # ConsumerGroupHeartbeat
@@ -54,6 +69,8 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     77: ("share_groups", 1, 1, True),  # ShareGroupDescribe
     78: ("share_fetch", 1, 2, True),  # ShareFetch
     79: ("share_acknowledge", 1, 2, True),  # ShareAcknowledge
+    80: ("membership", 0, 1, True),  # AddRaftVoter
+    81: ("membership", 0, 0, True),  # RemoveRaftVoter
     83: ("share_state", 0, 0, True),  # InitializeShareGroupState
     84: ("share_state", 0, 0, True),  # ReadShareGroupState
     85: ("share_state", 0, 1, True),  # WriteShareGroupState

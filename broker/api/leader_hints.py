@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from odradek.broker.metadata.node import Node
 from odradek.broker.requests.context import RequestContext
+
+
+def reachable(ctx: RequestContext, nodes: Iterable[Node]) -> Iterator[tuple[Node, tuple[str, int]]]:
+    """Those of the nodes that have the listener through which the client came, with the address to tell it."""
+    for node in nodes:
+        address = node.address_for(ctx.connection.listener, ctx.connection.host)
+        if address is not None:
+            yield node, address
 
 
 def leader_endpoints(ctx: RequestContext, leader_ids: Iterable[int], make: Callable[..., Any]) -> list[Any]:
     """The addresses of these nodes, each once, as the client would reach them; `make` is the response's struct."""
     nodes = ctx.services.nodes
-    found = []
-    for node_id in dict.fromkeys(leader_ids):
-        node = nodes.get(node_id)
-        if node is not None and node.up:
-            host, port = node.address_for(ctx.connection.host)
-            found.append(make(node_id=node_id, host=host, port=port, rack=node.rack))
-    return found
+    leaders = [nodes[node_id] for node_id in dict.fromkeys(leader_ids) if node_id in nodes and nodes[node_id].up]
+    return [
+        make(node_id=node.id, host=host, port=port, rack=node.rack) for node, (host, port) in reachable(ctx, leaders)
+    ]

@@ -1,6 +1,7 @@
 """ListOffsets (key 2) and OffsetForLeaderEpoch (key 23).
 
-ListOffsets versions 1 to 11: v2 isolation level, v4 leader epochs (KIP-320), v6 flexible, v7 max timestamp (KIP-734),
+ListOffsets versions 1 to 11: v2 isolation level, v4 leader epochs (KIP-320), v5
+OFFSET_NOT_AVAILABLE (KIP-207), v6 flexible, v7 max timestamp (KIP-734),
 v8 earliest local offset (KIP-405), v9 latest tiered offset (KIP-1005), v10 timeout for remote storage (KIP-1075), v11
 earliest pending upload (KIP-1023). There is no remote storage here, so the local start is the log's start and the
 tiered questions are answered "none", as by Kafka without remote storage. A partition named twice is INVALID_REQUEST.
@@ -15,9 +16,11 @@ from collections import Counter
 
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.partitions.partition import Partition
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.java_maps import scala_order_by_topic
 from odradek.protocol.messages.list_offsets import (
@@ -33,6 +36,7 @@ from odradek.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from odradek.storage.partition_log import PartitionLog
 
 LATEST = -1
 EARLIEST = -2
@@ -48,19 +52,31 @@ READ_COMMITTED = 1
 CONSUMER = -1
 """The replica id of an ordinary client; isolation concerns no other."""
 
+DEBUGGING = -2
+"""The replica id of a client that asks whichever replica it likes."""
+
 _LEADER_EPOCH_FROM = 4
+_NOT_AVAILABLE_FROM = 5
 
 
-@handles(ListOffsetsRequest, differs="no remote storage: tiered offsets are answered -1")
+@handles(
+    ListOffsetsRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.TOPIC)),
+    differs="no remote storage: tiered offsets are answered -1",
+)
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """The offsets that stand at a time or a special place of each partition."""
     if not 0 <= request.isolation_level <= READ_COMMITTED:
         # What Kafka says to a level that it does not know.
         refused: ListOffsetsResponse = error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
         return refused
+    allowed = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [topic.name for topic in request.topics])
+    denied = [topic for topic in request.topics if topic.name not in allowed]
     twice = _named_twice(request)
     answers: dict[tuple[str, int], ListOffsetsPartitionResponse] = {}
     for topic in request.topics:
+        if topic.name not in allowed:
+            continue
         for asked in topic.partitions:
             answer = ListOffsetsPartitionResponse(asked.partition_index)
             try:
@@ -78,7 +94,12 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
             ListOffsetsTopicResponse(name=name, partitions=[answers[name, index] for index in indexes])
             for name, indexes in scala_order_by_topic(answers)
         ]
+        + [ListOffsetsTopicResponse(topic.name, [_denied(asked) for asked in topic.partitions]) for topic in denied]
     )
+
+
+def _denied(asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(asked.partition_index, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
@@ -96,11 +117,16 @@ def _answer(
     timestamp = asked.timestamp
     if timestamp < 0 and ctx.api_version < _SPECIAL.get(timestamp, 1 << 15):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-    partition.check_leader(ctx.node.id, asked.current_leader_epoch)
-    log = partition.log
-    committed = request.isolation_level == READ_COMMITTED and request.replica_id == CONSUMER
-    last_fetchable = log.last_stable_offset if committed else log.high_watermark
+    log, high_watermark, end = _source(ctx, request, partition, asked)
+    client = request.replica_id == CONSUMER
+    committed = request.isolation_level == READ_COMMITTED and client
+    last_fetchable = min(log.last_stable_offset, high_watermark) if committed else high_watermark
+    if not client:
+        last_fetchable = end
+    behind = client and partition.replica_set is not None and log.leader_epochs.start_of_latest() > high_watermark
     if timestamp == LATEST:
+        if behind:
+            raise _not_available(ctx)
         answer.offset = last_fetchable
         answer.leader_epoch = partition.leader_epoch
     elif timestamp in (EARLIEST, EARLIEST_LOCAL):
@@ -110,13 +136,46 @@ def _answer(
         found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
         if found is not None and found.offset < last_fetchable:
             answer.timestamp, answer.offset, answer.leader_epoch = found
+        elif behind:
+            raise _not_available(ctx)
 
 
-@handles(OffsetForLeaderEpochRequest)
+def _source(
+    ctx: RequestContext, request: ListOffsetsRequest, partition: Partition, asked: ListOffsetsPartition
+) -> tuple[PartitionLog, int, int]:
+    """The log to look in, its high watermark and its end: the leader's, except for a client that debugs a replica."""
+    node_id = ctx.node.id
+    if request.replica_id != DEBUGGING or node_id not in partition.replicas:
+        partition.check_leader(node_id, asked.current_leader_epoch)
+    else:
+        partition.check_epoch(asked.current_leader_epoch)
+        copy = partition.copy_on(node_id)
+        if copy is not None:
+            return copy.log, copy.high_watermark, copy.end
+    log = partition.log
+    return log, log.high_watermark, log.log_end_offset
+
+
+def _not_available(ctx: RequestContext) -> KafkaError:
+    """What is committed is not known yet: the leader is new, and its followers have not come to it."""
+    if ctx.api_version < _NOT_AVAILABLE_FROM:
+        return KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
+    return KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)
+
+
+@handles(
+    OffsetForLeaderEpochRequest,
+    access=ByItem((Operation.CLUSTER_ACTION, Resource.CLUSTER), (Operation.DESCRIBE, Resource.TOPIC)),
+)
 def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     """Where each leader epoch ended, for clients that check for a truncated log."""
     response = OffsetForLeaderEpochResponse()
+    allowed = frozenset(topic.topic for topic in request.topics)
+    if not ctx.allows(Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER_NAME, tell=False):
+        allowed = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, allowed)
     for topic in request.topics:
+        if topic.topic not in allowed:
+            continue
         answers = []
         for asked in topic.partitions:
             answer = EpochEndOffset(partition=asked.partition)
@@ -128,4 +187,9 @@ def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRe
                 answer.error_code = error.code
             answers.append(answer)
         response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
+    for topic in request.topics:
+        if topic.topic not in allowed:
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            denied = [EpochEndOffset(code, asked.partition) for asked in topic.partitions]
+            response.topics.append(OffsetForLeaderTopicResult(topic.topic, denied))
     return response

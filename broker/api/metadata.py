@@ -12,16 +12,20 @@ Topics that exist come first, in the order asked for, then those that do not.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import cast
 
+from odradek.broker.api.leader_hints import reachable
 from odradek.broker.controller.commands import NewTopic
 from odradek.broker.metadata.image import TopicImage
-from odradek.broker.metadata.registrations import PartitionRegistration
+from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistration
 from odradek.broker.metadata.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.mutation_quota import mutations_of
 from odradek.broker.requests.registry import handles
 from odradek.broker.requests.response import EncodedBody
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.messages.describe_topic_partitions import (
@@ -50,9 +54,18 @@ _log = logging.getLogger("odradek.broker.api")
 
 _FIRST_VERSION_WITH_NULL_FOR_ALL = 1
 _FIRST_VERSION_BY_ID = 12
+_LISTENERS_FROM = 6
 
 
-@handles(MetadataRequest)
+@handles(
+    MetadataRequest,
+    access=ByItem(
+        (Operation.DESCRIBE, Resource.TOPIC),
+        (Operation.CREATE, Resource.CLUSTER),
+        (Operation.CREATE, Resource.TOPIC),
+        guard="metadata.metadata",
+    ),
+)
 def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | EncodedBody:
     """Nodes, controller and topics; creates missing topics where client and broker allow it.
 
@@ -61,7 +74,7 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     """
     asked = request.topics
     version = ctx.api_version
-    nodes = tuple((node.id, *node.address_for(ctx.connection.host), node.rack) for node in ctx.services.up_nodes())
+    nodes = nodes_seen(ctx)
     image = ctx.services.image
     cached = ctx.services.answers.of("Metadata", image.topics_version)
     key = (
@@ -74,27 +87,21 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     encoded = cached.get(key)
     if encoded is not None:
         return cast(EncodedBody, encoded)
-    if asked is None or (not asked and version < _FIRST_VERSION_WITH_NULL_FOR_ALL):
-        topics = [_answer(ctx, topic, request) for topic in image.topics.values()]
+    if asked is None or asks_for_all(request, version):
+        topics = [topic_answer(ctx, topic, request) for topic in image.topics.values()]
     else:
-        if version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked):
+        if _is_ahead_of(request, version):
             return _refused(request, ErrorCode.INVALID_REQUEST)
         by_id = {t.topic_id: None for t in asked if t.topic_id != ZERO_UUID}
         if by_id:
-            topics = _topics_by_id(ctx, request, list(by_id))
-        elif any(t.name is None for t in asked):
+            topics = topics_by_id(ctx, request, list(by_id))
+        elif _is_nameless(request):
             return _refused(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         else:
-            topics = _topics_by_name(ctx, request, list({cast(str, t.name): None for t in asked}))
-    response = MetadataResponse(
-        brokers=[MetadataResponseBroker(*node) for node in nodes],
-        cluster_id=ctx.services.cluster_id,
-        controller_id=ctx.services.controller.controller_id,
-        topics=topics,
-        cluster_authorized_operations=(
-            ALL_CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
-        ),
-    )
+            topics = topics_by_name(ctx, request, list({cast(str, t.name): None for t in asked}))
+    response = response_of(ctx, nodes, topics)
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS
     if any(topic.error_code != ErrorCode.NONE for topic in topics):
         # A missing topic may be created by the next request for it.
         return response
@@ -102,27 +109,81 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     return encoded
 
 
-def _topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> list[MetadataResponseTopic]:
+def asks_for_all(request: MetadataRequest, version: int) -> bool:
+    """Whether all topics are asked for."""
+    return request.topics is None or (not request.topics and version < _FIRST_VERSION_WITH_NULL_FOR_ALL)
+
+
+def is_refused(request: MetadataRequest, version: int) -> bool:
+    """Whether a request for some topics is refused as a whole."""
+    return _is_ahead_of(request, version) or _is_nameless(request)
+
+
+def _is_ahead_of(request: MetadataRequest, version: int) -> bool:
+    """Whether it asks by id in a version that has no ids."""
+    asked = request.topics or ()
+    return version < _FIRST_VERSION_BY_ID and any(t.name is None or t.topic_id != ZERO_UUID for t in asked)
+
+
+def _is_nameless(request: MetadataRequest) -> bool:
+    """Whether it asks by name and one is missing."""
+    asked = request.topics or ()
+    return any(t.name is None for t in asked) and all(t.topic_id == ZERO_UUID for t in asked)
+
+
+def may_create(ctx: RequestContext, request: MetadataRequest) -> bool:
+    """Whether client and broker want missing topics to be created."""
+    return request.allow_auto_topic_creation and ctx.services.config.get_bool("auto.create.topics.enable")
+
+
+def authorized_on_cluster(ctx: RequestContext) -> int:
+    """The field of what the client may do with the cluster: 0 if it may not even describe it."""
+    if not ctx.allows(Operation.DESCRIBE, Resource.CLUSTER, CLUSTER_NAME):
+        return 0
+    return ctx.operations(Resource.CLUSTER, CLUSTER_NAME)
+
+
+NodeSeen = tuple[int, str, int, str | None]
+
+
+def nodes_seen(ctx: RequestContext) -> tuple[NodeSeen, ...]:
+    """Id, host, port and rack of each node that is up, as the client reaches them."""
+    return tuple((node.id, *address, node.rack) for node, address in reachable(ctx, ctx.services.up_nodes()))
+
+
+def response_of(
+    ctx: RequestContext, nodes: Iterable[NodeSeen], topics: list[MetadataResponseTopic]
+) -> MetadataResponse:
+    """The response with nodes, topics and what is known of the cluster."""
+    return MetadataResponse(
+        brokers=[MetadataResponseBroker(*node) for node in nodes],
+        cluster_id=ctx.services.cluster_id,
+        controller_id=ctx.services.controller.controller_id,
+        topics=topics,
+    )
+
+
+def topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> list[MetadataResponseTopic]:
     known = ctx.services.image.topics_by_id
     unknown = [
         MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in ids if topic_id not in known
     ]
     found = [known[topic_id] for topic_id in ids if topic_id in known]
-    return unknown + [_answer(ctx, topic, request) for topic in found]
+    return unknown + [topic_answer(ctx, topic, request) for topic in found]
 
 
-def _topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[MetadataResponseTopic]:
+def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[MetadataResponseTopic]:
     topics = ctx.services.image.topics
     found: list[MetadataResponseTopic] = []
     missing: list[MetadataResponseTopic] = []
-    may_create = request.allow_auto_topic_creation and ctx.services.config.get_bool("auto.create.topics.enable")
+    creates = may_create(ctx, request)
     for name in names:
         topic = topics.get(name)
         if topic is not None:
-            found.append(_answer(ctx, topic, request))
+            found.append(topic_answer(ctx, topic, request))
         else:
             code = _code_of_missing(name)
-            if may_create and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            if creates and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 _create_missing(ctx, name)
             missing.append(
                 MetadataResponseTopic(
@@ -149,7 +210,8 @@ def _create_missing(ctx: RequestContext, name: str) -> None:
         if name in INTERNAL_TOPICS:
             ctx.services.controller.ensure_topic(name)
         elif name != CLUSTER_METADATA:
-            ctx.services.controller.create_topic(NewTopic(name))
+            ctx.services.controller.create_topic(NewTopic(name), mutations_of(ctx, 0, told=False))
+            ctx.services.auto_created[name] = ctx.client_id
     except KafkaError as error:
         _log.warning("topic %s was asked for and could not be created: %s", name, error)
 
@@ -158,12 +220,13 @@ def _topic_operations(request: MetadataRequest) -> int:
     return ALL_TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
 
 
-def _answer(ctx: RequestContext, topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
+def topic_answer(ctx: RequestContext, topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
     """The topic as Metadata shows it, kept until the topic or the set of live nodes changes."""
-    live = tuple(node.id for node in ctx.services.up_nodes())
+    live = tuple(node.id for node, _ in reachable(ctx, ctx.services.up_nodes()))
+    unreachable = ErrorCode.LISTENER_NOT_FOUND if ctx.api_version >= _LISTENERS_FROM else ErrorCode.LEADER_NOT_AVAILABLE
     kept = ctx.services.topic_answers
     key = (topic.topic_id, request.include_topic_authorized_operations)
-    made_of = (topic.version, live)
+    made_of = (topic.version, live, unreachable)
     known = kept.get(key)
     if known is not None and known[0] == made_of:
         return cast(MetadataResponseTopic, known[1])
@@ -173,22 +236,31 @@ def _answer(ctx: RequestContext, topic: TopicImage, request: MetadataRequest) ->
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.internal,
-        partitions=[_partition(index, partition, live) for index, partition in enumerate(topic.partitions)],
+        partitions=[
+            _partition(index, partition, live, unreachable) for index, partition in enumerate(topic.partitions)
+        ],
         topic_authorized_operations=_topic_operations(request),
     )
     kept[key] = (made_of, answer)
     return answer
 
 
-def _partition(index: int, partition: PartitionRegistration, live: Collection[int]) -> MetadataResponsePartition:
+def _partition(
+    index: int, partition: PartitionRegistration, live: Collection[int], unreachable: ErrorCode
+) -> MetadataResponsePartition:
+    leader, code = partition.leader, ErrorCode.NONE
+    if leader < 0:
+        code = ErrorCode.LEADER_NOT_AVAILABLE
+    elif leader not in live:
+        leader, code = NO_LEADER, unreachable
     return MetadataResponsePartition(
-        ErrorCode.LEADER_NOT_AVAILABLE if partition.leader < 0 else ErrorCode.NONE,
+        code,
         index,
-        partition.leader,
+        leader,
         partition.leader_epoch,
         list(partition.replicas),
         list(partition.isr),
-        [node for node in partition.replicas if node not in live],
+        [node for node in partition.replicas if node not in live or partition.is_lost(node)],
     )
 
 
@@ -200,26 +272,27 @@ def _refused(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
     )
 
 
-@handles(DescribeTopicPartitionsRequest)
+@handles(DescribeTopicPartitionsRequest, access=ByItem((Operation.DESCRIBE, Resource.TOPIC)))
 def describe_topic_partitions(
     ctx: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
     """Partitions of topics in the order of their names, from a cursor on, up to a number of partitions (KIP-966)."""
     cursor = request.cursor
     topics = ctx.services.image.topics
-    asked = {topic.name for topic in request.topics}
+    asked = dict.fromkeys(topic.name for topic in request.topics)
     if cursor is not None and (cursor.partition_index < 0 or (asked and cursor.topic_name not in asked)):
         code = ErrorCode.INVALID_REQUEST
         refused = [DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
         return DescribeTopicPartitionsResponse(topics=refused)
-    names = asked or set(topics)
     start = "" if cursor is None else cursor.topic_name
-    if "" in asked and start == "":
+    wanted = [name for name in asked or topics if name >= start]
+    names = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, wanted)
+    if "" in asked and "" in names:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     limit = min(ctx.services.config.get_int("max.request.partition.size.limit"), request.response_partition_limit)
     remaining = max(limit, 1)
     response = DescribeTopicPartitionsResponse(topics=[])
-    for name in sorted(name for name in names if name >= start):
+    for name in sorted(names):
         if remaining == 0:
             response.next_cursor = ResponseCursor(name, 0)
             break
@@ -231,7 +304,7 @@ def describe_topic_partitions(
                     code,
                     name,
                     is_internal=name in INTERNAL_TOPICS,
-                    topic_authorized_operations=ALL_TOPIC_OPERATIONS,
+                    topic_authorized_operations=ctx.operations(Resource.TOPIC, name),
                 )
                 response.topics.append(unknown)
             continue
@@ -247,28 +320,31 @@ def describe_topic_partitions(
         if first + len(described.partitions) < len(topic.partitions):
             response.next_cursor = ResponseCursor(name, first + len(described.partitions))
             break
+    if asked:
+        denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        response.topics += [DescribeTopicPartitionsResponseTopic(denied, name) for name in wanted if name not in names]
     return response
 
 
 def _describe(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
-    live = {node.id for node in ctx.services.up_nodes()}
+    live = {node.id for node, _ in reachable(ctx, ctx.services.up_nodes())}
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.internal,
         partitions=[
             DescribeTopicPartitionsResponsePartition(
-                ErrorCode.LEADER_NOT_AVAILABLE if partition.leader < 0 else ErrorCode.NONE,
+                ErrorCode.NONE,
                 index,
-                partition.leader,
+                partition.leader if partition.leader in live else NO_LEADER,
                 partition.leader_epoch,
                 list(partition.replicas),
                 list(partition.isr),
                 list(partition.elr),
                 list(partition.last_known_elr),
-                [node for node in partition.replicas if node not in live],
+                [node for node in partition.replicas if node not in live or partition.is_lost(node)],
             )
             for index, partition in enumerate(topic.partitions[first:end], first)
         ],
-        topic_authorized_operations=ALL_TOPIC_OPERATIONS,
+        topic_authorized_operations=ctx.operations(Resource.TOPIC, topic.name),
     )

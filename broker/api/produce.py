@@ -5,9 +5,9 @@ v8 tells which records were refused and why (KIP-467); v9 is flexible; v10 names
 NOT_LEADER_OR_FOLLOWER (KIP-951); v11 and v12 may be answered TRANSACTION_ABORTABLE, and v12 registers partitions in the
 transaction by itself (KIP-890); v13 names topics by id (KIP-516).
 
-acks=0 is never answered: an error closes the connection. acks=1 and acks=all differ only in that `all` is held
-against `min.insync.replicas`, because the replicas of a cluster share one log. A partition may carry one batch of
-format v2. If a partition is named twice, the last one counts.
+acks=0 is never answered: an error closes the connection. acks=all is held against `min.insync.replicas`, and waits
+where a test keeps records from replicas in sync; elsewhere records are on all of them at once. A partition may carry
+one batch of format v2. If a partition is named twice, the last one counts.
 Difference from Kafka: null records are answered INVALID_RECORD (Kafka never answers).
 """
 
@@ -17,10 +17,20 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.leader_hints import leader_endpoints
-from odradek.broker.api.produce_transaction import Refusals, may_retry, verify, verify_patiently
+from odradek.broker.api.produce_transaction import (
+    Refusals,
+    may_retry,
+    verify,
+    verify_patiently,
+    verify_when_added,
+)
+from odradek.broker.api.produce_wait import ReplicationWait, Uncommitted
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
+from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import (
@@ -49,13 +59,14 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.topic import Topic
 
+Answer = ProduceResponse | Parked | None
 ACKS_ALL = -1
 ADMIN_CLIENT_ID = "__admin_client"
 """The one client id that may write to internal topics (Kafka's own tools use it)."""
 
 _FIRST_VERSION_WITH_ZSTD = 7
 _FIRST_VERSION_WITH_LEADER = 10
-_FIRST_VERSION_WITH_TOPIC_ID = 13
+FIRST_VERSION_WITH_TOPIC_ID = 13
 
 # Errors that Kafka answers without the log start offset.
 _WITHOUT_LOG_START = frozenset(
@@ -76,10 +87,16 @@ _NO_LEADER = LeaderIdAndEpoch()
 
 @handles(
     ProduceRequest,
-    differs="null records are answered INVALID_RECORD (Kafka never answers); all replicas share one log",
+    access=ByItem(
+        (Operation.WRITE, Resource.TOPIC), (Operation.WRITE, Resource.TRANSACTIONAL_ID), guard="produce.produce"
+    ),
+    differs="null records are answered INVALID_RECORD (Kafka never answers)",
 )
-def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Coroutine[Any, Any, Any] | None:
-    """Append a batch to each partition named. This waits only for a producer's last transaction to end."""
+def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[Any, Any, Any]:
+    """Append a batch to each partition named.
+
+    This waits only for a producer's last transaction to end, and with acks=all where replicas are kept behind.
+    """
     asked = request.topic_data
     if len(asked) == 1 and len(asked[0].partition_data) == 1:
         records: Any = asked[0].partition_data[0].records
@@ -88,44 +105,54 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | C
         try:
             _check_readable(request)
         except CorruptBatchError as error:
-            return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
+            return finish(request, error_response(request, ctx.api_version, error.code, error.message))
         _drop_repeated(request)
         batches: Any = [data.records for topic in asked for data in topic.partition_data if data.records is not None]
         transactional = any(map(is_transactional_batch, batches))
     if transactional and request.transactional_id is None:
         refused = error_response(request, ctx.api_version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None)
-        return _finish(request, refused)
+        return finish(request, refused)
     if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and any(
         _has_unknown_codec(data.records) for topic in asked for data in topic.partition_data
     ):
         # Kafka fails on it when it looks for zstd, which these versions may not use.
-        return _finish(request, error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))
+        return finish(request, error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))
     if not transactional:
         return _append_all(ctx, request, None)
     return _produce_in_transaction(ctx, request)
 
 
-def _produce_in_transaction(
-    ctx: RequestContext, request: ProduceRequest
-) -> ProduceResponse | Coroutine[Any, Any, Any] | None:
+def _produce_in_transaction(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[Any, Any, Any]:
     try:
         refusals = verify(ctx, request)
     except KafkaError as error:
-        return _finish(request, error_response(request, ctx.api_version, error.code, error.message))
+        return finish(request, error_response(request, ctx.api_version, error.code, error.message))
+    if isinstance(refusals, Coroutine):
+        return _produce_when_added(ctx, request, refusals)
     if may_retry(refusals):
         return _produce_later(ctx, request)
     return _append_all(ctx, request, refusals or None)
 
 
-async def _produce_later(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | None:
+async def _produce_when_added(
+    ctx: RequestContext, request: ProduceRequest, asked: Coroutine[Any, Any, Refusals]
+) -> Answer:
+    """Append when the coordinator, which waits for its own replicas, has added the partitions."""
+    refusals = await verify_when_added(ctx, request, asked)
+    if may_retry(refusals):
+        return await _produce_later(ctx, request)
+    return _append_all(ctx, request, refusals or None)
+
+
+async def _produce_later(ctx: RequestContext, request: ProduceRequest) -> Answer:
     """Append when the producer's last transaction has ended."""
     return _append_all(ctx, request, await verify_patiently(ctx, request))
 
 
-def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals | None) -> ProduceResponse | None:
+def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals | None) -> Answer:
     """Append to one partition after the other. This is the hot path: what is unusual is looked into by `_check`."""
     version = ctx.api_version
-    by_id = version >= _FIRST_VERSION_WITH_TOPIC_ID
+    by_id = version >= FIRST_VERSION_WITH_TOPIC_ID
     acks = request.acks
     unusual = version < _FIRST_VERSION_WITH_ZSTD or not -1 <= acks <= 1 or refusals is not None
     services = ctx.services
@@ -134,6 +161,7 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
     node_id = ctx.node.id
     responses = []
     failed = False
+    waiting: list[Uncommitted] = []
     for asked in request.topic_data:
         topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
         partitions = () if topic is None else topic.partitions
@@ -153,23 +181,35 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
                     or partition.topic.internal
                 ):
                     _check(ctx, partition, records, acks, refusals)
-                base_offset, _, append_time_ms, start_offset, _ = partition.append(records, now_ms=now_ms)
-                answers.append(
-                    PartitionProduceResponse(
-                        index, 0, base_offset, append_time_ms, start_offset, _NO_ERRORS, None, _NO_LEADER
-                    )
+                base_offset, last_offset, append_time_ms, start_offset, _ = partition.append(records, now_ms=now_ms)
+                answer = PartitionProduceResponse(
+                    index, 0, base_offset, append_time_ms, start_offset, _NO_ERRORS, None, _NO_LEADER
                 )
+                answers.append(answer)
+                if (
+                    partition.replica_set is not None
+                    and acks == ACKS_ALL
+                    and partition.log.high_watermark <= last_offset
+                ):
+                    waiting.append(Uncommitted(partition, partition.leader_epoch, last_offset, answer))
             except KafkaError as error:
                 failed = True
                 answers.append(_refused(ctx, topic, data, error))
         if answers:
             responses.append(TopicProduceResponse(asked.name, asked.topic_id, answers))
     response = ProduceResponse(responses)
+    if waiting:
+        return ReplicationWait(ctx, request, response, waiting, _name_leaders)
     if not failed:
         return response if acks else None
-    if version >= _FIRST_VERSION_WITH_LEADER:
+    return finish(request, _name_leaders(ctx, response))
+
+
+def _name_leaders(ctx: RequestContext, response: ProduceResponse) -> ProduceResponse:
+    """Tell where the leaders are that answers name."""
+    if ctx.api_version >= _FIRST_VERSION_WITH_LEADER:
         response.node_endpoints = _endpoints(ctx, response)
-    return _finish(request, response)
+    return response
 
 
 def _unknown(topic: Topic | None, by_id: bool) -> KafkaError:
@@ -198,8 +238,7 @@ def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, r
         raise _before_log(refusal)
     if partition.topic.internal and ctx.client_id != ADMIN_CLIENT_ID:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-    if partition.leader_id != ctx.node.id:
-        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    partition.check_leader(ctx.node.id)
     if acks == ACKS_ALL and partition.under_min_isr:
         raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
@@ -232,7 +271,7 @@ def _endpoints(ctx: RequestContext, response: ProduceResponse) -> list[NodeEndpo
     return leader_endpoints(ctx, (leader for leader in leaders if leader >= 0), NodeEndpoint)
 
 
-def _finish(request: ProduceRequest, response: ProduceResponse) -> ProduceResponse:
+def finish(request: ProduceRequest, response: ProduceResponse) -> ProduceResponse:
     """The answer to a request with errors; with acks=0 the client learns of them by a closed connection."""
     if request.acks == 0:
         raise CloseConnection("a produce request with acks=0 failed")

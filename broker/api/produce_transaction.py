@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, read_batch
@@ -23,8 +24,8 @@ _FIRST_VERSION_WITH_TOPIC_ID = 13
 _NOBODY: Refusals = {}
 
 
-def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals:
-    """The partitions that must not be written, with why.
+def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine[Any, Any, Refusals]:
+    """The partitions that must not be written, with why; a coroutine of it where the coordinator has to wait.
 
     The coordinator is asked only for partitions whose log has no transaction of this producer open. Raises
     INVALID_PRODUCER_ID_MAPPING for a request with batches of several producers.
@@ -49,6 +50,7 @@ def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals:
         producer_epoch=batch.producer_epoch,
         partitions=[(partition.topic.name, partition.index) for partition, _ in unknown],
         api_version=ctx.api_version,
+        node_id=ctx.node.id,
     )
 
 
@@ -60,6 +62,16 @@ def may_retry(refusals: Refusals) -> bool:
     return any(error.code is ErrorCode.CONCURRENT_TRANSACTIONS for error in refusals.values())
 
 
+async def verify_when_added(
+    ctx: RequestContext, request: ProduceRequest, refusals: Refusals | Coroutine[Any, Any, Refusals]
+) -> Refusals:
+    """Wait until the coordinator has added the partitions; the last question is answered without waiting."""
+    while is_coroutine(refusals):
+        refusals = await refusals or verify(ctx, request)
+    assert not isinstance(refusals, Coroutine)
+    return refusals
+
+
 async def verify_patiently(ctx: RequestContext, request: ProduceRequest) -> Refusals:
     """Ask again until the producer's last transaction has ended, or for as long as the broker's configuration says.
 
@@ -69,7 +81,7 @@ async def verify_patiently(ctx: RequestContext, request: ProduceRequest) -> Refu
     began_ms = ctx.services.clock.now_ms()
     while True:
         may_go_on = await verifier.wait_to_retry(began_ms)
-        refusals = verify(ctx, request)
+        refusals = await verify_when_added(ctx, request, verify(ctx, request))
         if not may_go_on or not may_retry(refusals):
             return refusals
 

@@ -10,13 +10,17 @@ DescribeProducers version 0 (KIP-664): what each partition knows of its producer
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+from odradek.broker.api.later import Later, later
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.coordinator.transaction.commands import ProducerIdentity
 from odradek.broker.metadata.topic_names import check_topic_name
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -27,14 +31,28 @@ from odradek.protocol.messages.describe_producers import (
 )
 from odradek.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
+if TYPE_CHECKING:
+    from odradek.broker.partitions.partition import Partition
+
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 _FIRST_WITH_FENCED = 4
 
 
-@handles(InitProducerIdRequest)
-def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
+@handles(
+    InitProducerIdRequest,
+    access=ByItem(
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+        (Operation.TWO_PHASE_COMMIT, Resource.TRANSACTIONAL_ID),
+        (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER),
+        (Operation.WRITE, Resource.TOPIC),
+    ),
+)
+def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse | Later:
     """A producer id: new for idempotent producers, from the coordinator for transactional ones."""
+    refusal = _right_to_produce(ctx, request.transactional_id)
+    if refusal is not ErrorCode.NONE:
+        return init_producer_id_refused(refusal)
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:
@@ -44,14 +62,37 @@ def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> Ini
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
     known = request.producer_id != NO_PRODUCER_ID
     expected = ProducerIdentity(request.producer_id, request.producer_epoch) if known else None
+
+    def refused(error: KafkaError) -> InitProducerIdResponse:
+        fenced = error.code is ErrorCode.PRODUCER_FENCED and ctx.api_version < _FIRST_WITH_FENCED
+        return init_producer_id_refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error.code)
+
     try:
         identity = ctx.services.transactions().init_producer_id(
             request.transactional_id, request.transaction_timeout_ms, expected, ctx.node
         )
     except KafkaError as error:
-        fenced = error.code is ErrorCode.PRODUCER_FENCED and ctx.api_version < _FIRST_WITH_FENCED
-        return init_producer_id_refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error.code)
+        return refused(error)
+    return later(identity, _identified, refused)
+
+
+def _identified(identity: ProducerIdentity | None) -> InitProducerIdResponse:
+    if identity is None:
+        return init_producer_id_refused(ErrorCode.CONCURRENT_TRANSACTIONS)
     return InitProducerIdResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
+
+
+def _right_to_produce(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
+    """NONE, or what a client is told that may not have a producer id."""
+    if transactional_id is not None:
+        if ctx.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id):
+            return ErrorCode.NONE
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if ctx.allows(Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, CLUSTER_NAME, tell=False) or ctx.allows_by_type(
+        Operation.WRITE, Resource.TOPIC
+    ):
+        return ErrorCode.NONE
+    return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
@@ -59,19 +100,21 @@ def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
     return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
 
 
-@handles(DescribeProducersRequest)
+@handles(DescribeProducersRequest, access=ByItem((Operation.READ, Resource.TOPIC)))
 def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     """The producers that each partition remembers, with their open transactions."""
     response = DescribeProducersResponse()
+    allowed = ctx.allowed(Operation.READ, Resource.TOPIC, [topic.name for topic in request.topics])
     for topic in request.topics:
         answers = []
         for index in topic.partition_indexes:
             answer = PartitionResponse(partition_index=index)
             try:
                 check_topic_name(topic.name)
+                if topic.name not in allowed:
+                    raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, REFUSAL_TEXTS[Resource.TOPIC])
                 partition = find_partition(ctx, topic.name, index)
-                partition.check_leader(ctx.node.id)
-                answer.active_producers = [_state(producer) for producer in partition.log.active_producers()]
+                answer.active_producers = [_state(producer) for producer in _known(partition, ctx.node.id)]
             except KafkaError as error:
                 answer.error_code = error.code
                 answer.error_message = error.message
@@ -80,6 +123,18 @@ def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -
             answers.append(answer)
         response.topics.append(TopicResponse(name=topic.name, partitions=answers))
     return response
+
+
+def _known(partition: Partition, node_id: int) -> Iterable[Any]:
+    """The producers that a node's replica knows; a follower answers for itself."""
+    if node_id not in partition.replicas:
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    copy = partition.copy_on(node_id)
+    if copy is None:
+        return partition.log.active_producers()
+    from odradek.broker.partitions.copy_producers import producers_of
+
+    return producers_of(copy)
 
 
 def _state(known: Any) -> ProducerState:

@@ -6,15 +6,19 @@ the last one, with epoch -1, ends it, and what the member still holds is availab
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from odradek.broker.api.later import Later
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.api.share_groups import check_served
+from odradek.broker.partitions.share.live import Stored
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, SessionKey
 from odradek.broker.partitions.share.states import RENEW, AcknowledgementBatch, ShareKey
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.share_acknowledge import (
     LeaderIdAndEpoch,
@@ -31,29 +35,64 @@ _MAX_MEMBER_ID = 36
 
 Answers = dict[Place, KafkaError | None]
 """What came of the acknowledgements of each partition."""
+Waiting = Sequence[tuple[Place, Stored]]
+"""Acknowledgements that do not count yet."""
 
 _TEXTS: Mapping[ErrorCode, str] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
 }
 
 
-@handles(ShareAcknowledgeRequest)
-def share_acknowledge(ctx: RequestContext, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse:
+@handles(ShareAcknowledgeRequest, access=ByItem((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)))
+def share_acknowledge(ctx: RequestContext, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse | Later:
     """What a member says of the records that it holds."""
     check_served(ctx)
     try:
-        check_member(request.group_id, request.member_id)
+        check_member(ctx, request.group_id, request.member_id)
         _take_turn(ctx, request)
     except KafkaError as error:
         return ShareAcknowledgeResponse(error_code=error.code)
     answers = acknowledge_all(ctx, request)
+    waiting = uncommitted(ctx, request, answers)
     if request.share_session_epoch == FINAL_EPOCH:
         end_session(ctx, request)
+    return _respond_later(ctx, request, answers, waiting) if waiting else _response(ctx, request, answers)
+
+
+async def _respond_later(
+    ctx: RequestContext, request: ShareAcknowledgeRequest, answers: Answers, waiting: Waiting
+) -> ShareAcknowledgeResponse:
+    await committed(ctx, request, answers, waiting)
     return _response(ctx, request, answers)
 
 
-def check_member(group_id: str | None, member_id: str | None) -> None:
-    """INVALID_REQUEST without a group, and for a member id that no client may have."""
+def uncommitted(ctx: RequestContext, request: Any, answers: Answers) -> Waiting:
+    """The acknowledgements whose states followers of the share coordinator lack."""
+    if len(ctx.services.nodes) < 2:
+        return ()
+    shares = ctx.services.share_partitions()
+    stored = [
+        (place, shares.uncommitted(ShareKey(request.group_id, *place)))
+        for place, error in answers.items()
+        if error is None
+    ]
+    return [(place, slot) for place, slot in stored if slot is not None]
+
+
+async def committed(ctx: RequestContext, request: Any, answers: Answers, waiting: Waiting) -> None:
+    """Wait for them, and answer those that may be lost with why."""
+    for place, slot in waiting:
+        try:
+            await slot.wait()
+        except KafkaError as error:
+            shares = ctx.services.share_partitions()
+            answers[place] = shares.not_stored(ShareKey(request.group_id, *place), error)
+
+
+def check_member(ctx: RequestContext, group_id: str | None, member_id: str | None) -> None:
+    """INVALID_REQUEST without a group, and for a member id that no client may have; the client may read the group."""
+    if group_id is not None:
+        ctx.require(Operation.READ, Resource.GROUP, group_id)
     if group_id is None or not member_id or len(member_id) > _MAX_MEMBER_ID:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
 
@@ -91,6 +130,7 @@ def acknowledge_all(ctx: RequestContext, request: Any) -> Answers:
     renewals = ctx.api_version >= RENEWALS_FROM
     for topic in request.topics:
         known = topics.by_id(topic.topic_id)
+        readable = known is not None and ctx.allows(Operation.READ, Resource.TOPIC, known.name)
         for partition in topic.partitions:
             place = (topic.topic_id, partition.partition_index)
             batches = partition.acknowledgement_batches
@@ -98,6 +138,8 @@ def acknowledge_all(ctx: RequestContext, request: Any) -> Answers:
                 refused[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
             elif not _well_formed(batches, renewals=renewals, is_renew=request.is_renew_ack):
                 refused[place] = KafkaError(ErrorCode.INVALID_REQUEST)
+            elif not readable:
+                refused[place] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             elif not 0 <= place[1] < len(known.partitions):
                 refused[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif not batches:

@@ -13,17 +13,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from odradek.broker.api.later import Later
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.api.share_acknowledge import (
     LEADER_ERRORS,
     RENEWALS_FROM,
     Answers,
+    Waiting,
     acknowledge_all,
     check_member,
+    committed,
     end_session,
     leader_of,
     lock_duration_ms,
     session_key,
+    uncommitted,
 )
 from odradek.broker.api.share_groups import check_served
 from odradek.broker.partitions.share.live import LiveSharePartition
@@ -31,9 +35,11 @@ from odradek.broker.partitions.share.reading import ShareRead, ShareReadRequest,
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
 from odradek.broker.partitions.share.states import RECORD_LIMIT, ShareKey
 from odradek.broker.partitions.waiters import Waiter
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.share_fetch import (
     AcquiredRecords,
@@ -75,13 +81,17 @@ class _ShareFetch:
         )
 
 
-@handles(ShareFetchRequest, differs="a record that is released wakes other members' waiting fetches at once")
-def share_fetch(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse | Parked:
+@handles(
+    ShareFetchRequest,
+    access=ByItem((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
+    differs="a record that is released wakes other members' waiting fetches at once",
+)
+def share_fetch(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse | Parked | Later:
     """Acquire records now; park only when there is less than the member wants to wait for."""
     check_served(ctx)
     work = _ShareFetch(ctx, request)
     try:
-        check_member(request.group_id, request.member_id)
+        check_member(ctx, request.group_id, request.member_id)
         _check_renewal(ctx, request)
         places = _open(work)
     except KafkaError as error:
@@ -90,7 +100,20 @@ def share_fetch(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchRe
         return ShareFetchResponse(error_code=error.code)
     if _has_acknowledgements(request):
         work.answers = acknowledge_all(ctx, request)
-    if ctx.api_version >= RENEWALS_FROM and request.is_renew_ack:
+        waiting = uncommitted(ctx, request, work.answers)
+        if waiting:
+            return _go_on_later(work, places, waiting)
+    return _go_on(work, places)
+
+
+async def _go_on_later(work: _ShareFetch, places: list[Place], waiting: Waiting) -> ShareFetchResponse | Parked:
+    """Fetch when what the member acknowledged with this request counts."""
+    await committed(work.ctx, work.request, work.answers, waiting)
+    return _go_on(work, places)
+
+
+def _go_on(work: _ShareFetch, places: list[Place]) -> ShareFetchResponse | Parked:
+    if work.ctx.api_version >= RENEWALS_FROM and work.request.is_renew_ack:
         work.failed.clear()
         return _answer(work, [])
     try:
@@ -151,10 +174,15 @@ def _known_places(work: _ShareFetch, session: ShareSession) -> list[Place]:
     """The partitions to read, beginning with another one in each request; those that are not there have failed."""
     topics = work.ctx.services.topics
     places: list[Place] = []
+    readable = work.ctx.allowed(
+        Operation.READ, Resource.TOPIC, [item.name for item in session.places.values() if item.name is not None]
+    )
     for place, item in session.places.items():
         topic = topics.by_id(place[0])
         if item.name is None:
             work.failed[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        elif item.name not in readable:
+            work.failed[place] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         elif topic is None or not 0 <= place[1] < len(topic.partitions):
             work.failed[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         else:

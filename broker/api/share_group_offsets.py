@@ -7,9 +7,10 @@ Groups are altered and deleted while they have no members.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
+from odradek.broker.api.later import Later, later
 from odradek.broker.api.share_groups import check_served
 from odradek.broker.coordinator.group.share.commands import (
     AlterShareOffsets,
@@ -21,13 +22,17 @@ from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState, ReadSummary, StateSummary
 from odradek.broker.coordinator.share_state.records import UNINITIALIZED
 from odradek.broker.partitions.share.states import ShareKey
+from odradek.broker.requests.access import GROUP_REFUSED, TOPIC_REFUSED, ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import alter_share_group_offsets as alter
 from odradek.protocol.messages import delete_share_group_offsets as delete
 from odradek.protocol.messages import describe_share_group_offsets as describe
 from odradek.protocol.primitives import ZERO_UUID
+
+T = TypeVar("T")
 
 _UNKNOWN_TEXT = "This server does not host this topic-partition."
 _UNSUPPORTED_TEXT = "The version of API is not supported."
@@ -38,7 +43,10 @@ _UNKNOWN_LAG = -1
 # -- describing
 
 
-@handles(describe.DescribeShareGroupOffsetsRequest)
+@handles(
+    describe.DescribeShareGroupOffsetsRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+)
 def describe_offsets(
     ctx: RequestContext, request: describe.DescribeShareGroupOffsetsRequest
 ) -> describe.DescribeShareGroupOffsetsResponse:
@@ -52,15 +60,37 @@ def _describe_group(
 ) -> describe.DescribeShareGroupOffsetsResponseGroup:
     answer = describe.DescribeShareGroupOffsetsResponseGroup(group_id=asked.group_id)
     try:
+        ctx.require(Operation.DESCRIBE, Resource.GROUP, asked.group_id)
         if asked.topics is None:
             answer.topics = _all_topics(ctx, asked.group_id)
         else:
-            rows = [_described_topic(ctx, asked.group_id, topic.topic_name, topic.partitions) for topic in asked.topics]
+            shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [topic.topic_name for topic in asked.topics])
+            rows = [
+                _described_topic(ctx, asked.group_id, topic.topic_name, topic.partitions)
+                for topic in asked.topics
+                if topic.topic_name in shown
+            ]
             answer.topics = [row for row in rows if row.topic_id != ZERO_UUID]
             answer.topics += [row for row in rows if row.topic_id == ZERO_UUID]
+            answer.topics += [_hidden_topic(topic) for topic in asked.topics if topic.topic_name not in shown]
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.message
     return answer
+
+
+def _hidden_topic(
+    asked: describe.DescribeShareGroupOffsetsRequestTopic,
+) -> describe.DescribeShareGroupOffsetsResponseTopic:
+    partitions = [
+        describe.DescribeShareGroupOffsetsResponsePartition(
+            partition_index=index,
+            start_offset=UNINITIALIZED,
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            error_message=TOPIC_REFUSED,
+        )
+        for index in asked.partitions
+    ]
+    return describe.DescribeShareGroupOffsetsResponseTopic(asked.topic_name, ZERO_UUID, partitions)
 
 
 def _all_topics(ctx: RequestContext, group_id: str) -> list[describe.DescribeShareGroupOffsetsResponseTopic]:
@@ -73,7 +103,8 @@ def _all_topics(ctx: RequestContext, group_id: str) -> list[describe.DescribeSha
         topic = ctx.services.topics.by_id(topic_id)
         if topic is not None:
             rows.append(_described_topic(ctx, group_id, topic.name, sorted(states.partitions)))
-    return rows
+    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [row.topic_name for row in rows])
+    return [row for row in rows if row.topic_name in shown]
 
 
 def _described_topic(
@@ -110,12 +141,16 @@ def _described(ctx: RequestContext, key: ShareKey, topic: Any) -> describe.Descr
 # -- altering
 
 
-@handles(alter.AlterShareGroupOffsetsRequest)
+@handles(
+    alter.AlterShareGroupOffsetsRequest,
+    access=ByItem((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
+)
 def alter_offsets(
     ctx: RequestContext, request: alter.AlterShareGroupOffsetsRequest
-) -> alter.AlterShareGroupOffsetsResponse:
+) -> alter.AlterShareGroupOffsetsResponse | Later:
     """Let a share group begin anew at other offsets."""
     check_served(ctx, _UNSUPPORTED_TEXT)
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id, GROUP_REFUSED)
     rows = {
         (topic.topic_name, asked.partition_index): alter.AlterShareGroupOffsetsResponsePartition(asked.partition_index)
         for topic in request.topics
@@ -124,6 +159,11 @@ def alter_offsets(
     offsets: dict[bytes, dict[int, int]] = {}
     for topic in request.topics:
         known = ctx.services.topics.get(topic.topic_name)
+        if not ctx.allows(Operation.READ, Resource.TOPIC, topic.topic_name):
+            for asked in topic.partitions:
+                row = rows[topic.topic_name, asked.partition_index]
+                row.error_code, row.error_message = ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_REFUSED
+            continue
         if known is not None:
             offsets.setdefault(known.topic_id, {})
         for asked in topic.partitions:
@@ -137,7 +177,23 @@ def alter_offsets(
         failed = _alter(ctx, request.group_id, offsets)
     except KafkaError as error:
         return alter.AlterShareGroupOffsetsResponse(error_code=error.code, error_message=error.message)
-    return alter.AlterShareGroupOffsetsResponse(responses=_altered_topics(ctx, request, rows, failed))
+    response = alter.AlterShareGroupOffsetsResponse(responses=_altered_topics(ctx, request, rows, failed))
+    return _when_committed(
+        ctx,
+        request.group_id,
+        response,
+        lambda error: alter.AlterShareGroupOffsetsResponse(error_code=error.code, error_message=error.message),
+    )
+
+
+def _when_committed(ctx: RequestContext, group_id: str, response: T, refused: Callable[[KafkaError], T]) -> T | Later:
+    """The response, once what the group's coordinator wrote is on its replicas."""
+    slot = ctx.services.groups().shard_for(group_id, ctx.node).settled()
+
+    def committed(_: None) -> T:
+        return response
+
+    return response if slot is None else later(slot, committed, refused)
 
 
 def _alter(
@@ -180,19 +236,32 @@ def _altered_topics(
 # -- deleting
 
 
-@handles(delete.DeleteShareGroupOffsetsRequest)
+@handles(
+    delete.DeleteShareGroupOffsetsRequest,
+    access=ByItem((Operation.DELETE, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
+)
 def delete_offsets(
     ctx: RequestContext, request: delete.DeleteShareGroupOffsetsRequest
-) -> delete.DeleteShareGroupOffsetsResponse:
+) -> delete.DeleteShareGroupOffsetsResponse | Later:
     """Forget where a share group stands in topics."""
     check_served(ctx, _UNSUPPORTED_TEXT)
-    names = [topic.topic_name for topic in request.topics]
+    ctx.require(Operation.DELETE, Resource.GROUP, request.group_id, GROUP_REFUSED)
+    asked = [topic.topic_name for topic in request.topics]
+    readable = ctx.allowed(Operation.READ, Resource.TOPIC, asked)
+    names = [name for name in asked if name in readable]
     try:
         _check_group_id(request.group_id)
         places, unknown = ctx.services.groups().ask_now(
             request.group_id, BeginDeleteOffsets(request.group_id, names), ctx.node
         )
-        rows = _delete(ctx, request.group_id, places)
+        rows = [
+            delete.DeleteShareGroupOffsetsResponseTopic(
+                name, ZERO_UUID, ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_REFUSED
+            )
+            for name in asked
+            if name not in readable
+        ]
+        rows += _delete(ctx, request.group_id, places)
     except KafkaError as error:
         return delete.DeleteShareGroupOffsetsResponse(error_code=error.code, error_message=error.message)
     for name in unknown:
@@ -203,7 +272,12 @@ def delete_offsets(
                 topic_name=name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=text
             )
         )
-    return delete.DeleteShareGroupOffsetsResponse(responses=rows)
+    return _when_committed(
+        ctx,
+        request.group_id,
+        delete.DeleteShareGroupOffsetsResponse(responses=rows),
+        lambda error: delete.DeleteShareGroupOffsetsResponse(error_code=error.code, error_message=error.message),
+    )
 
 
 def _delete(

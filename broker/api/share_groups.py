@@ -6,14 +6,17 @@ group coordinator's (`odradek.broker.coordinator.group.share`).
 
 from __future__ import annotations
 
-from odradek.broker.api.group_admin import ALL_GROUP_OPERATIONS
+from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics
+from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.share.commands import ShareGroupHeartbeat
+from odradek.broker.coordinator.group.share.commands import HeartbeatReply, ShareGroupHeartbeat
 from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMember
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.messages import share_group_describe as describe
@@ -29,14 +32,19 @@ def check_served(ctx: RequestContext, text: str | None = None) -> None:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
 
 
-@handles(heartbeat.ShareGroupHeartbeatRequest)
+@handles(
+    heartbeat.ShareGroupHeartbeatRequest,
+    access=ByItem((Operation.READ, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+)
 def share_group_heartbeat(
     ctx: RequestContext, request: heartbeat.ShareGroupHeartbeatRequest
-) -> heartbeat.ShareGroupHeartbeatResponse:
+) -> heartbeat.ShareGroupHeartbeatResponse | Later:
     """A member joins, lives or leaves."""
     check_served(ctx)
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
     if not request.member_id or len(request.member_id) > _MAX_MEMBER_ID:
         return heartbeat.ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)
+    require_topics(ctx, request.subscribed_topic_names)
     command = ShareGroupHeartbeat(
         request.group_id,
         request.member_id,
@@ -48,15 +56,25 @@ def share_group_heartbeat(
     )
     try:
         _check(request)
-        reply = ctx.services.groups().ask_now(request.group_id, command, ctx.node)
+        reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
     except KafkaError as error:
-        return heartbeat.ShareGroupHeartbeatResponse(error_code=error.code, error_message=error.message)
+        return _refused_heartbeat(error)
+    return later(reply, lambda told: _heartbeat_response(request, told), _refused_heartbeat)
+
+
+def _heartbeat_response(
+    request: heartbeat.ShareGroupHeartbeatRequest, reply: HeartbeatReply
+) -> heartbeat.ShareGroupHeartbeatResponse:
     return heartbeat.ShareGroupHeartbeatResponse(
         member_id=request.member_id,
         member_epoch=reply.member_epoch,
         heartbeat_interval_ms=reply.heartbeat_interval_ms,
         assignment=None if reply.assigned is None else _assignment(reply.assigned),
     )
+
+
+def _refused_heartbeat(error: KafkaError) -> heartbeat.ShareGroupHeartbeatResponse:
+    return heartbeat.ShareGroupHeartbeatResponse(error_code=error.code, error_message=error.message)
 
 
 def _check(request: heartbeat.ShareGroupHeartbeatRequest) -> None:
@@ -74,18 +92,45 @@ def _assignment(partitions: Partitions) -> heartbeat.Assignment:
     return heartbeat.Assignment(topic_partitions=rows)
 
 
-@handles(describe.ShareGroupDescribeRequest)
+@handles(
+    describe.ShareGroupDescribeRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+)
 def share_group_describe(
     ctx: RequestContext, request: describe.ShareGroupDescribeRequest
 ) -> describe.ShareGroupDescribeResponse:
     """State, epochs and members of share groups."""
     check_served(ctx)
-    groups = [_describe(ctx, group_id) for group_id in sorted(request.group_ids, key=bool)]
+    shown, hidden = describable(ctx, request.group_ids)
+    refused = [
+        describe.DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=group_id)
+        for group_id in hidden
+    ]
+    without_id = [group_id for group_id in shown if not group_id]
+    groups = [_describe(ctx, group_id) for group_id in [*without_id, *by_coordinator(ctx, filter(None, shown))]]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = ALL_GROUP_OPERATIONS
-    return describe.ShareGroupDescribeResponse(groups=groups)
+                group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
+    if ctx.services.authorizer is not None:
+        groups = _without_hidden_topics(ctx, groups)
+    return describe.ShareGroupDescribeResponse(groups=refused + groups)
+
+
+def _without_hidden_topics(ctx: RequestContext, groups: list[describe.DescribedGroup]) -> list[describe.DescribedGroup]:
+    """A group whose members have a topic that the client may not see is not shown at all."""
+    topics = [
+        {row.topic_name for member in group.members for row in member.assignment.topic_partitions} for group in groups
+    ]
+    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, sorted(set().union(*topics)))
+    return [
+        group
+        if names <= shown
+        else describe.DescribedGroup(
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=HIDDEN_TOPICS, group_id=group.group_id
+        )
+        for group, names in zip(groups, topics, strict=True)
+    ]
 
 
 def _describe(ctx: RequestContext, group_id: str) -> describe.DescribedGroup:

@@ -8,8 +8,10 @@ process; clients may ask as they may ask a Kafka that has no authorizer.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from odradek.broker.api.later import later_all
 from odradek.broker.coordinator.share_state.commands import (
     DeleteState,
     InitializeState,
@@ -19,8 +21,10 @@ from odradek.broker.coordinator.share_state.commands import (
     WriteState,
 )
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
+from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages import delete_share_group_state as delete
 from odradek.protocol.messages import initialize_share_group_state as initialize
@@ -34,22 +38,19 @@ Fill = Callable[[Any, Any], None]
 """Put a reply into the result of a partition."""
 
 
-@handles(initialize.InitializeShareGroupStateRequest)
-def initialize_state(
-    ctx: RequestContext, request: initialize.InitializeShareGroupStateRequest
-) -> initialize.InitializeShareGroupStateResponse:
+@handles(initialize.InitializeShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+def initialize_state(ctx: RequestContext, request: initialize.InitializeShareGroupStateRequest) -> Any:
     """Begin to store share partitions."""
-    results = _ask_all(
+    return _ask_all(
         ctx,
         request,
-        (initialize.InitializeStateResult, initialize.PartitionResult),
+        (initialize.InitializeShareGroupStateResponse, initialize.InitializeStateResult, initialize.PartitionResult),
         lambda key, asked: InitializeState(key, asked.state_epoch, asked.start_offset),
     )
-    return initialize.InitializeShareGroupStateResponse(results=results)
 
 
-@handles(read.ReadShareGroupStateRequest)
-def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) -> read.ReadShareGroupStateResponse:
+@handles(read.ReadShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) -> Any:
     """What is stored of share partitions, for their new leaders."""
 
     def fill(result: read.PartitionResult, reply: Any) -> None:
@@ -57,18 +58,17 @@ def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) ->
         result.start_offset = reply.start_offset
         result.state_batches = [read.StateBatch(*batch) for batch in reply.batches]
 
-    results = _ask_all(
+    return _ask_all(
         ctx,
         request,
-        (read.ReadStateResult, read.PartitionResult),
+        (read.ReadShareGroupStateResponse, read.ReadStateResult, read.PartitionResult),
         lambda key, asked: ReadState(key, asked.leader_epoch),
         fill,
     )
-    return read.ReadShareGroupStateResponse(results=results)
 
 
-@handles(write.WriteShareGroupStateRequest)
-def write_state(ctx: RequestContext, request: write.WriteShareGroupStateRequest) -> write.WriteShareGroupStateResponse:
+@handles(write.WriteShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+def write_state(ctx: RequestContext, request: write.WriteShareGroupStateRequest) -> Any:
     """Store what members have decided."""
 
     def command(key: ShareKey, asked: write.PartitionData) -> WriteState:
@@ -85,25 +85,24 @@ def write_state(ctx: RequestContext, request: write.WriteShareGroupStateRequest)
             batches=batches,
         )
 
-    results = _ask_all(ctx, request, (write.WriteStateResult, write.PartitionResult), command)
-    return write.WriteShareGroupStateResponse(results=results)
-
-
-@handles(delete.DeleteShareGroupStateRequest)
-def delete_state(
-    ctx: RequestContext, request: delete.DeleteShareGroupStateRequest
-) -> delete.DeleteShareGroupStateResponse:
-    """Forget share partitions."""
-    results = _ask_all(
-        ctx, request, (delete.DeleteStateResult, delete.PartitionResult), lambda key, asked: DeleteState(key)
+    return _ask_all(
+        ctx, request, (write.WriteShareGroupStateResponse, write.WriteStateResult, write.PartitionResult), command
     )
-    return delete.DeleteShareGroupStateResponse(results=results)
 
 
-@handles(summary.ReadShareGroupStateSummaryRequest)
-def read_summary(
-    ctx: RequestContext, request: summary.ReadShareGroupStateSummaryRequest
-) -> summary.ReadShareGroupStateSummaryResponse:
+@handles(delete.DeleteShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+def delete_state(ctx: RequestContext, request: delete.DeleteShareGroupStateRequest) -> Any:
+    """Forget share partitions."""
+    return _ask_all(
+        ctx,
+        request,
+        (delete.DeleteShareGroupStateResponse, delete.DeleteStateResult, delete.PartitionResult),
+        lambda key, asked: DeleteState(key),
+    )
+
+
+@handles(summary.ReadShareGroupStateSummaryRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+def read_summary(ctx: RequestContext, request: summary.ReadShareGroupStateSummaryRequest) -> Any:
     """Where share partitions stand."""
 
     def fill(result: summary.PartitionResult, reply: Any) -> None:
@@ -112,38 +111,49 @@ def read_summary(
         result.start_offset = reply.start_offset
         result.delivery_complete_count = reply.delivery_complete_count
 
-    results = _ask_all(
+    return _ask_all(
         ctx,
         request,
-        (summary.ReadStateSummaryResult, summary.PartitionResult),
+        (summary.ReadShareGroupStateSummaryResponse, summary.ReadStateSummaryResult, summary.PartitionResult),
         lambda key, asked: ReadSummary(key),
         fill,
     )
-    return summary.ReadShareGroupStateSummaryResponse(results=results)
 
 
 def _ask_all(
-    ctx: RequestContext, request: Any, answers: tuple[type[Any], type[Any]], command: Make, fill: Fill | None = None
-) -> list[Any]:
-    """The results of a request by topics; none if the request names no group, or a topic without partitions."""
-    topic_result, partition_result = answers
+    ctx: RequestContext,
+    request: Any,
+    answers: tuple[type[Any], type[Any], type[Any]],
+    command: Make,
+    fill: Fill | None = None,
+) -> Any:
+    """The response with its results by topics; none if the request names no group, or a topic without partitions."""
+    response, topic_result, partition_result = answers
     if not request.group_id or not all(topic.partitions for topic in request.topics):
-        return []
+        return response(results=[])
     service = ctx.services.share_states()
     service.topic.ensure()
     results = []
+    replies = []
     for topic in request.topics:
         rows = []
         for asked in topic.partitions:
             key = ShareKey(request.group_id, topic.topic_id, asked.partition)
             row = partition_result(partition=asked.partition)
             try:
-                reply = service.ask_now(key.text, command(key, asked), ctx.node)
+                reply = service.begin(key.text, command(key, asked), ctx.node)
             except KafkaError as error:
                 row.error_code, row.error_message = error.code, error.message
             else:
-                if fill is not None:
-                    fill(row, reply)
+                replies.append((reply, partial(fill or _nothing, row), partial(_refuse, row)))
             rows.append(row)
         results.append(topic_result(topic_id=topic.topic_id, partitions=rows))
-    return results
+    return later_all(replies, response(results=results))
+
+
+def _refuse(row: Any, error: KafkaError) -> None:
+    row.error_code, row.error_message = error.code, error.message
+
+
+def _nothing(row: Any, reply: Any) -> None:
+    """The row says all there is."""

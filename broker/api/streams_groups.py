@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from odradek.broker.api.group_admin import ALL_GROUP_OPERATIONS, by_coordinator
+from odradek.broker.api.group_admin import by_coordinator, describable, require_topics
+from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
+from odradek.broker.coordinator.group.commands import Forbidden
 from odradek.broker.coordinator.group.streams import topology as t
 from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
@@ -19,26 +21,40 @@ from odradek.broker.coordinator.group.streams.member import JOINING, LEAVING, En
 from odradek.broker.coordinator.group.streams.problems import internal_error
 from odradek.broker.coordinator.group.streams.tasks import Owned, Target, in_map_order
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_topic_name
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import streams_group_describe as d
 from odradek.protocol.messages import streams_group_heartbeat as h
 
 _STATIC_LEAVING = -2
+_HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."
 
 
 # -- StreamsGroupHeartbeat
 
 
-@handles(h.StreamsGroupHeartbeatRequest)
+@handles(
+    h.StreamsGroupHeartbeatRequest,
+    access=ByItem(
+        (Operation.READ, Resource.GROUP),
+        (Operation.DESCRIBE, Resource.TOPIC),
+        (Operation.CREATE, Resource.CLUSTER),
+        (Operation.CREATE, Resource.TOPIC),
+    ),
+)
 def streams_group_heartbeat(
     ctx: RequestContext, request: h.StreamsGroupHeartbeatRequest
-) -> h.StreamsGroupHeartbeatResponse:
+) -> h.StreamsGroupHeartbeatResponse | Later:
     """A member joins, lives, tells what it owns, or leaves."""
     _check_served(ctx)
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
     if request.topology is not None:
-        _check_topic_names(request.topology)
+        names = list(dict.fromkeys(name for each in request.topology.subtopologies for name in _names(each)))
+        _check_topic_names(names)
+        require_topics(ctx, names)
     _check_unsupported(request)
     _check(request)
     endpoint, tags = request.user_endpoint, request.client_tags
@@ -57,8 +73,9 @@ def streams_group_heartbeat(
         endpoint_epoch=request.endpoint_information_epoch,
         client_id=ctx.client_id or "",
         host=f"/{ctx.connection.peer_host}",
+        forbidden=_forbidden_topics(ctx),
     )
-    return _response(ctx.services.groups().ask_now(request.group_id, command, ctx.node))
+    return later(ctx.services.groups().begin(request.group_id, command, ctx.node), _response)
 
 
 def _check_served(ctx: RequestContext) -> None:
@@ -66,9 +83,22 @@ def _check_served(ctx: RequestContext) -> None:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
 
-def _check_topic_names(topology: h.Topology) -> None:
+def _forbidden_topics(ctx: RequestContext) -> Forbidden | None:
+    """What says which internal topics the client may not create; None without an authorizer."""
+    if ctx.services.authorizer is None:
+        return None
+
+    def forbidden(names: Sequence[str]) -> Sequence[str]:
+        if ctx.allows(Operation.CREATE, Resource.CLUSTER, CLUSTER_NAME, tell=False):
+            return []
+        allowed = ctx.allowed(Operation.CREATE, Resource.TOPIC, names)
+        return [name for name in names if name not in allowed]
+
+    return forbidden
+
+
+def _check_topic_names(names: Sequence[str]) -> None:
     """STREAMS_INVALID_TOPOLOGY for names that no topology may have; before anybody asks who coordinates the group."""
-    names = dict.fromkeys(name for each in topology.subtopologies for name in _names(each))
     internal = [name for name in names if name in INTERNAL_TOPICS]
     if internal:
         text = f"Use of Kafka internal topics {','.join(internal)} in a Kafka Streams topology is prohibited."
@@ -79,7 +109,7 @@ def _check_topic_names(topology: h.Topology) -> None:
         raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, text)
 
 
-def _names(each: h.Subtopology) -> Iterable[str]:
+def _names(each: h.Subtopology | d.Subtopology) -> Iterable[str]:
     yield from each.source_topics
     yield from each.repartition_sink_topics
     yield from (topic.name for topic in each.repartition_source_topics)
@@ -239,19 +269,43 @@ def _task_ids(tasks: Mapping[str, Iterable[int]]) -> list[h.ResponseTaskIds]:
 # -- StreamsGroupDescribe
 
 
-@handles(d.StreamsGroupDescribeRequest)
+@handles(
+    d.StreamsGroupDescribeRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+)
 def streams_group_describe(
     ctx: RequestContext, request: d.StreamsGroupDescribeRequest
 ) -> d.StreamsGroupDescribeResponse:
     """Epochs, topology, members, the tasks that they have and shall have."""
     _check_served(ctx)
-    without_id = [d.DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for each in request.group_ids if not each]
-    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, request.group_ids))]
+    shown, hidden = describable(ctx, request.group_ids)
+    refused = [d.DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=each) for each in hidden]
+    without_id = [d.DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for each in shown if not each]
+    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, shown))]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = ALL_GROUP_OPERATIONS
-    return d.StreamsGroupDescribeResponse(groups=[*without_id, *groups])
+                group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
+    if ctx.services.authorizer is not None:
+        groups = _without_hidden_topics(ctx, groups)
+    return d.StreamsGroupDescribeResponse(groups=[*refused, *without_id, *groups])
+
+
+def _without_hidden_topics(ctx: RequestContext, groups: list[d.DescribedGroup]) -> list[d.DescribedGroup]:
+    """A group whose topology has a topic that the client may not see is not shown at all."""
+    topics = [
+        {name for each in (group.topology.subtopologies or () if group.topology else ()) for name in _names(each)}
+        for group in groups
+    ]
+    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, sorted(set().union(*topics)))
+    return [
+        group
+        if names <= shown
+        else d.DescribedGroup(
+            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=_HIDDEN_TOPICS, group_id=group.group_id
+        )
+        for group, names in zip(groups, topics, strict=True)
+    ]
 
 
 def _describe(ctx: RequestContext, group_id: str) -> d.DescribedGroup:

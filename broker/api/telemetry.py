@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from odradek.broker.config import client_selectors as selectors
+from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.telemetry.instances import Attributes
@@ -25,7 +26,9 @@ _WATCHED = "telemetry"
 _UNKNOWN = "unknown"
 
 
-@handles(GetTelemetrySubscriptionsRequest, differs="advertised while there is a client-metrics subscription")
+@handles(
+    GetTelemetrySubscriptionsRequest, access=OPEN, differs="advertised while there is a client-metrics subscription"
+)
 def get_telemetry_subscriptions(
     ctx: RequestContext, request: GetTelemetrySubscriptionsRequest
 ) -> GetTelemetrySubscriptionsResponse:
@@ -46,7 +49,7 @@ def get_telemetry_subscriptions(
     )
 
 
-@handles(PushTelemetryRequest, differs="advertised while there is a client-metrics subscription")
+@handles(PushTelemetryRequest, access=OPEN, differs="advertised while there is a client-metrics subscription")
 def push_telemetry(ctx: RequestContext, request: PushTelemetryRequest) -> PushTelemetryResponse:
     """Take a client's metrics."""
     _watch(ctx)

@@ -4,13 +4,14 @@ CreateTopics versions 2 to 7. -1 takes the broker's number of partitions and rep
 partitions, replicas and configs of the new topic (KIP-525). v7: its id (KIP-516). DeleteTopics versions 1 to 6. v3:
 TOPIC_DELETION_DISABLED instead of INVALID_REQUEST. v5: messages. v6: topics by id. CreatePartitions versions 0 to 3.
 
-Topics are there when the answer is: `timeoutMs` has nothing to wait for. Authorisation is not part of this.
+Topics are there when the answer is: `timeoutMs` has nothing to wait for.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from odradek.broker.config.entries import topic_entries
 from odradek.broker.controller.commands import (
@@ -24,8 +25,11 @@ from odradek.broker.controller.commands import (
 from odradek.broker.controller.topic_control import MAX_NEW_PARTITIONS
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.topic_names import CLUSTER_METADATA
+from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.mutation_quota import mutations_of
 from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.message import ZERO_UUID
@@ -54,27 +58,48 @@ _FIRST_DELETION_DISABLED = 3
 _NO_SUCH_TOPIC = "This server does not host this topic-partition."
 _NO_SUCH_TOPIC_ID = "This server does not host this topic ID."
 _DUPLICATE = "Duplicate topic name."
+# KIP-599: clients of these versions are refused what exceeds their quota; the others only have to wait.
+_FIRST_STRICT_CREATION, _FIRST_STRICT_DELETION, _FIRST_STRICT_GROWTH = 6, 5, 3
 
 
-@handles(CreateTopicsRequest)
+@handles(
+    CreateTopicsRequest,
+    access=ByItem(
+        (Operation.CREATE, Resource.CLUSTER),
+        (Operation.CREATE, Resource.TOPIC),
+        (Operation.DESCRIBE_CONFIGS, Resource.TOPIC),
+    ),
+)
 def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """Create each topic, or only say what would become of it; a name given twice is refused once."""
     counts = Counter(topic.name for topic in request.topics)
-    single = [topic for topic in request.topics if counts[topic.name] == 1]
+    names = [name for name, count in counts.items() if count == 1]
+    allowed = [name for name in names if name != CLUSTER_METADATA]
+    shown = ctx.allowed(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, allowed, tell=False)
+    creatable = frozenset(allowed)
+    if not ctx.allows(Operation.CREATE, Resource.CLUSTER, CLUSTER_NAME, tell=False):
+        creatable = ctx.allowed(Operation.CREATE, Resource.TOPIC, allowed)
+    single = [topic for topic in request.topics if topic.name in creatable]
     if sum(_counted_partitions(topic) for topic in single) > MAX_NEW_PARTITIONS:
         too_many = KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
         return CreateTopicsResponse(topics=[_refusal(name, too_many) for name in counts])
-    results = _create(ctx, single, request.validate_only)
+    results = _create(ctx, single, request.validate_only, shown)
     for name, count in counts.items():
         if count > 1:
             results.append(_refusal(name, KafkaError(ErrorCode.INVALID_REQUEST, _DUPLICATE)))
+    results += [_refusal(name, _why_not(name)) for name in java_order(names, hash_of_text) if name not in creatable]
     return CreateTopicsResponse(topics=results)
+
+
+def _why_not(name: str) -> KafkaError:
+    """Why a topic is not given to the controller."""
+    if name == CLUSTER_METADATA:
+        return KafkaError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
+    return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 
 
 def _counted_partitions(topic: CreatableTopic) -> int:
     """How many partitions of a topic count for the limit of one request."""
-    if topic.name == CLUSTER_METADATA:
-        return 0
     return len(topic.assignments) or max(topic.num_partitions, 0)
 
 
@@ -82,19 +107,28 @@ def _refusal(name: str, error: KafkaError) -> CreatableTopicResult:
     return CreatableTopicResult(name, error_code=error.code, error_message=error.message)
 
 
-def _create(ctx: RequestContext, asked: Sequence[CreatableTopic], validate_only: bool) -> list[CreatableTopicResult]:
-    """Results of topics that are named once each; the controllers' own topic comes last."""
-    allowed = [topic for topic in asked if topic.name != CLUSTER_METADATA]
-    command = CreateTopics([_new_topic(topic) for topic in allowed], validate_only=validate_only)
+def _create(
+    ctx: RequestContext, asked: Sequence[CreatableTopic], validate_only: bool, shown: frozenset[str]
+) -> list[CreatableTopicResult]:
+    """Results of topics that are named once each; only those in `shown` come with their details."""
+    quota = mutations_of(ctx, _FIRST_STRICT_CREATION)
+    command = CreateTopics([_new_topic(topic) for topic in asked], validate_only=validate_only, quota=quota)
+    results = []
     outcomes = ctx.services.controller.ask(command)
-    results = [
-        _refusal(topic.name, outcome) if isinstance(outcome, KafkaError) else _created(ctx, outcome)
-        for topic, outcome in zip(allowed, outcomes, strict=True)
-    ]
-    if len(allowed) < len(asked):
-        text = f"Creation of internal topic {CLUSTER_METADATA} is prohibited."
-        results.append(_refusal(CLUSTER_METADATA, KafkaError(ErrorCode.INVALID_REQUEST, text)))
+    for topic, outcome in zip(asked, outcomes, strict=True):
+        if isinstance(outcome, KafkaError):
+            results.append(_refusal(topic.name, outcome))
+        elif topic.name in shown:
+            results.append(_created(ctx, outcome))
+        else:
+            results.append(_created_in_secret(outcome))
     return results
+
+
+def _created_in_secret(topic: CreatedTopic) -> CreatableTopicResult:
+    """For a client that may not see the configs of topics."""
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return CreatableTopicResult(topic.name, topic.topic_id, error_message=None, topic_config_error_code=code)
 
 
 def _new_topic(asked: CreatableTopic) -> NewTopic:
@@ -122,7 +156,12 @@ def _created(ctx: RequestContext, topic: CreatedTopic) -> CreatableTopicResult:
     )
 
 
-@handles(DeleteTopicsRequest)
+@handles(
+    DeleteTopicsRequest,
+    access=ByItem(
+        (Operation.DELETE, Resource.CLUSTER), (Operation.DESCRIBE, Resource.TOPIC), (Operation.DELETE, Resource.TOPIC)
+    ),
+)
 def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     """Delete topics by name or, from v6, by id; a topic given twice is refused once and stays."""
     if not ctx.services.config.get_bool("delete.topic.enable"):
@@ -134,7 +173,8 @@ def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
     else:
         states = [DeleteTopicState(name) for name in request.topic_names]
     results, doomed = _checked_deletions(ctx, states)
-    errors = ctx.services.controller.ask(DeleteTopics([result.topic_id for result in doomed]))
+    quota = mutations_of(ctx, _FIRST_STRICT_DELETION)
+    errors = ctx.services.controller.ask(DeleteTopics([result.topic_id for result in doomed], quota=quota))
     for result, error in zip(doomed, errors, strict=True):
         if error is not None:
             result.error_code, result.error_message = error.code, error.message
@@ -146,7 +186,9 @@ def _checked_deletions(
 ) -> tuple[list[DeletableTopicResult], list[DeletableTopicResult]]:
     """The answers for all topics, and those of them whose topics are to be deleted."""
     counts = Counter((state.name, state.topic_id) for state in states)
+    rights = _rights_to_delete(ctx, states)
     topics = [_named_topic(ctx, state) for state in states]
+    topics = [None if topic is not None and topic.name not in rights.deletable else topic for topic in topics]
     named = Counter(topic.name for topic in topics if topic is not None)
     results: list[DeletableTopicResult] = []
     doomed: list[DeletableTopicResult] = []
@@ -157,7 +199,7 @@ def _checked_deletions(
             continue
         done.add(key)
         twice = counts[key] > 1 or (topic is not None and named[topic.name] > 1)
-        result = _checked_deletion(state, topic, twice)
+        result = _checked_deletion(ctx, state, rights, topic, twice)
         results.append(result)
         if result.error_code == ErrorCode.NONE:
             doomed.append(result)
@@ -170,7 +212,39 @@ def _named_topic(ctx: RequestContext, state: DeleteTopicState) -> TopicImage | N
     return ctx.services.image.topics_by_id.get(state.topic_id)
 
 
-def _checked_deletion(state: DeleteTopicState, topic: TopicImage | None, twice: bool) -> DeletableTopicResult:
+class _DeletionRights(NamedTuple):
+    """What may be deleted, and what may be known."""
+
+    deletable: frozenset[str]
+    describable: frozenset[str]
+
+
+def _rights_to_delete(ctx: RequestContext, states: Sequence[DeleteTopicState]) -> _DeletionRights:
+    named = [(state.name, _named_topic(ctx, state)) for state in states]
+    names = (name if topic is None else topic.name for name, topic in named)
+    known = frozenset(name for name in names if name is not None)
+    if ctx.allows(Operation.DELETE, Resource.CLUSTER, CLUSTER_NAME, tell=False):
+        return _DeletionRights(known, known)
+    describable = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, known)
+    return _DeletionRights(ctx.allowed(Operation.DELETE, Resource.TOPIC, known), describable)
+
+
+def _denied_deletion(
+    ctx: RequestContext, state: DeleteTopicState, rights: _DeletionRights
+) -> str | Literal[False] | None:
+    """False if the client may delete the topic; otherwise the name that it may know of it."""
+    topic = _named_topic(ctx, state)
+    if state.name is not None:
+        hidden = state.name not in rights.describable or (topic is not None and state.name not in rights.deletable)
+        return state.name if hidden else False
+    if topic is None or topic.name in rights.deletable:
+        return False
+    return topic.name if topic.name in rights.describable else None
+
+
+def _checked_deletion(
+    ctx: RequestContext, state: DeleteTopicState, rights: _DeletionRights, topic: TopicImage | None, twice: bool
+) -> DeletableTopicResult:
     def refused(code: ErrorCode, message: str) -> DeletableTopicResult:
         return DeletableTopicResult(state.name, state.topic_id, code, message)
 
@@ -180,6 +254,11 @@ def _checked_deletion(state: DeleteTopicState, topic: TopicImage | None, twice: 
         return refused(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
     if twice:
         return refused(ErrorCode.INVALID_REQUEST, _DUPLICATE if state.name is not None else "Duplicate topic id.")
+    told = _denied_deletion(ctx, state, rights)
+    if told is not False:
+        return DeletableTopicResult(
+            told, state.topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED, REFUSAL_TEXTS[Resource.TOPIC]
+        )
     if topic is None:
         if state.name is None:
             return refused(ErrorCode.UNKNOWN_TOPIC_ID, _NO_SUCH_TOPIC_ID)
@@ -187,7 +266,7 @@ def _checked_deletion(state: DeleteTopicState, topic: TopicImage | None, twice: 
     return DeletableTopicResult(topic.name, topic.topic_id)
 
 
-@handles(CreatePartitionsRequest)
+@handles(CreatePartitionsRequest, access=ByItem((Operation.ALTER, Resource.TOPIC)))
 def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     """Let topics grow, or only say what would become of it."""
     counts = Counter(topic.name for topic in request.topics)
@@ -197,8 +276,14 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
         if count > 1
     ]
     single = {topic.name: topic for topic in request.topics if counts[topic.name] == 1}
-    asked = [single[name] for name in java_order(single, hash_of_text)]
-    command = CreatePartitions([_new_partitions(topic) for topic in asked], validate_only=request.validate_only)
+    allowed = ctx.allowed(Operation.ALTER, Resource.TOPIC, single)
+    names = java_order(single, hash_of_text)
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    results += [CreatePartitionsTopicResult(name, denied) for name in names if name not in allowed]
+    asked = [single[name] for name in names if name in allowed]
+    quota = mutations_of(ctx, _FIRST_STRICT_GROWTH)
+    changes = [_new_partitions(topic) for topic in asked]
+    command = CreatePartitions(changes, validate_only=request.validate_only, quota=quota)
     errors = ctx.services.controller.ask(command)
     for topic, error in zip(asked, errors, strict=True):
         code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)

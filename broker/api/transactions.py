@@ -14,24 +14,29 @@ CONCURRENT_TRANSACTIONS unless a test holds the last one or a partition cannot b
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from odradek.broker.api.later import Later, later, later_all
 from odradek.broker.api.merged_topics import merged
 from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.transaction.commands import (
     AddPartitions,
     DescribeTransaction,
     EndTransaction,
+    ProducerIdentity,
     VerifyPartitions,
 )
 from odradek.broker.coordinator.transaction.listing import select_transactions
-from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
+from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC, UncommittedMarker
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.coordinator.transaction.verification import Support
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Producer
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_order, scala_order
 from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -79,8 +84,17 @@ Codes = dict[TopicPartition, int]
 # -- AddPartitionsToTxn
 
 
-@handles(AddPartitionsToTxnRequest)
-def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+@handles(
+    AddPartitionsToTxnRequest,
+    access=ByItem(
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+        (Operation.WRITE, Resource.TOPIC),
+        (Operation.CLUSTER_ACTION, Resource.CLUSTER),
+    ),
+)
+def add_partitions_to_txn(
+    ctx: RequestContext, request: AddPartitionsToTxnRequest
+) -> AddPartitionsToTxnResponse | Later:
     """Make partitions part of transactions, or (verify only) ask whether they are."""
     if ctx.api_version < _FIRST_WITH_MANY:
         transaction = AddPartitionsToTxnTransaction(
@@ -89,28 +103,37 @@ def add_partitions_to_txn(ctx: RequestContext, request: AddPartitionsToTxnReques
             request.v3_and_below_producer_epoch,
             topics=request.v3_and_below_topics,
         )
-        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_add_partitions(ctx, transaction))
-    return AddPartitionsToTxnResponse(
-        results_by_transaction=[
-            AddPartitionsToTxnResult(transaction.transactional_id, _add_partitions(ctx, transaction))
-            for transaction in request.transactions
-        ]
-    )
+        ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, transaction.transactional_id)
+        results, asked = _add_partitions(ctx, transaction)
+        return later_all(asked, AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results))
+    ctx.require(Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER_NAME)
+    response = AddPartitionsToTxnResponse()
+    waiting: list[_AskedToAdd] = []
+    for transaction in request.transactions:
+        results, asked = _add_partitions(ctx, transaction)
+        waiting += asked
+        response.results_by_transaction.append(AddPartitionsToTxnResult(transaction.transactional_id, results))
+    return later_all(waiting, response)
+
+
+_AskedToAdd = tuple["ReplySlot[None]", Callable[[None], None], Callable[[KafkaError], None]]
+"""Where the coordinator's reply comes, and what it and an error do to the results."""
 
 
 def _add_partitions(
     ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
-) -> list[AddPartitionsToTxnTopicResult]:
+) -> tuple[list[AddPartitionsToTxnTopicResult], list[_AskedToAdd]]:
     partitions = list(dict.fromkeys((topic.name, index) for topic in transaction.topics for index in topic.partitions))
     refused = _refused_partitions(ctx, partitions)
     if refused:
-        return _mapped_results(partitions, refused, int(ErrorCode.OPERATION_NOT_ATTEMPTED))
+        return _mapped_results(partitions, refused, int(ErrorCode.OPERATION_NOT_ATTEMPTED)), []
     if transaction.verify_only:
         try:
-            return _mapped_results(partitions, _verify(ctx, transaction, partitions), _NONE)
+            return _mapped_results(partitions, _verify(ctx, transaction, partitions), _NONE), []
         except KafkaError as error:
-            return _mapped_results(partitions, {}, _code_for(ctx, error))
+            return _mapped_results(partitions, {}, _code_for(ctx, error)), []
     code = _NONE
+    reply = None
     try:
         _check_id(transaction.transactional_id)
         command = AddPartitions(
@@ -120,15 +143,27 @@ def _add_partitions(
             partitions,
             2 if ctx.api_version >= _FIRST_WITH_MANY else 0,
         )
-        ctx.services.transactions().ask_now(transaction.transactional_id, command, ctx.node)
+        reply = ctx.services.transactions().begin(transaction.transactional_id, command, ctx.node)
     except KafkaError as error:
         code = _code_for(ctx, error)
-    return [
+    results = [
         AddPartitionsToTxnTopicResult(
             topic.name, [AddPartitionsToTxnPartitionResult(index, code) for index in topic.partitions]
         )
         for topic in transaction.topics
     ]
+    if reply is None:
+        return results, []
+
+    def added(_: None) -> None:
+        """The results say so already."""
+
+    def failed(error: KafkaError) -> None:
+        for topic in results:
+            for result in topic.results_by_partition:
+                result.partition_error_code = _code_for(ctx, error)
+
+    return results, [(reply, added, failed)]
 
 
 def _verify(
@@ -143,11 +178,18 @@ def _verify(
 
 
 def _refused_partitions(ctx: RequestContext, partitions: Iterable[TopicPartition]) -> Codes:
-    """Partitions that do not exist, and those of internal topics, which clients may not add by themselves."""
+    """Partitions that do not exist, and those that the client may not write to: none of an internal topic."""
     refused: Codes = {}
+    partitions = list(partitions)
+    names = [name for name, _ in partitions]
+    if ctx.api_version < _FIRST_WITH_MANY:
+        own = [name for name in names if name not in INTERNAL_TOPICS]
+        writable = ctx.allowed(Operation.WRITE, Resource.TOPIC, own)
+    else:
+        writable = frozenset(names)
     for name, index in partitions:
         topic = ctx.services.topics.get(name)
-        if name in INTERNAL_TOPICS and ctx.api_version < _FIRST_WITH_MANY:
+        if name not in writable:
             refused[name, index] = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         elif topic is None or not 0 <= index < len(topic.partitions):
             refused[name, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -175,23 +217,37 @@ def _by_topic(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
 # -- AddOffsetsToTxn, EndTxn
 
 
-@handles(AddOffsetsToTxnRequest)
-def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+@handles(
+    AddOffsetsToTxnRequest,
+    access=ByItem((Operation.WRITE, Resource.TRANSACTIONAL_ID), (Operation.READ, Resource.GROUP)),
+)
+def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse | Later:
     """Make the partition that keeps a group's offsets part of the transaction."""
+    ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
+
+    def refused(error: KafkaError) -> AddOffsetsToTxnResponse:
+        return AddOffsetsToTxnResponse(error_code=_code_for(ctx, error))
+
     try:
         _check_id(request.transactional_id)
         partition = GROUP_TOPIC, _group_partition(ctx, request.group_id)
         command = AddPartitions(request.transactional_id, request.producer_id, request.producer_epoch, [partition])
-        ctx.services.transactions().ask_now(request.transactional_id, command, ctx.node)
+        reply = ctx.services.transactions().begin(request.transactional_id, command, ctx.node)
     except KafkaError as error:
-        return AddOffsetsToTxnResponse(error_code=_code_for(ctx, error))
-    return AddOffsetsToTxnResponse()
+        return refused(error)
+    return later(reply, lambda _: AddOffsetsToTxnResponse(), refused)
 
 
-@handles(EndTxnRequest)
-def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
+@handles(EndTxnRequest, access=ByItem((Operation.WRITE, Resource.TRANSACTIONAL_ID)))
+def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Later:
     """Commit or abort the transaction."""
+    ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
     bumps = ctx.api_version >= _FIRST_WITH_EPOCH_BUMP
+
+    def refused(error: KafkaError) -> EndTxnResponse:
+        return EndTxnResponse(error_code=_code_for(ctx, error))
+
     try:
         _check_id(request.transactional_id)
         command = EndTransaction(
@@ -201,24 +257,56 @@ def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
             request.committed,
             2 if bumps else 0,
         )
-        identity = ctx.services.transactions().ask_now(request.transactional_id, command, ctx.node)
+        identity = ctx.services.transactions().begin(request.transactional_id, command, ctx.node)
     except KafkaError as error:
-        return EndTxnResponse(error_code=_code_for(ctx, error))
+        return refused(error)
+    return later(identity, _ended, refused)
+
+
+def _ended(identity: ProducerIdentity) -> EndTxnResponse:
     return EndTxnResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
 
 
 # -- WriteTxnMarkers
 
 
-@handles(WriteTxnMarkersRequest)
-def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+@handles(WriteTxnMarkersRequest, access=Whole(Operation.ALTER, Operation.CLUSTER_ACTION))
+def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse | Later:
     """Write markers into partitions that this node leads; how an administrator ends a hanging transaction (KIP-664)."""
     results: dict[int, dict[TopicPartition, int]] = {}
+    waiting: list[tuple[UncommittedMarker, dict[TopicPartition, int], TopicPartition]] = []
     for marker in request.markers:
         for topic in marker.topics:
             for index in topic.partition_indexes:
                 codes = results.setdefault(marker.producer_id, {})
-                codes[topic.name, index] = _write_marker(ctx, marker, topic.name, index)
+                place = topic.name, index
+                codes[place] = _NONE
+                try:
+                    uncommitted = _write_marker(ctx, marker, topic.name, index)
+                except KafkaError as error:
+                    codes[place] = int(error.code)
+                else:
+                    if uncommitted is not None:
+                        waiting.append((uncommitted, codes, place))
+    return _when_committed(ctx, results, waiting) if waiting else _markers_response(results)
+
+
+async def _when_committed(
+    ctx: RequestContext,
+    results: dict[int, dict[TopicPartition, int]],
+    waiting: list[tuple[UncommittedMarker, dict[TopicPartition, int], TopicPartition]],
+) -> WriteTxnMarkersResponse:
+    clock = ctx.services.clock
+    until_ms = clock.now_ms() + ctx.services.config.get_int("request.timeout.ms")
+    for uncommitted, codes, place in waiting:
+        try:
+            await uncommitted.committed(clock, until_ms - clock.now_ms())
+        except KafkaError as error:
+            codes[place] = int(error.code)
+    return _markers_response(results)
+
+
+def _markers_response(results: dict[int, dict[TopicPartition, int]]) -> WriteTxnMarkersResponse:
     response = WriteTxnMarkersResponse()
     for producer_id, codes in results.items():
         topics: dict[str, WritableTxnMarkerTopicResult] = {}
@@ -229,28 +317,31 @@ def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> W
     return response
 
 
-def _write_marker(ctx: RequestContext, marker: WritableTxnMarker, topic: str, index: int) -> int:
-    try:
-        ctx.services.transactions().markers.write(
-            topic,
-            index,
-            Producer(marker.producer_id, marker.producer_epoch),
-            commit=marker.transaction_result,
-            coordinator_epoch=marker.coordinator_epoch,
-            transaction_version=marker.transaction_version,
-            node=ctx.node,
-        )
-    except KafkaError as error:
-        return int(error.code)
-    return _NONE
+def _write_marker(ctx: RequestContext, marker: WritableTxnMarker, topic: str, index: int) -> UncommittedMarker | None:
+    return ctx.services.transactions().markers.write(
+        topic,
+        index,
+        Producer(marker.producer_id, marker.producer_epoch),
+        commit=marker.transaction_result,
+        coordinator_epoch=marker.coordinator_epoch,
+        transaction_version=marker.transaction_version,
+        node=ctx.node,
+    )
 
 
 # -- TxnOffsetCommit
 
 
-@handles(TxnOffsetCommitRequest)
+@handles(
+    TxnOffsetCommitRequest,
+    access=ByItem(
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID), (Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)
+    ),
+)
 async def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
     """Store offsets in a group, to become visible when the transaction commits."""
+    ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
     offsets, codes = _offsets(ctx, request)
     if offsets:
         try:
@@ -277,13 +368,17 @@ async def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest
 
 
 def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[list[OffsetToCommit], Codes]:
-    """What is to be stored, and the codes of partitions that do not exist."""
+    """What is to be stored, and the codes of partitions that do not exist or that the client may not read."""
     offsets: list[OffsetToCommit] = []
     codes: Codes = {}
+    readable = ctx.allowed(Operation.READ, Resource.TOPIC, [topic.name for topic in request.topics])
     for topic in request.topics:
         known = ctx.services.topics.get(topic.name)
         for partition in topic.partitions:
             index = partition.partition_index
+            if topic.name not in readable:
+                codes[topic.name, index] = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                continue
             if known is None or not 0 <= index < len(known.partitions):
                 codes[topic.name, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
                 continue
@@ -306,9 +401,9 @@ async def _commit_offsets(
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     groups = ctx.services.groups()
-    shard = groups.shard_for(request.group_id, ctx.node)
+    groups.shard_for(request.group_id, ctx.node)
     await _check_transaction(ctx, request)
-    stored: list[ErrorCode] = await shard.ask(
+    stored: list[ErrorCode] = await groups.shard_for(request.group_id, ctx.node).ask(
         TxnOffsetCommit(
             request.group_id,
             offsets,
@@ -339,7 +434,10 @@ async def _check_transaction(ctx: RequestContext, request: TxnOffsetCommitReques
     log = ctx.services.groups().topic.ensure()[index].log
     if log.has_ongoing_transaction(request.producer_id, request.producer_epoch):
         return
-    errors = await ctx.services.transactions().verifier.verify(
+    transactions = ctx.services.transactions()
+    if not transactions.reached_from(ctx.node.id, request.transactional_id):
+        raise KafkaError(_COMMIT_ERRORS[ErrorCode.NETWORK_EXCEPTION])
+    errors = await transactions.verifier.verify(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
@@ -353,7 +451,10 @@ async def _check_transaction(ctx: RequestContext, request: TxnOffsetCommitReques
 # -- DescribeTransactions, ListTransactions
 
 
-@handles(DescribeTransactionsRequest)
+@handles(
+    DescribeTransactionsRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID), (Operation.DESCRIBE, Resource.TOPIC)),
+)
 def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     """The state of transactional ids that this node coordinates."""
     states = [_describe(ctx, transactional_id) for transactional_id in request.transactional_ids]
@@ -362,6 +463,7 @@ def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequ
 
 def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
     try:
+        ctx.require(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
         _check_id(transactional_id)
         found = ctx.services.transactions().ask_now(transactional_id, DescribeTransaction(transactional_id), ctx.node)
     except KafkaError as error:
@@ -376,19 +478,20 @@ def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
         transaction_start_time_ms=found.start_ms,
         producer_id=found.producer_id,
         producer_epoch=found.producer_epoch,
-        topics=_described_topics(found.partitions),
+        topics=_described_topics(ctx, found.partitions),
     )
 
 
-def _described_topics(partitions: Iterable[TopicPartition]) -> list[TopicData]:
-    """The partitions of a transaction as Kafka's set of them would list them."""
+def _described_topics(ctx: RequestContext, partitions: Iterable[TopicPartition]) -> list[TopicData]:
+    """The partitions of a transaction that the client may see, as Kafka's set of them would list them."""
     topics: dict[str, TopicData] = {}
     for topic, index in java_order(sorted(partitions), hash_of_partition):
         topics.setdefault(topic, TopicData(topic, [])).partitions.append(index)
-    return list(topics.values())
+    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, topics)
+    return [described for name, described in topics.items() if name in shown]
 
 
-@handles(ListTransactionsRequest)
+@handles(ListTransactionsRequest, access=ByItem((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID)))
 def list_transactions(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
     """The transactional ids that this node coordinates, filtered."""
     try:
@@ -406,7 +509,9 @@ def list_transactions(ctx: RequestContext, request: ListTransactionsRequest) -> 
     return ListTransactionsResponse(
         unknown_state_filters=unknown_states,
         transaction_states=[
-            ListedTransaction(listed.transactional_id, listed.producer_id, listed.state.label) for listed in found
+            ListedTransaction(listed.transactional_id, listed.producer_id, listed.state.label)
+            for listed in found
+            if ctx.allows(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, listed.transactional_id, tell=False)
         ],
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from odradek.broker.config.definition import (
     ConfigError,
@@ -14,14 +15,17 @@ from odradek.broker.config.definition import (
     Update,
     Use,
     format_value,
-    keys_of,
 )
+from odradek.broker.config.keys import base_name, broker_keys, key_of, topic_keys
+from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import TimestampType
 from odradek.storage.log_config import LogConfig
 
 __all__ = ["BrokerConfig", "ConfigError", "ConfigSource", "Synonym", "TopicConfig", "broker_keys", "topic_keys"]
+
+_log = logging.getLogger("odradek.broker.config")
 
 # Defaults in which odradek differs from Kafka (DIFFERENCES.md tells why).
 DEFAULTS_OF_ODRADEK = {"group.initial.rebalance.delay.ms": "0", "group.streams.initial.rebalance.delay.ms": "0"}
@@ -105,6 +109,9 @@ _ORDERED = (
     ("group.streams.num.standby.replicas", "group.streams.max.standby.replicas"),
 )
 
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
 
 class ConfigSource(IntEnum):
     """Where a value comes from, as DescribeConfigs numbers it."""
@@ -128,25 +135,6 @@ class Synonym(NamedTuple):
     source: ConfigSource
 
 
-def broker_keys() -> Mapping[str, ConfigKey]:
-    """Every broker config by name: Kafka's and odradek's own."""
-    return _broker_keys or _load_broker_keys()
-
-
-_broker_keys: dict[str, ConfigKey] = {}
-
-
-def _load_broker_keys() -> Mapping[str, ConfigKey]:
-    for name, key in (*keys_of("broker").items(), *keys_of("odradek").items()):
-        _broker_keys[name] = key
-    return _broker_keys
-
-
-def topic_keys() -> Mapping[str, ConfigKey]:
-    """Every topic config by name."""
-    return keys_of("topic")
-
-
 def check_supported(key: ConfigKey, text: str) -> None:
     """ConfigError if odradek does not do what `key` asks for and `text` asks for something."""
     if key.name == "remote.storage.enable" and key.parse(text) is True:
@@ -156,29 +144,64 @@ def check_supported(key: ConfigKey, text: str) -> None:
         )
     if key.name == "group.consumer.assignors":
         _check_assignors(key.normal(text).split(","))
+    if key.name == "authorizer.class.name" and key.normal(text) not in ("", STANDARD_AUTHORIZER):
+        raise ConfigError(
+            f"authorizer '{text}' is not supported by odradek: authorizer.class.name takes "
+            f"{STANDARD_AUTHORIZER} or nothing"
+        )
+    if key.name == "replica.selector.class" and key.normal(text) not in ("", RACK_AWARE_SELECTOR):
+        raise ConfigError(
+            f"replica selector '{text}' is not supported by odradek: replica.selector.class takes "
+            f"{RACK_AWARE_SELECTOR} or nothing"
+        )
     if key.use is Use.REFUSED:
         default = DEFAULTS_OF_ODRADEK.get(key.name, key.default)
         if key.normal(text) != (default or ""):
             raise ConfigError(f"config '{key.name}' is not supported by odradek{_instead(key.name, default)}")
 
 
+_NO_NODE = -1
+
+
+class Reconfigurable(Protocol):
+    """What acts on configs of one node while it runs."""
+
+    def check(self, node_id: int, values: Mapping[str, str]) -> None:
+        """ConfigError if these dynamic configs of the node have to be refused."""
+
+    def apply(self, node_id: int) -> None:
+        """The node's dynamic configs were written: they, or files that they name, may be others."""
+
+
 class BrokerConfig:
     """All broker configs of one cluster, in Kafka's layers.
 
     From strongest to weakest: `dynamic_nodes[node_id]`, `dynamic_default` (both changed by clients), `static`
-    (given at the start), default. Without a node id a getter answers for the cluster: per-node values count only where
-    the cluster has one node. All layers hold checked text. Owner: the cluster; the dynamic layers follow the metadata
-    image.
+    (given at the start), default. `values` name what Kafka knows; `file`, which they go before, may hold any name:
+    unknown ones are kept for nobody, with a warning. Without a node id a getter answers for the cluster: per-node
+    values count only where the cluster has one node. All layers hold checked text. Owner: the cluster; the dynamic
+    layers follow the metadata image. `watchers` are called when a dynamic layer has changed.
     """
 
-    def __init__(self, values: Mapping[str, Any] | None = None, *, node_ids: Iterable[int] = (1,)) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, Any] | None = None,
+        *,
+        file: Mapping[str, str] | None = None,
+        node_ids: Iterable[int] = (1,),
+    ) -> None:
         self.static: dict[str, str] = {}
         self.dynamic_default: dict[str, str] = {}
         self.dynamic_nodes: dict[int, dict[str, str]] = {}
         self.node_ids = tuple(node_ids)
+        self.watchers: list[Callable[[], None]] = []
         self._values: dict[tuple[str, int | None], ConfigValue] = {}
         self._cluster_values: dict[str, ConfigValue] = {}
         self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
+        self.reconfigurables: list[Reconfigurable] = []
+        for name, text in (file or {}).items():
+            if name not in (values or {}):
+                self.static[name] = self._kept(name, text)
         for name, value in (values or {}).items():
             self.static[name] = self.check(name, _text_of(name, value))
         self._check_order()
@@ -186,12 +209,19 @@ class BrokerConfig:
     @staticmethod
     def check(name: str, text: str) -> str:
         """`text` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
-        key = broker_keys().get(name)
+        key = key_of(name)
         if key is None or key.update is Update.DYNAMIC_ONLY:
             raise ConfigError(f"unknown config '{name}'{_suggestion(name)}")
         normal = key.normal(text)
         check_supported(key, text)
         return normal
+
+    def _kept(self, name: str, text: str) -> str:
+        """The text of a file's config; one that Kafka does not know is kept as it is."""
+        if key_of(name) is None:
+            warn_of_unknown(name)
+            return text
+        return self.check(name, text)
 
     # -- reading
 
@@ -246,7 +276,8 @@ class BrokerConfig:
 
     def synonyms(self, name: str, node_id: int | None) -> list[Synonym]:
         """The settings that the value of `name` on `node_id` could come from, strongest first."""
-        family = BROKER_SYNONYMS.get(name, (name,))
+        base = base_name(name)
+        family = BROKER_SYNONYMS.get(name, (name,)) if base is None else (name, base)
         layers = (
             (self.dynamic_nodes.get(-1 if node_id is None else node_id, {}), ConfigSource.DYNAMIC_BROKER),
             (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER),
@@ -254,12 +285,23 @@ class BrokerConfig:
         )
         found = [Synonym(s, layer[s], source) for layer, source in layers for s in family if s in layer]
         for synonym in family:
-            default = default_text(synonym)
+            default = default_text(synonym) if synonym in broker_keys() else None
             if default is not None:
                 found.append(Synonym(synonym, default, ConfigSource.DEFAULT))
         # Kafka drops what comes before the first entry under the asked name.
         start = next((i for i, entry in enumerate(found) if entry.name == name), len(found))
         return found[start:]
+
+    def for_listener(
+        self, name: str, node_id: int | None = None, proposed: Mapping[str, str] | None = None
+    ) -> ListenerConfig:
+        """The configuration as this listener (of that node) sees it, whatever it is at the time.
+
+        `proposed`: what the node's dynamic configs would be, instead of what they are.
+        """
+        if proposed is None:
+            return ListenerConfig(name, lambda key: self.text(key, node_id))
+        return ListenerConfig(name, lambda key: proposed[key] if key in proposed else self.text(key, _NO_NODE))
 
     # -- changing
 
@@ -272,6 +314,8 @@ class BrokerConfig:
             self._values.clear()
             self._cluster_values.clear()
             self._log_configs.clear()
+            for told in self.watchers:
+                told()
 
     # -- topics
 
@@ -301,12 +345,20 @@ class BrokerConfig:
 
     def _resolve(self, name: str, node_id: int | None) -> ConfigValue:
         key = broker_keys()[name]
-        layers = (self.dynamic_nodes.get(-1 if node_id is None else node_id, {}), self.dynamic_default, self.static)
-        for layer in layers:
-            if name in layer:
-                return key.parse(layer[name])
-        text = default_text(name)
+        text = self.text(name, node_id)
         return None if text is None else key.parse(text)
+
+    def text(self, name: str, node_id: int | None) -> str | None:
+        """The text in force of any name, known or not; None where nobody set it and it has no default."""
+        node_id = self._node_for_cluster() if node_id is None else node_id
+        for layer in (
+            self.dynamic_nodes.get(-1 if node_id is None else node_id, {}),
+            self.dynamic_default,
+            self.static,
+        ):
+            if name in layer:
+                return layer[name]
+        return default_text(name) if name in broker_keys() else None
 
     def _check_order(self) -> None:
         for smaller, larger in _ORDERED:
@@ -385,16 +437,10 @@ def _text_of(name: str, value: object) -> str:
 
 # Beginning of a refused name -> what to do instead.
 _INSTEAD = {
-    "log.dir": "give a data directory (--data-dir)",
-    "metadata.log.dir": "give a data directory (--data-dir)",
-    "listeners": "give host and port (--host, --port)",
-    "broker.id": "set node.id",
-    "process.roles": "every node is broker and controller",
     "controller.": "every node is broker and controller",
-    "sasl.": "there is no SASL",
-    "ssl.": "there is no TLS",
+    "sasl.": "a broker logs in nowhere, and runs no Java class",
+    "ssl.": "Python's ssl makes TLS, no Java class",
     "security.": "listeners speak plain text",
-    "authorizer.": "everything is allowed",
     "remote.log.": "there is no tiered storage",
 }
 
@@ -411,6 +457,11 @@ def _suggestion(name: str) -> str:
     if synonyms and synonyms[0][0] != name:
         return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
     return did_you_mean(name, broker_keys())
+
+
+def warn_of_unknown(name: str) -> None:
+    """Say that a config is kept, as Kafka keeps it, and that nothing will come of it."""
+    _log.warning("config '%s' is unknown and has no effect%s", name, _suggestion(name))
 
 
 _LOG_CONFIG_FIELDS = {

@@ -111,6 +111,20 @@ class ConfigKey:
         return format_value(self.parse(text)) or ""
 
 
+class UnknownKey(ConfigKey):
+    """A name that Kafka keeps without knowing it, for a plugin say. Its value may be a secret, so it is never shown."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, ConfigType.UNKNOWN, None)
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Always: nobody knows what it is."""
+        return True
+
+
 def format_value(value: ConfigValue) -> str | None:
     """The text of a typed value, as Kafka writes it."""
     if value is None:

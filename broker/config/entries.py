@@ -10,10 +10,9 @@ from odradek.broker.config.broker_config import (
     BrokerConfig,
     ConfigSource,
     Synonym,
-    broker_keys,
-    topic_keys,
 )
 from odradek.broker.config.definition import ConfigKey, Update, format_value, keys_of, response_order
+from odradek.broker.config.keys import broker_keys, shown_key, topic_keys
 
 
 class ConfigEntry(NamedTuple):
@@ -55,11 +54,10 @@ def _topic_entry(broker: BrokerConfig, key: ConfigKey, overrides: Mapping[str, s
 def broker_entries(broker: BrokerConfig, node_id: int, own: Mapping[str, str]) -> list[ConfigEntry]:
     """The configs of a node, in Kafka's order. `own`: what its place in the cluster gives it (id, listeners, ...)."""
     keys = broker_keys()
-    dynamic = broker.dynamic_nodes.get(node_id, {}).keys() | broker.dynamic_default.keys()
-    names = [
-        name for name, key in keys.items() if name in own or name in broker.static or name in dynamic or _is_shown(key)
-    ]
-    return [_broker_entry(broker, keys[name], node_id, own) for name in response_order(names)]
+    given = dict.fromkeys((*broker.static, *broker.dynamic_default, *broker.dynamic_nodes.get(node_id, {})))
+    names = [name for name, key in keys.items() if name in own or name in given or _is_shown(key)]
+    names += (name for name in given if name not in keys)
+    return [_broker_entry(broker, shown_key(name), node_id, own) for name in response_order(names)]
 
 
 def _is_shown(key: ConfigKey) -> bool:
@@ -68,9 +66,10 @@ def _is_shown(key: ConfigKey) -> bool:
 
 def _broker_entry(broker: BrokerConfig, key: ConfigKey, node_id: int, own: Mapping[str, str]) -> ConfigEntry:
     synonyms = broker.synonyms(key.name, node_id)
-    value = format_value(broker.get(key.name, node_id))
+    value = format_value(broker.get(key.name, node_id)) if key.name in broker_keys() else broker.text(key.name, node_id)
     if key.name in own:
         value = own[key.name]
+        synonyms = [each for each in synonyms if each[::2] != (key.name, ConfigSource.STATIC_BROKER)]
         synonyms.insert(0, Synonym(key.name, value, ConfigSource.STATIC_BROKER))
     if key.is_sensitive:
         value = None
@@ -82,13 +81,13 @@ def _broker_entry(broker: BrokerConfig, key: ConfigKey, node_id: int, own: Mappi
 
 def cluster_default_entries(broker: BrokerConfig) -> list[ConfigEntry]:
     """The cluster-wide dynamic broker configs, which is what Kafka shows of the broker without a name."""
-    keys = broker_keys()
     entries = []
     for name in response_order(list(broker.dynamic_default)):
-        key = keys[name]
+        key = shown_key(name)
         value = None if key.is_sensitive else broker.dynamic_default[name]
         synonyms = (Synonym(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER),)
-        entries.append(ConfigEntry(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER, key, synonyms=synonyms))
+        read_only = key.update is Update.READ_ONLY
+        entries.append(ConfigEntry(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER, key, read_only, synonyms))
     return entries
 
 

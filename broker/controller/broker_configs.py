@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from odradek.broker.config.broker_config import BrokerConfig, ConfigError, broker_keys
+from odradek.broker.config.broker_config import BrokerConfig, ConfigError
+from odradek.broker.config.keys import key_of
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 
@@ -14,7 +15,7 @@ _log = logging.getLogger("odradek.broker.controller")
 class BrokerConfigPublisher:
     """Keeps the dynamic layers of a `BrokerConfig` as the image has them. Owner: the cluster.
 
-    A log that Kafka wrote may hold names that odradek does not know, for plugins say: they are passed over.
+    It may have names that nobody knows, for plugins say: they are kept as they are.
     """
 
     def __init__(self, config: BrokerConfig) -> None:
@@ -26,15 +27,16 @@ class BrokerConfigPublisher:
             if kind == ResourceType.BROKER:
                 values = self._known(image, name)
                 self._config.set_dynamic(int(name) if name else None, values)
+                if name:
+                    for each in self._config.reconfigurables:
+                        each.apply(int(name))
 
     def _known(self, image: MetadataImage, resource: str) -> dict[str, str]:
         known: dict[str, str] = {}
         for name, text in image.configs_of(ResourceType.BROKER, resource).items():
-            key = broker_keys().get(name)
-            if key is None:
-                continue
+            key = key_of(name)
             try:
-                known[name] = key.normal(text)
+                known[name] = text if key is None else key.normal(text)
             except ConfigError as error:
                 _log.warning("broker config %s in the metadata log is passed over: %s", name, error)
         return known

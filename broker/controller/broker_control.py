@@ -11,6 +11,7 @@ from odradek.broker.controller.commands import (
     RegisterController,
     ShutDownBrokers,
     UnfenceBrokers,
+    UnregisterBroker,
 )
 from odradek.broker.controller.feature_levels import SUPPORTED
 from odradek.broker.metadata.image import MetadataImage
@@ -24,6 +25,7 @@ from odradek.protocol.metadata_records.register_controller_record import (
     ControllerFeature,
     RegisterControllerRecord,
 )
+from odradek.protocol.metadata_records.unregister_broker_record import UnregisterBrokerRecord
 
 if TYPE_CHECKING:
     from odradek.broker.controller.partition_control import PartitionControl
@@ -45,7 +47,9 @@ class BrokerControl:
         amended = known is not None and known.incarnation == command.incarnation
         epoch = known.epoch if known is not None and amended else command.epoch
         records: list[MetadataRecord] = []
-        if known is not None and not amended and known.is_active:
+        if known is not None and not amended and command.crashed:
+            records += self._partitions().after_crash(command.node_id)
+        elif known is not None and not amended and known.is_active:
             records += self._after_loss(frozenset({command.node_id}))
         records.append(
             RegisterBrokerRecord(
@@ -87,9 +91,16 @@ class BrokerControl:
             return [], None
         return [*self._after_loss(frozenset({node})), self._changed(node, fenced=_FENCED)], None
 
+    def unregister(self, command: UnregisterBroker) -> tuple[list[MetadataRecord], None]:
+        """Records of `UnregisterBroker`."""
+        node = command.node_id
+        epoch = self._broker(node).epoch
+        return [*self._after_loss(frozenset({node})), UnregisterBrokerRecord(node, epoch)], None
+
     def shut_down(self, command: ShutDownBrokers) -> tuple[list[MetadataRecord], None]:
-        """Records of `ShutDownBrokers`: controlled shutdown of each, then all are fenced."""
-        active = [node for node in command.node_ids if self._broker(node).is_active]
+        """Records of `ShutDownBrokers`: controlled shutdown of each that is registered, then all are fenced."""
+        registered = [node for node in command.node_ids if node in self._image.brokers]
+        active = [node for node in registered if self._broker(node).is_active]
         records: list[MetadataRecord] = [self._changed(node, shutting_down=_SHUTTING_DOWN) for node in active]
         records += self._after_loss(frozenset(active))
         records += (self._changed(node, fenced=_FENCED) for node in active)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.runtime.machine import Command
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.config.changes import Change
     from odradek.broker.metadata.registrations import Endpoint
+    from odradek.broker.security.acl import Acl, AclFilter
+    from odradek.broker.security.principal import Principal
     from odradek.protocol.message import MetadataRecord
 
 PartitionKey = tuple[str, int]
 """Topic name and index."""
+
+
+def free(partitions: int) -> None:
+    """What mutations cost without a quota: nothing."""
+
+
+Quota = Callable[[int], None]
+"""Called with the partitions that a topic's creation, growth or deletion changes; THROTTLING_QUOTA_EXCEEDED refuses."""
 
 
 class NewTopic(NamedTuple):
@@ -42,11 +53,12 @@ class CreatedTopic(NamedTuple):
 class CreateTopics(Command[list[CreatedTopic | KafkaError]]):
     """Create topics, all whose description is right; replies for each in order."""
 
-    __slots__ = ("topics", "validate_only")
+    __slots__ = ("quota", "topics", "validate_only")
 
-    def __init__(self, topics: Sequence[NewTopic], *, validate_only: bool = False) -> None:
+    def __init__(self, topics: Sequence[NewTopic], *, validate_only: bool = False, quota: Quota = free) -> None:
         self.topics = topics
         self.validate_only = validate_only
+        self.quota = quota
 
 
 class NewPartitions(NamedTuple):
@@ -60,20 +72,22 @@ class NewPartitions(NamedTuple):
 class CreatePartitions(Command[list[KafkaError | None]]):
     """Let topics grow; replies for each in order."""
 
-    __slots__ = ("topics", "validate_only")
+    __slots__ = ("quota", "topics", "validate_only")
 
-    def __init__(self, topics: Sequence[NewPartitions], *, validate_only: bool = False) -> None:
+    def __init__(self, topics: Sequence[NewPartitions], *, validate_only: bool = False, quota: Quota = free) -> None:
         self.topics = topics
         self.validate_only = validate_only
+        self.quota = quota
 
 
 class DeleteTopics(Command[list[KafkaError | None]]):
     """Delete topics by id, each at most once; replies UNKNOWN_TOPIC_ID where there is none."""
 
-    __slots__ = ("topic_ids",)
+    __slots__ = ("quota", "topic_ids")
 
-    def __init__(self, topic_ids: Sequence[bytes]) -> None:
+    def __init__(self, topic_ids: Sequence[bytes], *, quota: Quota = free) -> None:
         self.topic_ids = topic_ids
+        self.quota = quota
 
 
 class AlterConfigs(Command[list[KafkaError | None]]):
@@ -85,6 +99,54 @@ class AlterConfigs(Command[list[KafkaError | None]]):
         self.changes = changes
         self.node_id = node_id
         self.validate_only = validate_only
+
+
+class QuotaChange(NamedTuple):
+    """New values of an entity's quotas; None removes one.
+
+    `entity`: (type, name or None for the default) as the request has them, `ops`: (key, value). Both may repeat.
+    """
+
+    entity: Sequence[tuple[str, str | None]]
+    ops: Sequence[tuple[str, float | None]]
+
+
+class AlterQuotas(Command[list[tuple[QuotaEntity, KafkaError | None]]]):
+    """Change client quotas; replies for each entity, in Kafka's order.
+
+    `unknown_hosts`: names of ip entities that no address was found for (a decision looks nothing up).
+    """
+
+    __slots__ = ("changes", "unknown_hosts", "validate_only")
+
+    def __init__(
+        self,
+        changes: Sequence[QuotaChange],
+        *,
+        unknown_hosts: frozenset[str] = frozenset(),
+        validate_only: bool = False,
+    ) -> None:
+        self.changes = changes
+        self.unknown_hosts = unknown_hosts
+        self.validate_only = validate_only
+
+
+class CreateAcls(Command[list[KafkaError | None]]):
+    """Make access control entries; replies for each. One that is there already is no error."""
+
+    __slots__ = ("acls",)
+
+    def __init__(self, acls: Sequence[Acl]) -> None:
+        self.acls = acls
+
+
+class DeleteAcls(Command["list[list[Acl] | KafkaError]"]):
+    """Delete the access control entries that filters mean; replies for each filter with the entries that it means."""
+
+    __slots__ = ("filters",)
+
+    def __init__(self, filters: Sequence[AclFilter]) -> None:
+        self.filters = filters
 
 
 class FeatureUpdate(NamedTuple):
@@ -103,6 +165,93 @@ class UpdateFeatures(Command[None]):
     def __init__(self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False) -> None:
         self.updates = updates
         self.validate_only = validate_only
+
+
+class ScramDeletion(NamedTuple):
+    """A user's credential to delete. `mechanism`: its number."""
+
+    name: str
+    mechanism: int
+
+
+class ScramUpsertion(NamedTuple):
+    """A credential to set: the password comes salted."""
+
+    name: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+    def __repr__(self) -> str:
+        return f"ScramUpsertion({self.name!r}, {self.mechanism})"
+
+
+class ScramOutcome(NamedTuple):
+    """What became of a user's change."""
+
+    name: str
+    error: KafkaError | None
+
+
+class AlterScramUsers(Command[list[ScramOutcome]]):
+    """Set and delete SCRAM credentials, each for itself; replies for each user once."""
+
+    __slots__ = ("deletions", "upsertions")
+
+    def __init__(self, deletions: Sequence[ScramDeletion], upsertions: Sequence[ScramUpsertion]) -> None:
+        self.deletions = deletions
+        self.upsertions = upsertions
+
+
+class NewToken(NamedTuple):
+    """A token that was made. Times in milliseconds since 1970."""
+
+    token_id: str
+    hmac: bytes
+    issued_ms: int
+    expires_ms: int
+    ends_ms: int
+
+    def __repr__(self) -> str:
+        return f"NewToken({self.token_id})"
+
+
+class CreateToken(Command[NewToken]):
+    """Make a delegation token for `owner`. `max_lifetime_ms`: 0 and less take the broker's."""
+
+    __slots__ = ("max_lifetime_ms", "owner", "renewers", "requester")
+
+    def __init__(
+        self, owner: Principal, requester: Principal, renewers: Sequence[Principal], max_lifetime_ms: int
+    ) -> None:
+        self.owner = owner
+        self.requester = requester
+        self.renewers = renewers
+        self.max_lifetime_ms = max_lifetime_ms
+
+
+class RenewToken(Command[int]):
+    """Let the token of an HMAC live longer, as its owner or a renewer; replies when it expires."""
+
+    __slots__ = ("hmac", "period_ms", "principal")
+
+    def __init__(self, hmac: bytes, principal: Principal, period_ms: int) -> None:
+        self.hmac = hmac
+        self.principal = principal
+        self.period_ms = period_ms
+
+
+class ExpireToken(RenewToken):
+    """Let it expire in `period_ms`, or end at once (less than 0); replies when."""
+
+    __slots__ = ()
+
+
+class SweepTokens(Command[bool]):
+    """Remove tokens that have expired; replies whether there may be more of them."""
+
+    __slots__ = ()
 
 
 class AllocateProducerIds(Command[int]):
@@ -125,13 +274,47 @@ class ElectLeaders(Command[list[KafkaError | None]]):
 
 
 class MoveLeader(Command[None]):
-    """Let `node_id`, which is in sync, lead a partition. KafkaError where it cannot."""
+    """Let `node_id`, which is in sync, lead a partition; `unclean`: where nobody leads, also one that is not in sync.
 
-    __slots__ = ("node_id", "partition")
+    KafkaError where it cannot.
+    """
 
-    def __init__(self, partition: PartitionKey, node_id: int) -> None:
+    __slots__ = ("node_id", "partition", "unclean")
+
+    def __init__(self, partition: PartitionKey, node_id: int, *, unclean: bool = False) -> None:
         self.partition = partition
         self.node_id = node_id
+        self.unclean = unclean
+
+
+class BalanceLeaders(Command[bool]):
+    """Hand partitions to their preferred replicas where those are in sync; replies whether there may be more."""
+
+    __slots__ = ()
+
+
+class ElectUncleanly(Command[bool]):
+    """Let any live replica lead where nobody does and the topic permits it; replies whether there may be more."""
+
+    __slots__ = ()
+
+
+class NewIsr(NamedTuple):
+    """The replicas in sync, as the leader that knows `partition_epoch` sees them."""
+
+    topic_id: bytes
+    partition: int
+    partition_epoch: int
+    isr: Sequence[int]
+
+
+class ChangeIsr(Command[None]):
+    """Leaders tell which replicas are in sync; what is told of an older epoch, or of a topic that is gone, is void."""
+
+    __slots__ = ("changes",)
+
+    def __init__(self, changes: Sequence[NewIsr]) -> None:
+        self.changes = changes
 
 
 class Reassignment(NamedTuple):
@@ -139,6 +322,16 @@ class Reassignment(NamedTuple):
 
     partition: PartitionKey
     replicas: Sequence[int] | None
+
+
+class AssignReplicas(Command[None]):
+    """A broker says in which of its log directories replicas are: (topic id, index, directory id)."""
+
+    __slots__ = ("node_id", "replicas")
+
+    def __init__(self, node_id: int, replicas: Sequence[tuple[bytes, int, bytes]]) -> None:
+        self.node_id = node_id
+        self.replicas = replicas
 
 
 class ReassignPartitions(Command[list[KafkaError | None]]):
@@ -155,10 +348,10 @@ class RegisterBroker(Command[int]):
     """A broker has started; it is fenced until `UnfenceBrokers`. Replies its epoch.
 
     `epoch`: the end of the log. An `incarnation` that is registered already keeps its own and its state, and only
-    has other endpoints.
+    has other endpoints. `crashed`: the incarnation before did not stop in order.
     """
 
-    __slots__ = ("directories", "endpoints", "epoch", "incarnation", "node_id", "rack")
+    __slots__ = ("crashed", "directories", "endpoints", "epoch", "incarnation", "node_id", "rack")
 
     def __init__(
         self,
@@ -168,7 +361,10 @@ class RegisterBroker(Command[int]):
         endpoints: Sequence[Endpoint],
         rack: str | None,
         directories: Sequence[bytes],
+        *,
+        crashed: bool = False,
     ) -> None:
+        self.crashed = crashed
         self.node_id = node_id
         self.incarnation = incarnation
         self.epoch = epoch
@@ -199,6 +395,15 @@ class UnfenceBrokers(Command[None]):
 
 class FenceBroker(Command[None]):
     """A broker is gone: other replicas lead its partitions where they can."""
+
+    __slots__ = ("node_id",)
+
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
+
+
+class UnregisterBroker(Command[None]):
+    """Forget a broker, up or not; BROKER_ID_NOT_REGISTERED. One that is up leads nothing any more."""
 
     __slots__ = ("node_id",)
 

@@ -16,11 +16,16 @@ from odradek.broker.config.broker_config import (
     check_supported,
     is_list_key,
     topic_keys,
+    warn_of_unknown,
 )
 from odradek.broker.config.changes import Change, Operation, check_change, checked_node, result_of
 from odradek.broker.config.client_selectors import IllegalSelectorError, parse_selectors
+from odradek.broker.config.connection_rules import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections
 from odradek.broker.config.definition import ConfigKey, Update, keys_of, response_order
+from odradek.broker.config.keys import base_name, key_of
+from odradek.broker.config.listener_changes import check_listeners
 from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.controller.reconfigurables import check_reconfigurables
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_names import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -44,6 +49,9 @@ _THREADS = frozenset(
     }
 )
 """Pools that may at most double or halve with one change."""
+_LISTENERS_OF_ALL = frozenset({"max.connection.creation.rate", "max.connections", "num.network.threads"})
+"""What may be set for a listener of all brokers at once."""
+_AT_LEAST_ONE = frozenset({"max.connection.creation.rate", "max.connections"})
 _LIKE_LISTS = frozenset({"sasl.kerberos.principal.to.local.rules"})
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 3_600_000
 
@@ -85,9 +93,10 @@ class ConfigControl:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
         check_change(change)
         after = changed(change, node_id)
-        return config_records(
-            self._image, change.type, change.name, self._image.configs_of(change.type, change.name), after
-        )
+        current = self._image.configs_of(change.type, change.name)
+        # As in Kafka a broker is told again what it is told already: it reads files anew then (KAFKA-14136).
+        again = [each.name for each in change.assignments] if change.type == ResourceType.BROKER else []
+        return config_records(self._image, change.type, change.name, current, after, again)
 
     # -- the kinds of resources
 
@@ -115,21 +124,47 @@ class ConfigControl:
         checked: dict[str, str] = {}
         with _refused_as(ErrorCode.INVALID_REQUEST):
             for name, text in result.items():
-                if name not in keys:
-                    raise ConfigError(f"Unknown broker config name: {name}")
-                checked[name] = keys[name].normal(text)
+                key = key_of(name)
+                checked[name] = text if key is None else key.normal(text)
         if target is None:
             _check_cluster_wide(result, keys)
         with _refused_as(ErrorCode.INVALID_REQUEST):
             for name, text in result.items():
-                check_supported(keys[name], text)
+                key = key_of(name)
+                if key is None:
+                    if current.get(name) != text:
+                        warn_of_unknown(name)
+                    continue
+                check_supported(key, text)
                 if name in _THREADS:
                     _check_threads(name, int(checked[name]), broker.get_int(name, target))
         if int(checked.get("log.retention.ms", "-1")) == 0:
             text = "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        with _refused_as(ErrorCode.INVALID_REQUEST):
+            self._check_connections(checked, target)
         self._check_min_insync(change, target, result)
+        with _refused_as(ErrorCode.INVALID_REQUEST):
+            if target is not None:
+                check_listeners(broker, target, checked)
+            check_reconfigurables(broker, target, checked)
         return checked
+
+    def _check_connections(self, checked: Mapping[str, str], target: int | None) -> None:
+        """Limits of connections: none is 0, but for those of an address where others have their own."""
+        for name, text in checked.items():
+            base = base_name(name) or name
+            if base in _AT_LEAST_ONE and int(text) <= 0:
+                raise ConfigError(
+                    f"Invalid value org.apache.kafka.common.config.ConfigException: Invalid {base} {text} for "
+                    "configuration Invalid dynamic configuration"
+                )
+        if PER_IP in checked or OVERRIDES in checked:
+            per_ip = checked.get(PER_IP) or self._config.text(PER_IP, target) or ""
+            overrides = checked.get(OVERRIDES) if OVERRIDES in checked else self._config.text(OVERRIDES, target)
+            if int(per_ip) == 0 and not overrides:
+                raise ConfigError(f"requirement failed: {NEEDS_OVERRIDES}")
+            check_connections(int(per_ip), overrides or "")
 
     def _check_min_insync(self, change: Change, target: int | None, result: Mapping[str, str]) -> None:
         """KIP-966: with eligible leader replicas on, min.insync.replicas is always cluster-wide."""
@@ -187,10 +222,18 @@ class ConfigControl:
 
 
 def config_records(
-    image: MetadataImage, kind: int, name: str, before: Mapping[str, str], after: Mapping[str, str]
+    image: MetadataImage,
+    kind: int,
+    name: str,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    again: Sequence[str] = (),
 ) -> list[MetadataRecord]:
-    """What leads a resource from the settings before to those after; ClearElrRecord where Kafka adds one (KIP-966)."""
-    changed = {key: text for key, text in after.items() if before.get(key) != text}
+    """What leads a resource from the settings before to those after; ClearElrRecord where Kafka adds one (KIP-966).
+
+    `again`: keys that are written also if they stay as they are.
+    """
+    changed = {key: text for key, text in after.items() if before.get(key) != text or key in again}
     changes: dict[str, str | None] = {**changed, **dict.fromkeys(key for key in before if key not in after)}
     records: list[MetadataRecord] = [ConfigRecord(kind, name, key, text) for key, text in changes.items()]
     if MIN_INSYNC_REPLICAS in changes and image.feature(ELR_VERSION):
@@ -253,8 +296,15 @@ def _check_dynamic(names: Sequence[str], keys: Mapping[str, ConfigKey]) -> None:
 def _check_cluster_wide(names: Iterable[str], keys: Mapping[str, ConfigKey]) -> None:
     _refuse(
         "Cannot update these configs at default cluster level, broker id must be specified",
-        [name for name in names if keys[name].update is Update.PER_BROKER],
+        [name for name in names if _is_per_broker(name, keys)],
     )
+
+
+def _is_per_broker(name: str, keys: Mapping[str, ConfigKey]) -> bool:
+    base = base_name(name)
+    if base is not None:
+        return base not in _LISTENERS_OF_ALL
+    return name in keys and keys[name].update is Update.PER_BROKER
 
 
 def _check_threads(name: str, wanted: int, current: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.controller import commands
 from odradek.broker.controller.commands import CreatedTopic, NewTopic
@@ -38,7 +38,7 @@ class Controller:
 
     Owner: the cluster. `image` is one object for the controller's whole life, empty until `open`. `publishers` are
     called in their order after each change; `open` publishes everything there is. They may read what they like, and ask
-    for further changes only through `submit`.
+    for further changes only through `submit`. `active_since_ms`: when `controller_id` became the controller.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Controller:
         self.image: MetadataImage = self._machine.image
         self.publishers: list[Publisher] = []
         self.controller_id = controller_id
+        self.active_since_ms = clock.now_ms()
         self.producer_ids = ProducerIdBlocks(self._producer_id_block)
         self._shard: Shard[ControllerMachine] | None = None
         self.log: MetadataLog | None = None
@@ -83,12 +84,18 @@ class Controller:
         self._shard.finish_loading()
         self._opening = False
         log.take_snapshot_if_due(self.image, self._clock.now_ms())
-        log.begin_epoch(self.controller_id, self._clock.now_ms())
+        self.active_since_ms = self._clock.now_ms()
+        log.begin_epoch(self.controller_id, self.active_since_ms)
         self._machine.kraft_version = log.kraft_version
         if self._machine.in_transaction:
             self.ask(commands.AbandonTransaction())
         if self._machine.is_new:
             self.ask(commands.Bootstrap(adopted()))
+
+    @property
+    def kraft_version(self) -> int:
+        """The level of the feature `kraft.version`, which the metadata log itself has."""
+        return self._machine.kraft_version
 
     @property
     def next_offset(self) -> int:
@@ -99,6 +106,7 @@ class Controller:
         """Another node is the controller from now on."""
         if node_id != self.controller_id and self.log is not None:
             self.controller_id = self._machine.controller_id = node_id
+            self.active_since_ms = self._clock.now_ms()
             self.log.begin_epoch(node_id, self._clock.now_ms())
             _log.info("node %d is the controller, epoch %d", node_id, self.log.leader_epoch)
 
@@ -113,6 +121,10 @@ class Controller:
         self._machine.reset()
         return self._machine
 
+    def image_copied(self) -> MetadataImage:
+        """The image as it is now, which nothing changes any more."""
+        return self._machine.image_copied()
+
     # -- asking
 
     def ask(self, command: Command[R]) -> R:
@@ -126,9 +138,18 @@ class Controller:
         self.log.take_snapshot_if_due(self.image, self._clock.now_ms())
         return reply
 
-    def create_topic(self, topic: NewTopic) -> CreatedTopic:
-        """Create one topic; KafkaError if Kafka would refuse it."""
-        (result,) = self.ask(commands.CreateTopics([topic]))
+    def submit(self, command: Command[Any]) -> None:
+        """Carry out a command, after the one that is being carried out, whose outcome nobody waits for."""
+        if self._shard is not None and self._shard.is_active:
+            self._shard.submit(command)
+
+    def replicas_may_differ(self, differ: Callable[[bytes, int], bool]) -> None:
+        """`differ(topic_id, index)` says where replicas of a partition have not all the same log."""
+        self._machine.replicas_differ = differ
+
+    def create_topic(self, topic: NewTopic, quota: commands.Quota = commands.free) -> CreatedTopic:
+        """Create one topic; KafkaError if Kafka would refuse it. `quota`: of the client that wants it."""
+        (result,) = self.ask(commands.CreateTopics([topic], quota=quota))
         return _single(result)
 
     def create_partitions(self, name: str, total: int, assignments: Sequence[Sequence[int]] | None = None) -> None:

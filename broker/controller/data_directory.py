@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
+from odradek.broker.controller.log_directories import LogDirectories
 from odradek.broker.controller.membership import CONTROLLER_LISTENER, Membership
 from odradek.broker.controller.node_directories import NodeDirectories, Place, copy_folder
+from odradek.broker.controller.several_directories import (
+    check_complete,
+    check_same_node,
+    directory_id,
+    stored_cluster_id,
+)
 from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_records.topic_record import TopicRecord
 from odradek.protocol.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
-from odradek.protocol.uuids import uuid_from_text
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import META_PROPERTIES, CheckpointFormatError, parse_meta_properties
-from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.disk_backend import DiskBackend, DiskLogStore
 from odradek.storage.file_system import FileSystem
+from odradek.storage.folder_move import remove_unfinished
 from odradek.storage.quorum_state import read_quorum_state
 
 if TYPE_CHECKING:
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
     from odradek.broker.partitions.durability import Durability
+    from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.registry import PartitionRegistry
 
 _NODE = "node-"
@@ -45,20 +55,24 @@ class DataDirectory:
     """Opens and closes all that a durable cluster keeps. Owner: the cluster.
 
     The directory of a cluster of one node is a Kafka log directory; one of several has one for each, `node-1` and so
-    on. The metadata log is written in one of them, and copied to the others at a clean end.
+    on. The metadata log is written in one of them, and copied to the others at a clean end. A cluster of one node may
+    have several: `paths`, and `metadata`, where the metadata log is (default: the first).
     """
 
     def __init__(
         self,
-        path: Path,
+        paths: Sequence[Path],
         config: BrokerConfig,
         clock: BrokerClock,
         node_ids: list[int],
         durability: Durability,
         fs: FileSystem | None = None,
         backend: type[DiskBackend] = DiskBackend,
+        metadata: Path | None = None,
     ) -> None:
-        self._path = path
+        self._paths = paths
+        self._path = paths[0]
+        self._metadata_path = paths[0] if metadata is None else metadata
         self._config = config
         self._clock = clock
         self._node_ids = node_ids
@@ -66,7 +80,8 @@ class DataDirectory:
         self._fs = fs or FileSystem()
         self._backend_class = backend
         self._backends: dict[int, DiskBackend] = {}
-        self._logs: NodeDirectories | None = None
+        self._further: list[DiskBackend] = []
+        self._logs: NodeDirectories | LogDirectories | None = None
         self._log: DiskMetadataLog | None = None
         self._unopened: list[Place] = []
 
@@ -80,9 +95,14 @@ class DataDirectory:
         """The id in the `meta.properties` of all nodes."""
         return self.backend.meta.cluster_id
 
-    def directory_of(self, node_id: int) -> Path:
-        """The log directory of a node."""
-        return self._path if len(self._node_ids) == 1 else self._path / f"{_NODE}{node_id}"
+    @property
+    def backends(self) -> list[DiskBackend]:
+        """Every log directory that is open."""
+        return [*self._backends.values(), *self._further]
+
+    def directories_of(self, node_id: int) -> tuple[Path, ...]:
+        """The log directories of a node."""
+        return tuple(self._paths) if len(self._node_ids) == 1 else (self._path / f"{_NODE}{node_id}",)
 
     # -- opening
 
@@ -90,45 +110,82 @@ class DataDirectory:
         """Take the directories and everything in them; StorageError names the file that stands in the way."""
         try:
             self._open_directories()
-            self._logs = NodeDirectories(self._backends, controller.image.partition)
+            self._logs = self._directories(controller, topics)
             topics.backend = self._durability.directory = self._logs
-            membership.directories = {node: _directory_id(backend) for node, backend in self._backends.items()}
-            self._open_metadata(controller, membership.directories)
+            first = {node: directory_id(backend) for node, backend in self._backends.items()}
+            metadata = self._open_metadata(controller, first)
+            ids = {node: tuple(map(directory_id, self._log_backends(node))) for node in self._node_ids}
+            membership.keep_directories(ids, metadata)
             self._look_at_folders(controller)
             membership.fence_strangers()
+            for node_id in membership.directories:
+                membership.find_disks(node_id)
             membership.join(self._node_ids)
-            for node_id, backend in self._backends.items():
-                backend.broker_epoch = membership.broker_epoch(node_id)
+            for backend in self.backends:
+                backend.broker_epoch = membership.broker_epoch(backend.meta.node_id)
+            if isinstance(self._logs, LogDirectories):
+                self._logs.begin()
             self._open_logs_of_coordinators(topics)
         except BaseException:
             if self._log is not None:
                 self._log.close(clean=False)
-            for backend in self._backends.values():
+            for backend in self.backends:
                 backend.close(clean=False)
             raise
+
+    def _directories(self, controller: Controller, topics: PartitionRegistry) -> NodeDirectories | LogDirectories:
+        if self._further:
+            backends = self._log_backends(self._node_ids[0])
+            others = [backend for backend in self._further if backend not in backends]
+            remove_unfinished(backends)
+            several = LogDirectories(dict(enumerate(backends)), others, controller, self._node_ids[0])
+            topics.directories = several if len(backends) > 1 else None
+            return several
+        logs = NodeDirectories(self._backends, controller.image.partition)
+        topics.on_fork = lambda partition: logs.part((partition.topic.name, partition.index), partition.leader_id)
+        topics.on_other_log = partial(_settle, logs)
+        return logs
+
+    def _log_backends(self, node_id: int) -> list[DiskBackend]:
+        """The directories of a node that have partitions, in the order of `log.dirs`."""
+        return [self._backends[node_id], *self._further[: len(self._paths) - 1]]
 
     def _open_directories(self) -> None:
         self._check_layout()
         cluster_id = None
         for node_id in self._node_ids:
-            backend = self._backend_class(
-                self.directory_of(node_id),
-                now_ms=self._clock.now_ms,
-                cluster_id=cluster_id,
-                node_id=node_id,
-                fs=self._fs,
-            )
-            self._backends[node_id] = backend
-            cluster_id = backend.meta.cluster_id
+            cluster_id = cluster_id or stored_cluster_id(self._paths[1:])
+            first, *further = self.directories_of(node_id)
+            self._backends[node_id] = self._open_directory(first, node_id, cluster_id)
+            cluster_id = self.cluster_id
+            if self._metadata_path.absolute() not in {path.absolute() for path in self._paths}:
+                further.append(self._metadata_path)
+            for path in further:
+                self._further.append(backend := self._open_directory(path, node_id, cluster_id))
+                backend.forget_absent()
+        if self._further:
+            self.backend.forget_absent()
+            check_same_node(self.backends)
+
+    def _open_directory(self, path: Path, node_id: int, cluster_id: str | None) -> DiskBackend:
+        backend = self._backend_class(
+            path, now_ms=self._clock.now_ms, cluster_id=cluster_id, node_id=node_id, fs=self._fs
+        )
+        try:
             backend.sync_rolls = self._durability.mode == "always"
             backend.remove_leftovers()
             if backend.meta.node_id != node_id:
-                path = backend.directory / META_PROPERTIES
-                raise StorageError(f"{path}: belongs to node {backend.meta.node_id}, not to {node_id}", str(path))
+                named = backend.directory / META_PROPERTIES
+                raise StorageError(f"{named}: belongs to node {backend.meta.node_id}, not to {node_id}", str(named))
+        except BaseException:
+            backend.close(clean=False)
+            raise
+        return backend
 
     def _check_layout(self) -> None:
         """A directory of one node becomes that of the first of several; nodes are never left out."""
-        stored = {folder.name for folder in self._path.glob(f"{_NODE}*") if (folder / META_PROPERTIES).exists()}
+        folders = (folder for path in self._paths for folder in path.glob(f"{_NODE}*"))
+        stored = {folder.name for folder in folders if (folder / META_PROPERTIES).exists()}
         known = {f"{_NODE}{node_id}" for node_id in self._node_ids}
         if (len(self._node_ids) == 1 and stored) or stored - known:
             text = f"{self._path}: holds the directories {', '.join(sorted(stored))}; start it with all these nodes"
@@ -143,7 +200,7 @@ class DataDirectory:
 
     def _move_to_first_node(self) -> None:
         """meta.properties goes last: until then a start finds the rest of the work to do."""
-        target = self.directory_of(self._node_ids[0])
+        (target,) = self.directories_of(self._node_ids[0])
         self._fs.make_directory(target)
         entries = [entry for entry in self._path.iterdir() if not entry.name.startswith(_NODE)]
         for entry in sorted(entries, key=lambda entry: entry.name == META_PROPERTIES):
@@ -151,14 +208,33 @@ class DataDirectory:
         self._fs.sync_directory(target)
         self._fs.sync_directory(self._path)
 
-    def _open_metadata(self, controller: Controller, directory_ids: dict[int, bytes]) -> None:
-        backend = self._backends[self._node_with_newest_metadata()]
-        founders = _founders(directory_ids)
+    def _open_metadata(self, controller: Controller, directory_ids: dict[int, bytes]) -> dict[int, bytes]:
+        """Returns the id of each node's directory with the metadata log."""
+        backend = self._directory_of_metadata()
+        voters = {**directory_ids, self._node_ids[0]: directory_id(backend)} if self._further else directory_ids
+        founders = _founders(voters)
         self._log = DiskMetadataLog(
             backend, self._config, self._node_ids, founders, self._clock.now_ms, self._durability.note_append
         )
         controller.open(self._log, lambda: self._known_already(directory_ids))
         retire_old_format(self.backend)
+        return voters
+
+    def _directory_of_metadata(self) -> DiskBackend:
+        """Where the metadata log is, or will be; StorageError where it is in a directory that is not to have it."""
+        if not self._further:
+            return self._backends[self._node_with_newest_metadata()]
+        path = self._metadata_path.absolute()
+        chosen = next(backend for backend in self.backends if backend.directory == path)
+        if not (path / FOLDER).exists():
+            for backend in self.backends:
+                if (backend.directory / FOLDER).exists():
+                    text = f"{backend.directory} has the metadata log: name it first, or in metadata.log.dir"
+                    raise StorageError(text, str(backend.directory))
+                if backend is not self.backend and backend.partitions():
+                    text = f"{backend.directory} has partitions, but {path} has no metadata log that knows them"
+                    raise StorageError(text, str(backend.directory))
+        return chosen
 
     def _node_with_newest_metadata(self) -> int:
         """The node whose metadata log goes furthest: each start begins a higher epoch in the one it goes on with."""
@@ -181,17 +257,19 @@ class DataDirectory:
         """Put aside the folders of partitions that the metadata does not know, as Kafka does; the others hold logs."""
         assert self._logs is not None
         held: dict[Place, list[int]] = {}
-        for node_id, backend in self._backends.items():
+        for number, backend in self._logs.backends.items():
             for (name, index), topic_id in backend.partitions().items():
                 topic = controller.image.topics.get(name)
                 if topic is None or index >= len(topic.partitions) or topic_id not in (None, topic.topic_id):
                     backend.put_aside(name, index)
                 else:
-                    held.setdefault((name, index), []).append(node_id)
-        for place, nodes in held.items():
+                    held.setdefault((name, index), []).append(number)
+        for place, holders in held.items():
             registration = controller.image.partition(*place)
             assert registration is not None
-            self._logs.choose_home(place, nodes, registration)
+            self._logs.choose_home(place, holders, registration)
+        if len(self._node_ids) == 1:
+            check_complete(controller.image, self._node_ids[0], self._log_backends(self._node_ids[0]), held)
         self._unopened = list(held)
 
     def _open_logs_of_coordinators(self, topics: PartitionRegistry) -> None:
@@ -231,7 +309,7 @@ class DataDirectory:
         clean = topics.close() and clean
         try:
             self._log.close()
-            if clean and len(self._backends) > 1:
+            if clean and isinstance(self._logs, NodeDirectories) and len(self._backends) > 1:
                 self._logs.spread_copies()
                 self._copy_metadata(self._log.folder)
         except (StorageError, OSError):
@@ -245,10 +323,6 @@ class DataDirectory:
                 copy_folder(backend, source)
 
 
-def _directory_id(backend: DiskBackend) -> bytes:
-    return uuid_from_text(backend.meta.directory_id or "")
-
-
 def _founders(directory_ids: dict[int, bytes]) -> VotersRecord | None:
     """The only node of a new cluster, which a Kafka node then is whatever way its configuration names the quorum.
 
@@ -260,3 +334,10 @@ def _founders(directory_ids: dict[int, bytes]) -> VotersRecord | None:
     ((node_id, directory_id),) = directory_ids.items()
     endpoint = Endpoint(CONTROLLER_LISTENER, "localhost", 9093)
     return VotersRecord(0, [Voter(node_id, directory_id, [endpoint], KRaftVersionFeature(0, 1))])
+
+
+def _settle(logs: NodeDirectories, partition: Partition) -> None:
+    """The partition is where its leader's log is."""
+    store = partition.log.store
+    if isinstance(store, DiskLogStore):
+        logs.move_home((partition.topic.name, partition.index), store.folder)

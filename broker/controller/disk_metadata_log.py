@@ -129,6 +129,8 @@ class DiskMetadataLog:
 
     # -- the contract of a journal
 
+    apart = False
+
     @property
     def start_offset(self) -> int:
         """See `MetadataLog`."""

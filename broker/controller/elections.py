@@ -11,7 +11,8 @@ from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
 
 NO_LEADER_CHANGE = -2
-_RECOVERING = 1
+NO_RECOVERY_CHANGE = -1
+_RECOVERED, _RECOVERING = 0, 1
 
 
 class Election(Enum):
@@ -33,19 +34,26 @@ class Rules(NamedTuple):
 class PartitionChange:
     """The wanted state of one partition; `record` says what has to be written to come there, as a controller decides.
 
-    Set the `target` attributes, then ask for the record. `rejoin`: live replicas are in sync at once, as they are
-    where all replicas share one log.
+    Set the other attributes, then ask for the record. `adding` and `removing`: what a reassignment still has to bring
+    and to take away; it is completed by the record once enough replicas are in sync. `rejoin`: live replicas are in
+    sync at once, as they are where all replicas share one log. `wanted`: who is to lead, whatever it lacks.
+    `recovered`: the leader of an unclean election is at work. `crashed`: replicas that may have lost what they had.
     """
 
     __slots__ = (
+        "adding",
         "before",
+        "crashed",
         "election",
         "elr",
         "isr",
         "min_isr",
+        "recovered",
         "rejoin",
+        "removing",
         "replicas",
         "rules",
+        "wanted",
     )
 
     def __init__(self, before: PartitionRegistration, rules: Rules, min_isr: int) -> None:
@@ -55,13 +63,19 @@ class PartitionChange:
         self.isr: Ids = before.isr
         self.replicas: Ids = before.replicas
         self.elr: Ids = before.elr
+        self.adding: Ids = before.adding
+        self.removing: Ids = before.removing
         self.election = Election.ONLINE
         self.rejoin = False
+        self.recovered = False
+        self.wanted: int | None = None
+        self.crashed: frozenset[int] = frozenset()
 
     def record(self, topic_id: bytes, index: int) -> PartitionChangeRecord | None:
         """The PartitionChangeRecord; None if nothing is to be changed."""
         before = self.before
         record = PartitionChangeRecord(index, topic_id)
+        self._complete_reassignment()
         self._update_elr()
         leader, unclean = self._elect()
         if leader in self.elr:
@@ -70,8 +84,12 @@ class PartitionChange:
             self.isr = (leader,)
             if not before.recovering:
                 record.leader_recovery_state = _RECOVERING
+        elif self.recovered and before.recovering:
+            record.leader_recovery_state = _RECOVERED
         if self.rejoin and leader >= 0:
             self.isr = self._live()
+            if self._complete_reassignment():
+                leader, _ = self._elect()
         self._settle_elr(unclean)
         lost_replica = not set(before.replicas) <= set(self.replicas)
         if leader != before.leader or lost_replica:
@@ -81,8 +99,26 @@ class PartitionChange:
 
     # -- inside
 
+    def _complete_reassignment(self) -> bool:
+        """Let the replicas go that a reassignment takes away, if enough of those that stay are in sync."""
+        if not self.adding and not self.removing:
+            return False
+        gone = frozenset(self.removing)
+        isr, replicas = without(self.isr, gone), without(self.replicas, gone)
+        if not isr or not replicas or not set(self.adding) <= set(isr):
+            return False
+        if len(self.adding) < len(self.removing) and not set(replicas) <= set(isr):
+            return False
+        self.isr, self.replicas = isr, replicas
+        self.adding = self.removing = ()
+        return True
+
+    def _may_lead(self, node: int) -> bool:
+        """Whether a broker is there, with the disk of its replica."""
+        return self.rules.may_lead(node) and not self.before.is_lost(node)
+
     def _live(self) -> Ids:
-        return tuple(node for node in self.replicas if self.rules.may_lead(node))
+        return tuple(node for node in self.replicas if self._may_lead(node))
 
     def _settle_elr(self, unclean: bool) -> None:
         if unclean:
@@ -94,26 +130,27 @@ class PartitionChange:
 
     def _update_elr(self) -> None:
         """Replicas that leave the ISR while it is below min.insync.replicas stay eligible."""
-        if not self.rules.elr_enabled or len(self.isr) >= self.min_isr:
+        if not self.rules.elr_enabled or len(self.isr) >= min(self.min_isr, len(self.replicas)):
             self.elr = ()
             return
-        candidates = dict.fromkeys((*self.elr, *self.before.isr))
-        self.elr = tuple(node for node in candidates if node not in self.isr and node in self.replicas)
+        self.elr = tuple(sorted({*self.elr, *self.before.isr} - self.crashed - set(self.isr)))
 
     def _is_eligible(self, node: int) -> bool:
         in_sync = node in self.isr or (not self.isr and node in self.elr)
-        return in_sync and self.rules.may_lead(node)
+        return in_sync and self._may_lead(node)
 
     def _elect(self) -> tuple[int, bool]:
         """The leader, and whether it may lack records."""
         before = self.before
+        if self.wanted is not None:
+            return self.wanted, True
         first = (self.replicas[0],) if self.election is Election.PREFERRED else ()
         for node in (*first, before.leader, *self.replicas):
             if self._is_eligible(node) and node in self.replicas:
                 return node, False
         if self.rules.elr_enabled and not self.isr and not self.elr and len(before.last_known_elr) == 1:
             last = before.last_known_elr[0]
-            if self.rules.may_lead(last):
+            if self._may_lead(last):
                 return last, True
         if self.election is Election.UNCLEAN:
             live = self._live()
@@ -135,6 +172,10 @@ class PartitionChange:
         if self.replicas != before.replicas:
             record.replicas = list(self.replicas)
             record.directories = self._directories()
+        if self.removing != before.removing:
+            record.removing_replicas = list(self.removing)
+        if self.adding != before.adding:
+            record.adding_replicas = list(self.adding)
 
     def _directories(self) -> list[bytes]:
         known = dict(zip(self.before.replicas, self.before.directories, strict=False))
@@ -142,7 +183,9 @@ class PartitionChange:
 
 
 def _is_empty(record: PartitionChangeRecord) -> bool:
-    return record.leader == NO_LEADER_CHANGE and not any(
+    if record.leader != NO_LEADER_CHANGE or record.leader_recovery_state != NO_RECOVERY_CHANGE:
+        return False
+    return not any(
         field is not None
         for field in (
             record.isr,

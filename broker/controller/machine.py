@@ -17,16 +17,25 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.message import MetadataRecord
 
 if TYPE_CHECKING:
+    from odradek.broker.controller.acl_control import AclControl
     from odradek.broker.controller.broker_control import BrokerControl
     from odradek.broker.controller.config_control import ConfigControl
     from odradek.broker.controller.feature_control import FeatureControl
     from odradek.broker.controller.partition_control import PartitionControl
+    from odradek.broker.controller.quota_control import QuotaControl
+    from odradek.broker.controller.scram_control import ScramControl
+    from odradek.broker.controller.token_control import TokenControl
     from odradek.broker.controller.topic_control import TopicControl
 
 MAX_BATCH_RECORDS = 10_000
 """Records of one operation that go into one batch at most."""
 _PARTITION = 3
 _Decision = tuple[Sequence[MetadataRecord], Any]
+
+
+def _never(topic_id: bytes, index: int) -> bool:
+    """All replicas have the same log."""
+    return False
 
 
 class StoredRecord(NamedTuple):
@@ -60,6 +69,7 @@ class ControllerMachine:
         self.image: MetadataImage = self._writer.image
         self.controller_id = controller_id
         self.kraft_version = 1
+        self.replicas_differ: Callable[[bytes, int], bool] = _never
         self.placed = 0
         """Partitions that were placed so far: leaders of new ones go round the brokers."""
         self._rules: Mapping[type[Command[Any]], Callable[[Any], _Decision]] = {
@@ -67,19 +77,34 @@ class ControllerMachine:
             commands.CreatePartitions: lambda command: self._topics().grow(command, self.placed),
             commands.DeleteTopics: lambda command: self._topics().delete(command),
             commands.AlterConfigs: lambda command: self._configs().alter(command),
+            commands.AlterQuotas: lambda command: self._quotas().alter(command),
+            commands.CreateAcls: lambda command: self._acls().create(command),
+            commands.DeleteAcls: lambda command: self._acls().delete(command),
             commands.UpdateFeatures: lambda command: self._features().update(command, self._default_min_isr()),
+            commands.AlterScramUsers: lambda command: self._scram().alter(command),
             commands.AllocateProducerIds: lambda command: next_block(self.image, command.node_id),
             commands.ElectLeaders: lambda command: self._partitions().elect(command),
             commands.MoveLeader: lambda command: self._partitions().move_leader(command),
+            commands.BalanceLeaders: lambda _: self._partitions().balance(),
+            commands.ElectUncleanly: lambda _: self._partitions().elect_uncleanly(),
+            commands.ChangeIsr: lambda command: self._partitions().change_isr(command),
+            commands.AssignReplicas: lambda command: self._partitions().assign(command),
             commands.ReassignPartitions: lambda command: self._partitions().reassign(command),
             commands.RegisterBroker: lambda command: self._brokers().register(command),
             commands.RegisterController: lambda command: self._brokers().register_controller(command),
             commands.UnfenceBrokers: lambda command: self._brokers().unfence(command),
             commands.FenceBroker: lambda command: self._brokers().fence(command),
+            commands.UnregisterBroker: lambda command: self._brokers().unregister(command),
             commands.ShutDownBrokers: lambda command: self._brokers().shut_down(command),
             commands.Adopt: lambda command: (command.records, None),
             commands.AbandonTransaction: self._abandon_transaction,
             commands.Bootstrap: self._bootstrap,
+        }
+        self._timed_rules: Mapping[type[Command[Any]], Callable[[Any, int], _Decision]] = {
+            commands.CreateToken: lambda command, now_ms: self._tokens(now_ms).create(command),
+            commands.RenewToken: lambda command, now_ms: self._tokens(now_ms).renew(command),
+            commands.ExpireToken: lambda command, now_ms: self._tokens(now_ms).expire(command),
+            commands.SweepTokens: lambda _, now_ms: self._tokens(now_ms).sweep(),
         }
 
     # -- the controls, each imported with the first command that needs it: a start would pay for all of them
@@ -92,7 +117,7 @@ class ControllerMachine:
     def _partitions(self) -> PartitionControl:
         from odradek.broker.controller.partition_control import PartitionControl
 
-        return PartitionControl(self.image, self._config)
+        return PartitionControl(self.image, self._config, self.replicas_differ)
 
     def _brokers(self) -> BrokerControl:
         from odradek.broker.controller.broker_control import BrokerControl
@@ -104,16 +129,37 @@ class ControllerMachine:
 
         return ConfigControl(self.image, self._config)
 
+    def _acls(self) -> AclControl:
+        from odradek.broker.controller.acl_control import AclControl
+
+        return AclControl(self.image)
+
+    def _quotas(self) -> QuotaControl:
+        from odradek.broker.controller.quota_control import QuotaControl
+
+        return QuotaControl(self.image)
+
     def _features(self) -> FeatureControl:
         from odradek.broker.controller.feature_control import FeatureControl
 
         return FeatureControl(self.image, self.controller_id, self.kraft_version)
 
+    def _scram(self) -> ScramControl:
+        from odradek.broker.controller.scram_control import ScramControl
+
+        return ScramControl(self.image)
+
+    def _tokens(self, now_ms: int) -> TokenControl:
+        from odradek.broker.controller.token_control import TokenControl
+
+        return TokenControl(self.image, self._config, now_ms)
+
     # -- the contract of a machine
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
         """See `Machine`."""
-        records, reply = self._rules[command.__class__](command)
+        timed = self._timed_rules.get(command.__class__)
+        records, reply = self._rules[command.__class__](command) if timed is None else timed(command, now_ms)
         return Outcome(records, reply=reply, then=self._changed, atomic=len(records) <= MAX_BATCH_RECORDS)
 
     def replay(self, stored: StoredRecord) -> None:
@@ -136,6 +182,10 @@ class ControllerMachine:
         """See `Machine`: everybody gets to know everything."""
         self._writer.take_delta()
         return (ImageChanged(MetadataDelta.of_everything(self.image)),)
+
+    def image_copied(self) -> MetadataImage:
+        """The image as it is now, which nothing changes any more."""
+        return self._writer.fork().image
 
     # -- the life of the log
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 
 from odradek.broker.controller.commands import (
+    AssignReplicas,
     FenceBroker,
     RegisterBroker,
     RegisterController,
@@ -13,8 +15,8 @@ from odradek.broker.controller.commands import (
 )
 from odradek.broker.controller.controller import Controller
 from odradek.broker.metadata.delta import MetadataDelta
-from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.node import Node
+from odradek.broker.metadata.image import MetadataImage, directory_of
+from odradek.broker.metadata.node import Node, reachable_host
 from odradek.broker.metadata.registrations import Endpoint
 from odradek.protocol.uuids import new_uuid
 
@@ -24,7 +26,7 @@ CONTROLLER_LISTENER = "CONTROLLER"
 class Membership:
     """Tells the controller which nodes are there. Owner: the cluster.
 
-    Every node is broker and controller. `directories`: the id of each node's log directory. Where a node listens is
+    Every node is broker and controller. `directories`: the ids of each node's log directories. Where a node listens is
     known after its registration, so `listening` amends it.
     """
 
@@ -32,14 +34,24 @@ class Membership:
         self._controller = controller
         self._nodes = nodes
         self._incarnations: dict[int, bytes] = {}
-        self.directories: dict[int, bytes] = {node_id: new_uuid() for node_id in nodes}
+        self._crashed: set[int] = set()
+        self.directories: dict[int, Sequence[bytes]] = {}
+        self.keep_directories({node_id: (new_uuid(),) for node_id in nodes})
+
+    def keep_directories(
+        self, directories: Mapping[int, Sequence[bytes]], metadata: Mapping[int, bytes] | None = None
+    ) -> None:
+        """The nodes have these log directories. `metadata`: where the metadata log is, if not in the first."""
+        self.directories = dict(directories)
+        for node_id, ids in directories.items():
+            self._nodes[node_id].metadata_directory = ids[0] if metadata is None else metadata[node_id]
 
     def join(self, node_ids: Iterable[int]) -> None:
         """These nodes have started: new incarnations, unfenced."""
         joining = list(node_ids)
         for node_id in joining:
             self._incarnations[node_id] = new_uuid()
-            endpoints = self._endpoints(node_id, CONTROLLER_LISTENER)
+            endpoints = controller_endpoints(self._nodes[node_id])
             self._controller.ask(RegisterController(node_id, new_uuid(), endpoints))
             self._register(node_id)
         self._controller.ask(UnfenceBrokers(joining))
@@ -51,14 +63,31 @@ class Membership:
 
     def lose(self, node_id: int) -> None:
         """A node is gone, as in a crash; another one is the controller if it was."""
+        self._crashed.add(node_id)
         self._controller.ask(FenceBroker(node_id))
+        self._hand_over_controller(node_id)
+
+    def _hand_over_controller(self, node_id: int) -> None:
         if self._controller.controller_id == node_id:
             up = (node.id for node in self._nodes.values() if node.up)
             self._controller.take_over(next(up, node_id))
 
+    def retire(self, node_id: int) -> None:
+        """A node stops in order: others lead its partitions first; another one is the controller if it was."""
+        self._controller.ask(ShutDownBrokers([node_id]))
+        self._hand_over_controller(node_id)
+
     def rejoin(self, node_id: int) -> None:
         """A node that was gone is back; it is the controller if no other node is up."""
         self.join([node_id])
+        if not self._nodes[self._controller.controller_id].up:
+            self._controller.take_over(node_id)
+
+    def awake(self, node_id: int) -> None:
+        """A node that was only silent goes on; it is the controller if no other node is up."""
+        self._crashed.discard(node_id)
+        if node_id in self._controller.image.brokers:
+            self._controller.ask(UnfenceBrokers([node_id]))
         if not self._nodes[self._controller.controller_id].up:
             self._controller.take_over(node_id)
 
@@ -70,6 +99,21 @@ class Membership:
         """Brokers that the metadata names and this process does not run are not there."""
         for node_id in [node for node in self._controller.image.brokers if node not in self._nodes]:
             self._controller.ask(FenceBroker(node_id))
+
+    def find_disks(self, node_id: int) -> list[tuple[str, int]]:
+        """The disks of a node work: it has all its replicas. Returns the partitions whose replica was lost."""
+        image = self._controller.image
+        found = [
+            (topic, index)
+            for topic in image.topics.values()
+            for index, partition in enumerate(topic.partitions)
+            if partition.is_lost(node_id)
+        ]
+        if found:
+            home = directory_of(image, node_id)
+            replicas = [(topic.topic_id, index, home) for topic, index in found]
+            self._controller.ask(AssignReplicas(node_id, replicas))
+        return [(topic.name, index) for topic, index in found]
 
     def broker_epoch(self, node_id: int) -> int:
         """The epoch of the node's registration, -1 without one."""
@@ -85,12 +129,33 @@ class Membership:
 
     def _register(self, node_id: int) -> None:
         node = self._nodes[node_id]
-        directories = [self.directories[node_id]]
-        endpoints = self._endpoints(node_id, "PLAINTEXT")
+        directories = sorted(self.directories[node_id], key=_signed)
+        endpoints = [
+            Endpoint(name, *each.registered(), each.listener.protocol.number)
+            for name, each in node.endpoints.items()
+            if each.told
+        ]
         epoch = self._controller.next_offset
         incarnation = self._incarnations[node_id]
-        self._controller.ask(RegisterBroker(node_id, incarnation, epoch, endpoints, node.rack, directories))
+        crashed = node_id in self._crashed
+        self._crashed.discard(node_id)
+        self._controller.ask(
+            RegisterBroker(node_id, incarnation, epoch, endpoints, node.rack, directories, crashed=crashed)
+        )
 
-    def _endpoints(self, node_id: int, listener: str) -> list[Endpoint]:
-        node = self._nodes[node_id]
-        return [Endpoint(listener, *node.address_for(None))]
+
+def _signed(directory_id: bytes) -> tuple[int, ...]:
+    """How Kafka orders ids: as two signed numbers."""
+    return struct.unpack(">qq", directory_id)
+
+
+def controller_endpoints(node: Node, dialled_host: str | None = None) -> list[Endpoint]:
+    """What is told of a node as a controller: the configured listeners, else where it listens for clients."""
+    if not node.controllers:
+        first = node.first
+        return [
+            Endpoint(CONTROLLER_LISTENER, *(first.address_for(dialled_host) if dialled_host else first.registered()))
+        ]
+    return [
+        Endpoint(each.name, reachable_host(each.host), each.port, each.protocol.number) for each in node.controllers
+    ]

@@ -47,6 +47,8 @@ class MemoryMetadataLog:
     `max_records`: so many behind the last snapshot make the next one due. One snapshot replaces the other.
     """
 
+    apart = False
+
     def __init__(self, max_records: int = 200_000) -> None:
         self.batches: list[Batch] = []
         self.snapshot: Batch | None = None

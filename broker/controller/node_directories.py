@@ -8,22 +8,102 @@ picks a home and removes the copies.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from odradek.broker.metadata.registrations import PartitionRegistration
-from odradek.storage.backend import LogStore
-from odradek.storage.checkpoint_files import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
+from odradek.storage.backend import LoadedLog, LogStore, StorageError
+from odradek.storage.checkpoint_files import LEADER_EPOCHS, CheckpointFormatError, parse_leader_epochs
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig
 
 Place = tuple[str, int]
 """Topic and index."""
-_CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERMARKS)
 
 
-class NodeDirectories:
-    """See `odradek.storage.backend.LogBackend`. Owner: the data directory, which opens and closes the backends.
+class DirectoryGroup:
+    """Several log directories, by number, as one medium: each partition has its files in one of them, its home.
+
+    See `odradek.storage.backend.LogBackend`. Owner: the data directory, which opens and closes the backends. `others`:
+    directories that get no partitions.
+    """
+
+    def __init__(self, backends: Mapping[int, DiskBackend], others: Iterable[DiskBackend] = ()) -> None:
+        self.backends = backends
+        self._all = (*backends.values(), *others)
+        self._homes: dict[Place, int] = {}
+
+    # -- the contract of LogBackend
+
+    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
+        """See `LogBackend`."""
+        return self.backends[self.home(topic, partition)].open_log(topic, partition, topic_id, config)
+
+    def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
+        """See `LogBackend`."""
+        home = self._homes.get((topic, partition))
+        if home is not None:
+            self._leave((topic, partition))
+            self.backends[home].delete_log(topic, partition, delay_ms)
+
+    def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
+        """See `LogBackend`."""
+        return None
+
+    def segment_bytes(self, config: LogConfig) -> int:
+        """See `LogBackend`."""
+        return next(iter(self.backends.values())).segment_bytes(config)
+
+    def close(self, *, clean: bool = True) -> None:
+        """See `LogBackend`."""
+        for backend in self._all:
+            backend.close(clean=clean)
+
+    # -- periodic work
+
+    def remove_due(self) -> None:
+        """Remove the files whose time has come."""
+        for backend in self._all:
+            backend.remove_due()
+
+    def write_checkpoints(self) -> None:
+        """Bring changed checkpoints to their files."""
+        for backend in self._all:
+            backend.write_checkpoints()
+
+    # -- homes
+
+    def home(self, topic: str, partition: int) -> int:
+        """The directory of a partition; one without gets one now."""
+        home = self._homes.get((topic, partition))
+        if home is None:
+            home = self._new_home(topic, partition)
+            self._settle((topic, partition), home)
+        return home
+
+    def choose_home(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> None:
+        """Of the directories that hold this partition, let the right one be its home; the copies of the others go."""
+        home = self._rightful(place, held, registration)
+        self._settle(place, home)
+        for other in set(held) - {home}:
+            self.backends[other].delete_log(*place, 0)
+
+    def _settle(self, place: Place, home: int) -> None:
+        self._homes[place] = home
+
+    def _leave(self, place: Place) -> None:
+        self._homes.pop(place, None)
+
+    def _new_home(self, topic: str, partition: int) -> int:
+        raise NotImplementedError
+
+    def _rightful(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> int:
+        raise NotImplementedError
+
+
+class NodeDirectories(DirectoryGroup):
+    """The directories of several nodes, by node.
 
     `registration_of(topic, index)`: what the metadata says of a partition, None if it does not know it.
     """
@@ -33,45 +113,8 @@ class NodeDirectories:
         backends: Mapping[int, DiskBackend],
         registration_of: Callable[[str, int], PartitionRegistration | None],
     ) -> None:
-        self.backends = backends
+        super().__init__(backends)
         self._registration_of = registration_of
-        self._homes: dict[Place, int] = {}
-
-    # -- the contract of LogBackend
-
-    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
-        """See `LogBackend`."""
-        home = self._homes.get((topic, partition))
-        if home is None:
-            home = self._homes[topic, partition] = self._new_home(topic, partition)
-        return self.backends[home].open_log(topic, partition, topic_id, config)
-
-    def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
-        """See `LogBackend`."""
-        home = self._homes.pop((topic, partition), None)
-        if home is not None:
-            self.backends[home].delete_log(topic, partition, delay_ms)
-
-    def segment_bytes(self, config: LogConfig) -> int:
-        """See `LogBackend`."""
-        return next(iter(self.backends.values())).segment_bytes(config)
-
-    def close(self, *, clean: bool = True) -> None:
-        """See `LogBackend`."""
-        for backend in self.backends.values():
-            backend.close(clean=clean)
-
-    # -- periodic work
-
-    def remove_due(self) -> None:
-        """Remove the files whose time has come."""
-        for backend in self.backends.values():
-            backend.remove_due()
-
-    def write_checkpoints(self) -> None:
-        """Bring changed checkpoints to their files."""
-        for backend in self.backends.values():
-            backend.write_checkpoints()
 
     # -- homes
 
@@ -80,17 +123,24 @@ class NodeDirectories:
         known = [node for node in (registration.replicas if registration else ()) if node in self.backends]
         return known[0] if known else next(iter(self.backends))
 
-    def choose_home(self, place: Place, nodes: Iterable[int], registration: PartitionRegistration) -> None:
-        """Of the nodes whose directories hold this partition, let the one that led last be its home.
-
-        The copies of the others go: they would grow stale.
-        """
-        held = set(nodes)
+    def _rightful(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> int:
+        """The one with the newest leader epoch; of equals that of the node that led last. The others are stale."""
         last_known = (registration.leader, *registration.isr, *registration.last_known_elr, *registration.elr)
-        home = next(node for node in (*last_known, *registration.replicas, *held) if node in held)
-        self._homes[place] = home
-        for node in held - {home}:
-            self.backends[node].delete_log(*place, 0)
+        ordered = [node for node in (*last_known, *registration.replicas, *held) if node in held]
+        return max(ordered, key=lambda node: latest_epoch(self.backends[node], *place))
+
+    def part(self, place: Place, node: int) -> None:
+        """The partition's next log is for this node, beside others that there are: it gets a directory without one."""
+        name = f"{place[0]}-{place[1]}"
+        for one in (node, *self.backends):
+            if one in self.backends and not (self.backends[one].directory / name).exists():
+                self._homes[place] = one
+                return
+        raise StorageError(f"no directory is left for another log of {name}", name)
+
+    def move_home(self, place: Place, folder: Path) -> None:
+        """The partition goes on with the log in this folder."""
+        self._homes[place] = next(node for node, one in self.backends.items() if one.directory == folder.parent)
 
     def spread_copies(self) -> None:
         """Bring each partition to the directories of all its replicas, and away from a home that is none of them."""
@@ -107,10 +157,19 @@ class NodeDirectories:
 
     def _copy(self, place: Place, source: Path, home: int, node: int) -> None:
         copy_folder(self.backends[node], source)
-        for checkpoint in _CHECKPOINTS:
-            offset = self.backends[home].offset(checkpoint, place, -1)
-            if offset >= 0:
-                self.backends[node].set_offset(checkpoint, place, offset)
+        self.backends[node].take_offsets(self.backends[home], place)
+
+
+def latest_epoch(backend: DiskBackend, topic: str, index: int) -> int:
+    """The newest leader epoch of a folder, -1 without one. A damaged file is told when the log is opened."""
+    path = backend.directory / f"{topic}-{index}" / LEADER_EPOCHS
+    if not path.exists():
+        return -1
+    try:
+        entries: Any = parse_leader_epochs(backend.fs.read(path))
+    except CheckpointFormatError:
+        return -1
+    return entries[-1][0] if entries else -1
 
 
 def copy_folder(backend: DiskBackend, source: Path) -> None:

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.commands import ElectLeaders, MoveLeader, PartitionKey, Reassignment, ReassignPartitions
+from odradek.broker.controller.commands import (
+    AssignReplicas,
+    ChangeIsr,
+    ElectLeaders,
+    MoveLeader,
+    PartitionKey,
+    ReassignPartitions,
+)
 from odradek.broker.controller.elections import Election, PartitionChange, Rules, without
-from odradek.broker.controller.placement import check_replicas
+from odradek.broker.controller.reassignments import Reassignments
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType, TopicImage, directory_of
-from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistration
+from odradek.broker.metadata.registrations import LOST_DIRECTORY, NO_LEADER, PartitionRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.storage.log_config import LogConfig
 
+MAX_ELECTIONS = 1000
+"""Elections that the controller holds in one go; the others follow at once."""
 _Place = tuple[TopicImage, int, PartitionRegistration]
 
 
 class PartitionControl:
     """Decides about leaders, ISR and replicas. Reads image and configuration; changes neither.
 
-    One log serves all replicas of a partition, so live replicas are in sync at once, and a reassignment is over with
-    the record that begins it.
+    Where all replicas of a partition have the same log, live ones are in sync at once. `replicas_differ(topic_id,
+    index)` says where they have not: there, leaders tell who is in sync (`ChangeIsr`).
     """
 
-    def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
+    def __init__(
+        self, image: MetadataImage, config: BrokerConfig, replicas_differ: Callable[[bytes, int], bool]
+    ) -> None:
         self._image = image
         self._config = config
+        self._replicas_differ = replicas_differ
 
     # -- what clients ask for
 
@@ -58,7 +70,7 @@ class PartitionControl:
             raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
         change = self._change(topic, before)
         change.election = election
-        change.rejoin = unclean
+        change.rejoin = unclean and not self._replicas_differ(topic.topic_id, index)
         record = change.record(topic.topic_id, index)
         if record is not None:
             return record
@@ -74,50 +86,117 @@ class PartitionControl:
         if before is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {name}-{index}")
         node = command.node_id
+        topic = self._image.topics[name]
         broker = self._image.brokers.get(node)
-        if node not in before.isr or broker is None or not broker.is_active:
-            text = f"node {node} is no live replica of {name}-{index}: {list(before.isr)}"
+        may = before.replicas if command.unclean else before.isr
+        if node not in may or broker is None or not broker.is_active or before.is_lost(node):
+            text = (
+                f"node {node} is no live {'' if command.unclean else 'in-sync '}replica of {name}-{index}: {list(may)}"
+            )
             raise KafkaError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, text)
+        if command.unclean and node not in before.isr:
+            if before.leader != NO_LEADER:
+                text = f"{name}-{index} is led by node {before.leader}: an unclean election needs a partition without"
+                raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED, text + " a leader")
+            change = self._change(topic, before)
+            change.wanted = node
+            record = change.record(topic.topic_id, index)
+            return [] if record is None else [record], None
         if before.leader == node:
             return [], None
-        topic_id = self._image.topics[name].topic_id
-        return [PartitionChangeRecord(index, topic_id, leader=node)], None
+        return [PartitionChangeRecord(index, topic.topic_id, leader=node)], None
+
+    def change_isr(self, command: ChangeIsr) -> tuple[list[MetadataRecord], None]:
+        """Records of `ChangeIsr`."""
+        records: list[MetadataRecord] = []
+        rules = self._rules()
+        for topic_id, index, partition_epoch, isr in command.changes:
+            topic = self._image.topics_by_id.get(topic_id)
+            before = topic.partitions[index] if topic is not None else None
+            if topic is None or before is None or before.partition_epoch != partition_epoch:
+                continue
+            change = self._change(topic, before, rules)
+            able = [node for node in isr if rules.may_lead(node) and not before.is_lost(node)]
+            change.isr = tuple(node for node in able if node in before.replicas)
+            change.recovered = True
+            if self._unclean(topic):
+                change.election = Election.UNCLEAN
+            record = change.record(topic_id, index)
+            if record is not None:
+                records.append(record)
+        return records, None
+
+    def assign(self, command: AssignReplicas) -> tuple[list[MetadataRecord], None]:
+        """Records of `AssignReplicas`; none for replicas that are recorded so, or are the broker's no more."""
+        records: list[MetadataRecord] = []
+        for topic_id, index, directory in command.replicas:
+            topic = self._image.topics_by_id.get(topic_id)
+            before = topic.partitions[index] if topic is not None and index < len(topic.partitions) else None
+            if before is None or command.node_id not in before.replicas:
+                continue
+            directories = list(before.directories)
+            place = before.replicas.index(command.node_id)
+            if directories[place] != directory:
+                was_lost = directories[place] == LOST_DIRECTORY
+                directories[place] = directory
+                records.append(PartitionChangeRecord(index, topic_id, directories=directories))
+                if was_lost or directory == LOST_DIRECTORY:
+                    assert topic is not None
+                    now = before._replace(directories=tuple(directories))
+                    record = self._after_disk(topic, index, now, command.node_id)
+                    records += [] if record is None else [record]
+        return records, None
+
+    def _after_disk(
+        self, topic: TopicImage, index: int, now: PartitionRegistration, node: int
+    ) -> PartitionChangeRecord | None:
+        """What becomes of leader and ISR when the disk of one replica has failed, or is there again."""
+        change = self._change(topic, now)
+        if now.is_lost(node):
+            change.isr = without(now.isr, frozenset({node}))
+        else:
+            change.rejoin = not self._replicas_differ(topic.topic_id, index)
+        if self._unclean(topic) and (now.is_lost(node) or now.leader == NO_LEADER):
+            change.election = Election.UNCLEAN
+        return change.record(topic.topic_id, index)
 
     def reassign(self, command: ReassignPartitions) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
         """Records and results of AlterPartitionReassignments."""
+        return Reassignments(self._image, self._change, self._unclean).reassign(command)
+
+    # -- what the controller does by itself
+
+    def balance(self) -> tuple[list[MetadataRecord], bool]:
+        """Records of `BalanceLeaders`; whether there may be more to do."""
         records: list[MetadataRecord] = []
-        results: list[KafkaError | None] = []
-        for asked in command.reassignments:
-            try:
-                record = self._reassigned(asked, command.allow_factor_change)
-            except KafkaError as error:
-                results.append(error)
+        rules = self._rules()
+        for topic, index, before in self._partitions():
+            if before.leader == before.replicas[0]:
                 continue
-            results.append(None)
+            change = self._change(topic, before, rules)
+            change.election = Election.PREFERRED
+            record = change.record(topic.topic_id, index)
             if record is not None:
                 records.append(record)
-        return records, results
+            if len(records) >= MAX_ELECTIONS:
+                break
+        return records, len(records) >= MAX_ELECTIONS
 
-    def _reassigned(self, asked: Reassignment, allow_factor_change: bool) -> PartitionChangeRecord | None:
-        (name, index), replicas = asked
-        topic = self._image.topics.get(name)
-        if topic is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
-        if not 0 <= index < len(topic.partitions):
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{index}.")
-        if replicas is None:
-            raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
-        check_replicas(self._image.brokers, replicas, None)
-        before = topic.partitions[index]
-        if not allow_factor_change and len(replicas) != len(before.replicas):
-            text = f"The replication factor is changed from {len(before.replicas)} to {len(replicas)}"
-            raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
-        change = self._change(topic, before)
-        change.replicas = tuple(replicas)
-        change.rejoin = True
-        live = tuple(node for node in replicas if change.rules.may_lead(node))
-        change.isr = live
-        return change.record(topic.topic_id, index) if change.replicas != before.replicas else None
+    def elect_uncleanly(self) -> tuple[list[MetadataRecord], bool]:
+        """Records of `ElectUncleanly`; whether there may be more to do."""
+        records: list[MetadataRecord] = []
+        rules = self._rules()
+        for topic, index, before in self._partitions():
+            if before.leader != NO_LEADER or not self._unclean(topic):
+                continue
+            change = self._change(topic, before, rules)
+            change.election = Election.UNCLEAN
+            record = change.record(topic.topic_id, index)
+            if record is not None:
+                records.append(record)
+            if len(records) >= MAX_ELECTIONS:
+                break
+        return records, len(records) >= MAX_ELECTIONS
 
     # -- brokers that go and come
 
@@ -130,7 +209,27 @@ class PartitionControl:
                 continue
             change = self._change(topic, before, rules)
             change.isr = without(before.isr, nodes)
-            if self._log_config(topic).unclean_leader_election_enable:
+            if self._unclean(topic):
+                change.election = Election.UNCLEAN
+            record = change.record(topic.topic_id, index)
+            if record is not None:
+                records.append(record)
+        return records
+
+    def after_crash(self, node: int) -> list[MetadataRecord]:
+        """What becomes known when a broker that crashed registers again: it may have lost what it had (KIP-966)."""
+        nodes = frozenset({node})
+        records: list[MetadataRecord] = []
+        rules = self._rules(gone=nodes)
+        if not rules.elr_enabled:
+            return self.after_loss(nodes)
+        for topic, index, before in self._partitions():
+            if node not in before.isr and node not in before.elr:
+                continue
+            change = self._change(topic, before, rules)
+            change.isr = without(before.isr, nodes)
+            change.crashed = nodes
+            if self._unclean(topic):
                 change.election = Election.UNCLEAN
             record = change.record(topic.topic_id, index)
             if record is not None:
@@ -145,8 +244,8 @@ class PartitionControl:
             if nodes.isdisjoint(before.replicas):
                 continue
             change = self._change(topic, before, rules)
-            change.rejoin = True
-            if before.leader == NO_LEADER and self._log_config(topic).unclean_leader_election_enable:
+            change.rejoin = not self._replicas_differ(topic.topic_id, index)
+            if before.leader == NO_LEADER and self._unclean(topic):
                 change.election = Election.UNCLEAN
             record = change.record(topic.topic_id, index)
             if record is not None:
@@ -163,6 +262,10 @@ class PartitionControl:
     def _change(self, topic: TopicImage, before: PartitionRegistration, rules: Rules | None = None) -> PartitionChange:
         min_isr = min(self._log_config(topic).min_insync_replicas, topic.replication_factor)
         return PartitionChange(before, rules or self._rules(), min_isr)
+
+    def _unclean(self, topic: TopicImage) -> bool:
+        """Whether a replica that is not in sync may lead where nobody else can."""
+        return self._log_config(topic).unclean_leader_election_enable
 
     def _log_config(self, topic: TopicImage) -> LogConfig:
         return self._config.log_config(self._image.configs_of(ResourceType.TOPIC, topic.name))

@@ -17,20 +17,20 @@ def spread(
     Nodes that are down come last, so they lead nothing. INVALID_REPLICATION_FACTOR if there are too few nodes.
     """
     ordered = list(brokers)
+    up = _alternate_racks([broker for broker in ordered if broker.is_active])
+    down = _alternate_racks([broker for broker in ordered if not broker.is_active])
+    if not up:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {replication_factor} time(s): All brokers are currently fenced, or "
+            "have all their log directories cordoned.",
+        )
     if replication_factor > len(ordered):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Unable to replicate the partition {replication_factor} time(s): The target replication factor of "
             f"{replication_factor} cannot be reached because only {len(ordered)} broker(s) are registered or some "
             "brokers have all their log directories cordoned.",
-        )
-    up = _alternate_racks([broker for broker in ordered if broker.is_active])
-    down = _alternate_racks([broker for broker in ordered if not broker.is_active])
-    if not up:
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {replication_factor} time(s): All brokers are currently fenced or have "
-            "all their log directories cordoned.",
         )
     placed: list[list[int]] = []
     for partition in range(partitions):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.internal_topics import internal_configs
+from odradek.broker.controller.node_directories import latest_epoch
 from odradek.broker.controller.producer_ids import BLOCK_SIZE
 from odradek.broker.controller.topic_records import records_of_topic
 from odradek.broker.metadata.image import ResourceType
@@ -17,7 +17,6 @@ from odradek.protocol.metadata_records.feature_level_record import FeatureLevelR
 from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
 from odradek.protocol.uuids import uuid_from_text
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import LEADER_EPOCHS, CheckpointFormatError, parse_leader_epochs
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig
 from odradek.storage.partition_log import PartitionLog
@@ -98,7 +97,7 @@ def _topic(
         placed,
         configs,
         directory_of=directory_ids.__getitem__,
-        leader_epoch_of=lambda index: _latest_epoch(backend, name, index) + 1,
+        leader_epoch_of=lambda index: latest_epoch(backend, name, index) + 1,
     )
 
 
@@ -112,18 +111,6 @@ def _configs(kind: int, resources: Mapping[str, Mapping[str, str]]) -> list[Meta
     return [
         ConfigRecord(kind, name, key, value) for name, configs in resources.items() for key, value in configs.items()
     ]
-
-
-def _latest_epoch(backend: DiskBackend, name: str, index: int) -> int:
-    """The newest leader epoch of a folder, -1 without one. A damaged file is told when the log is opened."""
-    path = backend.directory / f"{name}-{index}" / LEADER_EPOCHS
-    if not path.exists():
-        return -1
-    try:
-        entries: Any = parse_leader_epochs(backend.fs.read(path))
-    except CheckpointFormatError:
-        return -1
-    return entries[-1][0] if entries else -1
 
 
 def _after_producers(backend: DiskBackend, name: str, index: int) -> int:

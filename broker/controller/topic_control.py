@@ -12,6 +12,7 @@ from odradek.broker.controller.commands import (
     DeleteTopics,
     NewPartitions,
     NewTopic,
+    Quota,
 )
 from odradek.broker.controller.config_control import config_records
 from odradek.broker.controller.placement import check_replicas, spread
@@ -52,6 +53,7 @@ class TopicControl:
         for topic in command.topics:
             try:
                 created = self._create(topic, placed)
+                command.quota(len(created.assignments))
             except KafkaError as error:
                 results.append(error)
                 continue
@@ -129,7 +131,7 @@ class TopicControl:
         results: list[KafkaError | None] = []
         for topic in command.topics:
             try:
-                assignments = self._added(topic, placed)
+                assignments = self._added(topic, placed, command.quota)
             except KafkaError as error:
                 results.append(error)
                 continue
@@ -143,7 +145,7 @@ class TopicControl:
             )
         return [] if command.validate_only else records, results
 
-    def _added(self, asked: NewPartitions, placed: int) -> list[list[int]]:
+    def _added(self, asked: NewPartitions, placed: int, quota: Quota) -> list[list[int]]:
         """Replicas of the partitions that bring a topic to its total."""
         topic = self._image.topics.get(asked.name)
         if topic is None:
@@ -154,17 +156,18 @@ class TopicControl:
         if total < current:
             text = f"The topic {asked.name} currently has {current} partition(s); {total} would not be an increase."
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
-        if asked.assignments is None:
-            if total - current > MAX_NEW_PARTITIONS:
-                # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
-                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            return spread(self._image.brokers.values(), total - current, topic.replication_factor, placed)
-        if len(asked.assignments) != total - current:
+        if asked.assignments is not None and len(asked.assignments) != total - current:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"Attempted to add {total - current} additional partition(s), but only {len(asked.assignments)} "
                 "assignment(s) were specified.",
             )
+        quota(total - current)
+        if asked.assignments is None:
+            if total - current > MAX_NEW_PARTITIONS:
+                # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return spread(self._image.brokers.values(), total - current, topic.replication_factor, placed)
         for replicas in asked.assignments:
             check_replicas(self._image.brokers, replicas, topic.replication_factor)
             self._check_leader_exists(replicas)
@@ -177,11 +180,16 @@ class TopicControl:
         records: list[MetadataRecord] = []
         results: list[KafkaError | None] = []
         for topic_id in command.topic_ids:
-            if topic_id in self._image.topics_by_id:
+            topic = self._image.topics_by_id.get(topic_id)
+            try:
+                if topic is None:
+                    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+                command.quota(len(topic.partitions))
+            except KafkaError as error:
+                results.append(error)
+            else:
                 records.append(RemoveTopicRecord(topic_id))
                 results.append(None)
-            else:
-                results.append(KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))
         return records, results
 
     # -- placement

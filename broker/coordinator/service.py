@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from odradek.broker.clock import BrokerClock
@@ -70,6 +70,7 @@ class CoordinatorService(Generic[M]):
         self._base_sequence = base_sequence
         self._keyed = keyed
         self._shards: dict[int, Shard[M]] = {}
+        self._held: dict[int, int] = {}
 
     # -- finding
 
@@ -130,18 +131,23 @@ class CoordinatorService(Generic[M]):
         return self.shard_for(key, node).begin(command)
 
     def ask_now(self, key: str, command: Command[R], node: HasId | None = None) -> R:
-        """The same for a command that is never parked: returns its reply."""
+        """The same for a command that is never parked, from within the broker: returns its reply, which may not be
+        committed yet. COORDINATOR_NOT_AVAILABLE where the coordinator decides only on what is.
+        """
         return self.shard_for(key, node).ask_now(command)
 
     def machine_for(self, key: str, node: HasId | None = None) -> M:
-        """The machine of `key`, to read from; raises like `begin`."""
+        """The machine of `key`, to read what is committed; raises like `begin`."""
         return self.shard_for(key, node).open_machine()
 
     def complete_transaction(
         self, partition: int, producer: Producer, commit: bool, coordinator_epoch: int, node: HasId | None = None
-    ) -> None:
-        """Write a transaction marker to a partition of this topic and settle the producer's pending records in it."""
-        self.shard(partition, node).complete_transaction(producer, commit, coordinator_epoch)
+    ) -> int:
+        """Write a transaction marker to a partition of this topic and settle the producer's pending records in it.
+
+        Returns the marker's offset.
+        """
+        return self.shard(partition, node).complete_transaction(producer, commit, coordinator_epoch)
 
     # -- life
 
@@ -158,10 +164,48 @@ class CoordinatorService(Generic[M]):
         return shard
 
     def leader_changed(self, partition: int) -> None:
-        """The partition has got another leader: commands parked at the old one are let go at once."""
+        """The partition has got another leader, or none: commands parked at the old one are let go at once."""
+        shard = self._shards.get(partition)
+        if shard is None:
+            return
+        if self._partitions()[partition].leader_id < 0:
+            shard.resign()
+        else:
+            shard.reload_if_moved()
+
+    def hold_load(self, partition: int, *, now: bool) -> None:
+        """Keep the coordinator of a partition from loading, until `release_load` is called as often.
+
+        `now`: what it has loaded is forgotten.
+        """
+        self._held[partition] = self._held.get(partition, 0) + 1
         shard = self._shards.get(partition)
         if shard is not None:
-            shard.reload_if_moved()
+            shard.hold_load(True)
+            if now and shard.is_active:
+                shard.reload()
+        elif now:
+            self.shard(partition)
+
+    def release_load(self, partition: int) -> None:
+        """Undo `hold_load`, unless `release_loads` has."""
+        if partition not in self._held:
+            return
+        self._held[partition] -= 1
+        if self._held[partition]:
+            return
+        del self._held[partition]
+        shard = self._shards.get(partition)
+        if shard is not None:
+            shard.hold_load(False)
+
+    def release_loads(self) -> None:
+        """Undo every `hold_load`."""
+        held, self._held = self._held, {}
+        for partition in held:
+            shard = self._shards.get(partition)
+            if shard is not None:
+                shard.hold_load(False)
 
     def topic_deleted(self, name: str, partitions: int) -> None:
         """A topic that had so many partitions exists no more."""
@@ -174,7 +218,18 @@ class CoordinatorService(Generic[M]):
             shard.close()
         self._shards.clear()
 
-    def _start(self, partition: Partition) -> Shard[M]:
+    def copied(self) -> dict[int, bytes | None]:
+        """What each running shard knows now, by partition, for `go_on_with`; None for one that has to be loaded."""
+        return {index: shard.copied() for index, shard in self._shards.items()}
+
+    def go_on_with(self, copies: Mapping[int, bytes | None]) -> None:
+        """End all shards and begin with those that were copied, or were running."""
+        self.close()
+        partitions = self.topic.partitions or ()
+        for index, copy in copies.items():
+            self._start(partitions[index], copy)
+
+    def _start(self, partition: Partition, copy: bytes | None = None) -> Shard[M]:
         index = partition.index
         shard: Shard[M] = Shard(
             f"{self.topic.name}-{index}",
@@ -186,6 +241,10 @@ class CoordinatorService(Generic[M]):
             report=self._surroundings.report,
         )
         self._shards[index] = shard
-        shard.start()
+        shard.load_held = index in self._held
+        if copy is None:
+            shard.start()
+        else:
+            shard.start_copied(copy)
         self._surroundings.start(shard.run)
         return shard

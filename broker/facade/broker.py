@@ -1,26 +1,33 @@
-"""Looking into a broker without a client: topics, records, and whatever the coordinators offer."""
+"""Looking into a broker without a client: what both flavours have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.call import Call
+from odradek.broker.config.listeners import address_text
 from odradek.broker.facade.partitioner import Partitioner
-from odradek.broker.facade.producer_record import Headers, ProducerRecord, RecordMetadata, Serializer, TransactionEnd
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
-from odradek.broker.facade.topic_changes import delete_records, delete_topic
-from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.call import Call
+    from odradek.broker.facade.client_configs import Client
+    from odradek.broker.facade.decoded_record import DecodedRecord
     from odradek.broker.facade.group_info import GroupInfo
-    from odradek.broker.facade.groups import Group
-    from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
+    from odradek.broker.facade.listing import GroupPage, TopicPage
+    from odradek.broker.facade.overview import NodeInfo, Overview
+    from odradek.broker.facade.producer_record import Serializer, Writing
+    from odradek.broker.facade.report.strictness import StrictnessFinding
+    from odradek.broker.facade.secured import Secured
+    from odradek.broker.facade.transactions import TransactionInfo
+    from odradek.broker.partitions.topic import Topic
     from odradek.broker.requests.faults import Fault
+    from odradek.broker.schemas.record_schemas import SchemaInfo
+    from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
     from odradek.broker.telemetry.pushes import TelemetryPush
 
@@ -29,20 +36,32 @@ _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
 class Broker:
-    """A running broker as its user sees it.
+    """What can be seen of a running broker, whether it is a `KafkaBroker` or a `TrioBroker`.
 
-    Everything that touches the cluster goes through ``call``: the cluster belongs to the broker's own thread.
+    Nothing here waits or changes anything: a noun is a property, one with arguments a method.
     """
 
-    def __init__(self, cluster: Cluster, call: Call) -> None:
+    # A new look goes here, if it only reads: `return self._look(lambda: function(self._cluster, ...))`.
+    # A new verb, which changes or waits, goes into a module of facade/verbs, as one line that calls a function of a
+    # facade module that takes the Cluster:
+    #
+    #     async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
+    #         """Let another in-sync replica lead a partition."""
+    #         from odradek.broker.facade.nodes import move_leader
+    #
+    #         await self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
+    #
+    # One that can be taken back is a plain `def`: `-> Pending[TrioUndo]`, `return self._undone_by(change, undo)`.
+    # Then `python -m odradek.broker.facade.generate_blocking` writes its blocking twin into facade/blocking.
+
+    def __init__(self, cluster: Cluster, look: Call, secured: Secured | None = None) -> None:
         self._cluster = cluster
-        self._call = call
+        self._look = look
+        self._secured = secured
         self._partitioner = Partitioner()
 
     def __repr__(self) -> str:
-        return f"<Broker at {self.bootstrap_servers}>"
-
-    # -- where and when
+        return f"<{type(self).__name__} at {self.bootstrap_servers}>"
 
     @property
     def cluster(self) -> Cluster:
@@ -57,40 +76,81 @@ class Broker:
     @property
     def bootstrap_servers(self) -> str:
         """What a client's ``bootstrap.servers`` takes: ``host:port`` of every node that is up."""
-        addresses = [node.address_for(_LOOPBACK.get(node.host)) for node in self._cluster.up_nodes()]
-        return ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses)
+        return self.bootstrap_servers_of(next(iter(self._cluster.nodes.values())).first.listener.name)
+
+    def bootstrap_servers_of(self, listener: str) -> str:
+        """What the ``bootstrap.servers`` of a client of this listener takes; KeyError if there is no such listener.
+
+        `bootstrap_servers` is that of the listener that brokers use among themselves.
+        """
+        endpoints = [node.endpoints[listener] for node in self._cluster.up_nodes()]
+        return ",".join(address_text(*each.address_for(_LOOPBACK.get(each.host))) for each in endpoints)
+
+    def client_config(
+        self, user: str | None = None, client: Client = "confluent", *, mechanism: str | None = None
+    ) -> dict[str, Any]:
+        """What a client needs to reach the broker and to log in as ``user``, in the words of that client.
+
+        ``client``: ``confluent``, ``kcat`` (librdkafka's names), ``kafka-python``, ``aiokafka``, ``java``, or
+        ``franz-go-env`` (environment variables, see docs/security.md). ``mechanism``: another one than the first of
+        ``Security(mechanisms=...)``. ValueError for a client or a user that is not known. The values hold secrets.
+        """
+        from odradek.broker.facade.client_configs import Access, client_config
+
+        servers = self.bootstrap_servers
+        if self._secured is None:
+            return client_config(Access(servers), client)
+        return client_config(self._secured.access(servers, user, mechanism), client)
 
     @property
-    def bugs(self) -> list[Bug]:
-        """Exceptions that a handler should not have raised; empty in a broker that works."""
-        return list(self._cluster.bug_log.bugs)
+    def topics(self) -> dict[str, TopicInfo]:
+        """The topics by name, without Kafka's own."""
+        return {name: topic for name, topic in self.all_topics.items() if not topic.internal}
 
-    def last_requests(self) -> list[str]:
-        """What the broker was asked last, as lines of text, newest last."""
-        return self._cluster.recent.lines()
+    @property
+    def all_topics(self) -> dict[str, TopicInfo]:
+        """The topics by name, Kafka's own (``__consumer_offsets``, ...) among them."""
+        every, image = self._cluster.topics.all, self._cluster.image
+        return self._look(lambda: {each.name: topic_info(each, image) for each in sorted(every(), key=_name)})
 
-    # -- topics and records
+    def topic(self, name: str) -> TopicInfo:
+        """One topic, as it is now; KeyError for an unknown one."""
+        from odradek.broker.facade.topics import topic_called
 
-    def create_topic(
-        self,
-        name: str,
-        partitions: int = 1,
-        *,
-        replication_factor: int = -1,
-        config: Mapping[str, Any] | None = None,
-    ) -> TopicInfo:
-        """Create a topic, ready when the call returns; KafkaError if Kafka would refuse it."""
-        spec = TopicSpec(partitions, replication_factor, config_texts(config or {}))
-        return self._call(lambda: topic_info(create_topic(self._cluster, name, spec)))
+        return self._look(lambda: topic_called(self._cluster.topics, self._cluster.image, name))
 
-    def topics(self, *, internal: bool = False) -> dict[str, TopicInfo]:
-        """The topics by name; Kafka's own (``__consumer_offsets``, ...) only if asked for."""
+    def topic_page(self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False) -> TopicPage:
+        """A line for each topic with ``contains`` in its name: ``limit`` of them from the ``start``-th, by name.
 
-        def collect() -> dict[str, TopicInfo]:
-            every = sorted(self._cluster.topics.all(), key=lambda topic: topic.name)
-            return {topic.name: topic_info(topic) for topic in every if internal or not topic.internal}
+        ``internal=True``: Kafka's own too. ValueError for a ``limit`` that is not 1 to 10,000.
+        """
+        from odradek.broker.facade.listing import topic_page
 
-        return self._call(collect)
+        return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal))
+
+    def group_page(self, contains: str = "", *, start: int = 0, limit: int = 100) -> GroupPage:
+        """A line for each group with ``contains`` in its id: ``limit`` of them from the ``start``-th, by id.
+
+        ValueError for a ``limit`` that is not 1 to 10,000.
+        """
+        from odradek.broker.facade.listing import group_page
+
+        cluster = self._cluster
+        return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit))
+
+    @property
+    def overview(self) -> Overview:
+        """How much of everything there is, and the clock."""
+        from odradek.broker.facade.overview import overview
+
+        return self._look(lambda: overview(self._cluster))
+
+    @property
+    def nodes(self) -> dict[int, NodeInfo]:
+        """The nodes by id: whether they are up, and what they lead."""
+        from odradek.broker.facade.overview import nodes
+
+        return self._look(lambda: nodes(self._cluster))
 
     def records(
         self,
@@ -100,113 +160,53 @@ class Broker:
         start: int | None = None,
         isolation: Isolation = "read_uncommitted",
         control: bool = False,
+        limit: int | None = None,
     ) -> Iterator[StoredRecord]:
         """The records of a topic, partition after partition, in offset order, as they are at the time of the call.
 
         ``start``: first offset (default: the log's first). ``isolation="read_committed"`` leaves out aborted and open
-        transactions. ``control=True`` also shows transaction markers. KeyError for an unknown topic or partition.
+        transactions. ``control=True`` also shows transaction markers. ``limit``: no more than so many, over all
+        partitions. KeyError for an unknown topic or partition.
         """
-        from odradek.broker.facade.record_view import bounds_of, read_records
+        from odradek.broker.facade.record_view import at_most, bounds_of, read_records
 
         topics = self._cluster.topics
-        bounds = self._call(lambda: bounds_of(topics, topic, partition, isolation))
-        return read_records(self._call, topics, topic, bounds, start, isolation, control)
+        bounds = self._look(lambda: bounds_of(topics, topic, partition, isolation, start))
+        return at_most(limit, read_records(self._look, topics, topic, bounds, isolation, control))
 
-    # -- writing
-
-    def produce(
+    def decoded_records(
         self,
         topic: str,
-        value: Any = None,
-        *,
-        key: Any = None,
-        headers: Headers = (),
         partition: int | None = None,
-        timestamp: int | None = None,
-        key_serializer: Serializer | None = None,
-        value_serializer: Serializer | None = None,
-        transactional_id: str | None = None,
-        transaction: TransactionEnd = "commit",
-    ) -> RecordMetadata:
-        """Write a record as a client with acks=all would; consumers that wait for it get it.
-
-        Keys and values are bytes, text (UTF-8), None, or what the serializer takes; ``timestamp`` is in milliseconds
-        since 1970, by default the broker's time. Without ``partition`` the key decides as in the Java client (murmur2);
-        records without a key go to the partitions in turn. ``transactional_id``: in a transaction of its own, which is
-        committed, aborted or left ``"open"``; what the id had left open is aborted first. KafkaError as Kafka refuses
-        it; a topic that does not exist is not created. The call does not wait for ``odradek.flush``.
-        """
-        record = ProducerRecord(value, key, headers, partition, timestamp)
-        return self.produce_all(
-            topic,
-            [record],
-            key_serializer=key_serializer,
-            value_serializer=value_serializer,
-            transactional_id=transactional_id,
-            transaction=transaction,
-        )[0]
-
-    def produce_all(
-        self,
-        topic: str,
-        records: Iterable[Any],
         *,
-        key_serializer: Serializer | None = None,
-        value_serializer: Serializer | None = None,
-        transactional_id: str | None = None,
-        transaction: TransactionEnd = "commit",
-    ) -> list[RecordMetadata]:
-        """Write records, each a `ProducerRecord` or just a value; see `produce`. One transaction holds them all.
+        start: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[DecodedRecord]:
+        """The records as `records` has them, with what the schemas that `set_schema` has set make of key and value."""
+        from odradek.broker.facade.decoded_record import decoded_records
 
-        Returns where each lies, in order. What was written before an error stays, unless it is in a transaction: that
-        is aborted.
-        """
+        found = self.records(topic, partition, start=start, isolation=isolation, control=control, limit=limit)
+        return decoded_records(self._cluster.record_schemas, found)
+
+    @property
+    def schemas(self) -> list[SchemaInfo]:
+        """The schemas that `set_schema` has set, by topic."""
+        return self._cluster.record_schemas.infos()
+
+    def _seeding(self, topic: str, key_serializer: Serializer | None, value_serializer: Serializer | None) -> Writing:
+        """What writes records to a topic."""
         from odradek.broker.facade.seeding import Seeding
 
-        seeding = Seeding(self._cluster, self._call, self._partitioner, topic, key_serializer, value_serializer)
-        return seeding.write(records, transactional_id, transaction)
+        return Seeding(self._cluster, self._look, self._partitioner, topic, key_serializer, value_serializer)
 
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic with its records and what groups have committed in it; KafkaError if there is none."""
-        self._call(lambda: delete_topic(self._cluster, name))
-
-    def delete_records(self, topic: str, partition: int | None = None, *, before: int = -1) -> dict[int, int]:
-        """Delete what lies before an offset, of one partition or of each; -1 is all that there is.
-
-        Returns the first offset that is left, by partition. KafkaError as Kafka refuses it.
-        """
-        return self._call(lambda: delete_records(self._cluster, topic, partition, before))
-
-    # -- groups
-
-    def set_offsets(self, group_id: str, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Commit offsets for a group: ``{("orders", 0): 5}``. The group is made if there is none.
-
-        KafkaError if it has members, or for a partition that does not exist.
-        """
-        from odradek.broker.facade.offset_setting import set_offsets
-
-        self._call(lambda: set_offsets(self._cluster, group_id, offsets))
-
+    @property
     def groups(self) -> dict[str, GroupInfo]:
         """The groups by id, as they are at the time of the call."""
         from odradek.broker.facade.groups import list_groups
 
-        return self._call(lambda: list_groups(self._cluster.groups, self._cluster.topics))
-
-    def group(self, group_id: str) -> Group:
-        """A group to look at and wait for: ``broker.group("g").wait_stable_sync(members=2)``."""
-        from odradek.broker.facade.groups import Group
-
-        cluster = self._cluster
-        return Group(group_id, lambda: cluster.groups, cluster.services.share_partitions, cluster.topics, self._call)
-
-    def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
-        """Make the coordinator of a partition forget everything and load again from its log, as after a move."""
-        services = (self._cluster.groups, self._cluster.transactions)
-        self._call(lambda: next(s for s in services if s.topic.name == topic).reload(partition))
-
-    # -- transactions
+        return self._look(lambda: list_groups(self._cluster.groups, self._cluster.topics))
 
     @property
     def transactions(self) -> dict[str, TransactionInfo]:
@@ -214,31 +214,67 @@ class Broker:
         from odradek.broker.facade.transactions import list_transactions
 
         cluster = self._cluster
-        return self._call(lambda: list_transactions(cluster.transactions, cluster.nodes, cluster.clock.now_ms()))
+        return self._look(lambda: list_transactions(cluster.transactions, cluster.nodes, cluster.clock.now_ms()))
 
-    def hold(self, transactional_id: str, at: str) -> TransactionHold:
-        """Keep the coordinator of a transactional id from going on past a point until released.
+    @property
+    def faults(self) -> list[Fault]:
+        """The faults in force, in the order in which they are tried."""
+        from odradek.broker.requests.faults import FaultSet
 
-        ``at``: ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
-        ``Marker:topic-partition``; ValueError for anything else.
+        known = self._cluster.dispatcher.faults
+        return list(known.faults) if isinstance(known, FaultSet) else []
+
+    @property
+    def denied(self) -> list[Denial]:
+        """What was refused to whom, and why, newest last: rights that were missing, log-ins that failed."""
+        return list(self._cluster.services.denials.entries.copy())
+
+    @property
+    def bugs(self) -> list[Bug]:
+        """Exceptions that a handler should not have raised; empty in a broker that works."""
+        return list(self._cluster.bug_log.bugs)
+
+    @property
+    def last_requests(self) -> list[str]:
+        """What the broker was asked last, as lines of text, newest last."""
+        return self._cluster.recent.lines()
+
+    @property
+    def mark(self) -> float:
+        """Now, as `report` and `strictness_since` take it: a number that means something to this broker alone."""
+        return self._cluster.clock.source()
+
+    def report(self, *, since: float | None = None, asked_only: bool = False) -> str:
+        """What stands where, what was asked last, and what may explain that a test fails; as text, to print.
+
+        ``since``: a `mark`; of what was asked from then on. ``asked_only``: leave out what these requests are not
+        about; the text is empty if there were none.
         """
-        from odradek.broker.facade.transactions import TransactionHold
+        from odradek.broker.facade.report.broker_report import report_of
 
-        held = self._call(lambda: self._cluster.transactions.holds.hold(transactional_id, at))
-        return TransactionHold(held, self._call)
+        return report_of(self._cluster, self._look, repr(self), since, asked_only=asked_only)
 
-    # -- client metrics
+    def why(self, group_id: str) -> str:
+        """Why a group reads nothing, or not what was expected; as text, to print."""
+        from odradek.broker.facade.report.broker_report import why_of
 
-    def subscribe_client_metrics(self, name: str, config: Mapping[str, Any]) -> None:
-        """Ask clients for metrics, as ``kafka-client-metrics.sh`` does: a CLIENT_METRICS resource of this name.
+        return why_of(self._cluster, self._look, group_id)
 
-        ``config``: ``metrics`` (prefixes, or ``*``), ``interval.ms``, ``match`` (``selector=pattern``, ...). None at
-        all ends the subscription. Clients that connect later push. KafkaError for configs that Kafka refuses.
+    @property
+    def strictness(self) -> list[StrictnessFinding]:
+        """What clients relied on up to now that a real cluster does not promise, with ``strict`` and without.
+
+        Rules that ``strict`` switches off too, none that ``+NAME`` asks for; clients that are still open count.
         """
-        from odradek.broker.facade.client_metrics import subscribe
+        return self.strictness_since()
 
-        self._call(lambda: subscribe(self._cluster, name, config))
+    def strictness_since(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
+        """The same from a `mark` on (None: from the start), ``also`` of rules such as ``"partitioner-order"``."""
+        from odradek.broker.facade.report.broker_report import findings_since
 
+        return findings_since(self._cluster, self._look, since, also)
+
+    @property
     def client_metrics(self) -> list[ClientMetric]:
         """What clients reported of themselves (KIP-714), oldest first; the oldest of 16 MiB make room for the newest.
 
@@ -247,42 +283,15 @@ class Broker:
         """
         from odradek.broker.telemetry.otlp import metrics_of
 
-        return list(metrics_of(self.telemetry_pushes()))
+        return list(metrics_of(self.telemetry_pushes))
 
+    @property
     def telemetry_pushes(self) -> list[TelemetryPush]:
         """The pushes behind `client_metrics` as they came, oldest first: who pushed when, and the payload's bytes."""
         from odradek.broker.facade.client_metrics import pushes
 
-        return self._call(lambda: pushes(self._cluster))
+        return self._look(lambda: pushes(self._cluster))
 
-    # -- nodes
 
-    def stop_node(self, node_id: int) -> None:
-        """Take a node down as a crash does; others lead its partitions where they are in sync."""
-        from odradek.broker.facade.nodes import stop_node
-
-        self._call(lambda: stop_node(self._cluster, node_id))
-
-    def start_node(self, node_id: int) -> None:
-        """Bring a node back at its old address."""
-        from odradek.broker.facade.nodes import start_node
-
-        self._call(lambda: start_node(self._cluster, node_id))
-
-    def move_leader(self, topic: str, partition: int, node_id: int) -> None:
-        """Let another in-sync replica lead a partition."""
-        from odradek.broker.facade.nodes import move_leader
-
-        self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
-
-    # -- faults
-
-    def set_faults(self, *faults: Fault | Sequence[Fault]) -> None:
-        """Make the broker misbehave as told, instead of as told before; no argument = behave again.
-
-        TypeError for anything but faults and lists of them, ValueError for a fault at a node that does not exist.
-        """
-        from odradek.broker.requests.faults import checked_faults
-
-        chosen = checked_faults(faults, self._cluster.nodes)
-        self._call(lambda: self._cluster.set_faults(chosen))
+def _name(topic: Topic) -> str:
+    return topic.name

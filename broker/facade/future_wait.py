@@ -1,8 +1,9 @@
-"""Waiting for something that happens in the broker's thread, from trio or asyncio code of any thread."""
+"""Waiting for something that happens in the broker's thread: in trio, or blocking a thread of one's own."""
 
 from __future__ import annotations
 
-from concurrent.futures import Future
+import math
+from concurrent.futures import Future, wait
 from typing import Any
 
 import trio
@@ -11,16 +12,8 @@ WAIT_TIMEOUT_S = 30.0
 """How long a test waits for a broker unless told otherwise."""
 
 
-async def settled(future: Future[Any], timeout_s: float) -> bool:
+async def trio_settled(future: Future[Any], timeout_s: float) -> bool:
     """Wait until the future has a result; false if that takes longer."""
-    if trio.lowlevel.in_trio_run():
-        await _settled_in_trio(future, timeout_s)
-    else:
-        await _settled_in_asyncio(future, timeout_s)
-    return future.done()
-
-
-async def _settled_in_trio(future: Future[Any], timeout_s: float) -> None:
     done = trio.Event()
     token = trio.lowlevel.current_trio_token()
 
@@ -33,22 +26,9 @@ async def _settled_in_trio(future: Future[Any], timeout_s: float) -> None:
     future.add_done_callback(wake)
     with trio.move_on_after(timeout_s):
         await done.wait()
+    return future.done()
 
 
-async def _settled_in_asyncio(future: Future[Any], timeout_s: float) -> None:
-    import asyncio
-
-    done = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def wake(_: Future[Any]) -> None:
-        try:
-            loop.call_soon_threadsafe(done.set)
-        except RuntimeError:  # the loop is closed
-            pass
-
-    future.add_done_callback(wake)
-    try:
-        await asyncio.wait_for(done.wait(), timeout_s)
-    except TimeoutError:
-        pass
+def blocking_settled(future: Future[Any], timeout_s: float) -> bool:
+    """Block until the future has a result; false if that takes longer."""
+    return bool(wait([future], timeout=None if timeout_s == math.inf else timeout_s).done)

@@ -1,4 +1,4 @@
-"""Looking at groups without a client, and waiting for what they become."""
+"""Looking at groups without a client."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
+from odradek.broker.coordinator.group.classic.states import DEAD
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
 from odradek.broker.facade.group_gaps import with_gaps
 from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo, TopicPartition
-from odradek.broker.facade.group_lag import lag_of, named
+from odradek.broker.facade.group_lag import lag_of
 from odradek.broker.facade.share_partitions import SharePartitionInfo, share_partitions
 from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics
 from odradek.protocol.errors import KafkaError, ProtocolError
@@ -25,15 +24,9 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.registry import PartitionRegistry
     from odradek.broker.partitions.share.live import SharePartitions
 
-Condition = Callable[["GroupInfo"], bool]
 
-
-class Group:
-    """A group of a running broker, by its id; it need not exist yet. Usable from any thread.
-
-    Every property is a fresh look. ``wait`` and ``wait_stable`` are awaited (in trio or asyncio code), their twins
-    ``wait_sync`` and ``wait_stable_sync`` block; both return as soon as the coordinator gets there, without polling.
-    """
+class GroupView:
+    """What can be seen of a group, in both flavours. Every property is a fresh look."""
 
     def __init__(
         self,
@@ -41,50 +34,51 @@ class Group:
         groups: Callable[[], GroupService],
         shared: Callable[[], SharePartitions],
         topics: PartitionRegistry,
-        call: Call,
+        look: Call,
     ) -> None:
         self.group_id = group_id
         self._groups = groups
         self._shared = shared
         self._topics = topics
-        self._call = call
+        self._look = look
 
     def __repr__(self) -> str:
-        return f"Group({self.group_id!r})"
+        return f"<{type(self).__name__} {self.group_id!r}>"
 
+    @property
     def info(self) -> GroupInfo:
         """All about the group as it is now."""
-        return self._call(self._look)
+        return self._look(lambda: group_info(self._groups(), self._topics, self.group_id))
 
     @property
     def state(self) -> str:
         """Kafka's name of its state; ``Dead`` while it does not exist."""
-        return self.info().state
+        return self.info.state
 
     @property
     def generation(self) -> int:
         """The number of its present generation."""
-        return self.info().generation
+        return self.info.generation
 
     @property
     def protocol(self) -> str | None:
         """The assignor in use."""
-        return self.info().protocol
+        return self.info.protocol
 
     @property
     def leader(self) -> str | None:
         """The member id of its leader."""
-        return self.info().leader
+        return self.info.leader
 
     @property
     def members(self) -> tuple[MemberInfo, ...]:
         """Its members."""
-        return self.info().members
+        return self.info.members
 
     @property
     def offsets(self) -> Mapping[TopicPartition, OffsetInfo]:
         """Its committed offsets."""
-        return self.info().offsets
+        return self.info.offsets
 
     @property
     def lag(self) -> int:
@@ -93,102 +87,26 @@ class Group:
         LagUnknownError, with the reason, for a group that does not exist or has not committed what the lag would be
         counted from, so that a misspelt id is never 0. See `GroupInfo.lag`.
         """
-        info = self.info()
-        return lag_of(info, () if info.offsets else self._call(lambda: list_groups(self._groups(), self._topics)))
+        info = self.info
+        return lag_of(info, () if info.offsets else self._look(lambda: list_groups(self._groups(), self._topics)))
 
     @property
     def share_partitions(self) -> Mapping[TopicPartition, SharePartitionInfo]:
         """Of a share group: where it is in the partitions from which its members fetch."""
-        return self._call(lambda: share_partitions(self._shared(), self._topics, self.group_id))
+        return self._look(lambda: share_partitions(self._shared(), self._topics, self.group_id))
 
-    # -- waiting
-
-    async def wait_stable(
-        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
-    ) -> GroupInfo:
-        """Wait until the group is stable with ``members`` members and every partition has been assigned.
-
-        Every partition of the topics that members subscribe to; with ``partitions`` instead exactly so many, for
-        assignors that leave some out. A generation of a cooperative rebalance that only takes partitions away is thus
-        not stable. Of share groups only ``partitions`` is looked at. TimeoutError, which says what is missing, after
-        seconds.
-        """
-        return await self.wait(_stable(members, partitions), timeout)
-
-    def wait_stable_sync(
-        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
-    ) -> GroupInfo:
-        """The blocking twin of `wait_stable`. Not for the broker's own thread."""
-        return self.wait_sync(_stable(members, partitions), timeout)
-
-    async def wait(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
-        """Wait until ``condition(info)`` holds; it is looked at whenever the group enters another state."""
-        reached = self._watch(condition)
-        try:
-            if not await settled(reached, timeout):
-                raise self._late(timeout)
-            return reached.result()
-        finally:
-            self._unwatch(reached)
-
-    def wait_sync(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
-        """The blocking twin of `wait`."""
-        reached = self._watch(condition)
-        try:
-            return reached.result(timeout)
-        except TimeoutError:
-            raise self._late(timeout) from None
-        finally:
-            self._unwatch(reached)
-
-    def _watch(self, condition: Condition) -> Future[GroupInfo]:
-        reached: Future[GroupInfo] = Future()
-
-        def look() -> None:
-            if reached.done():
-                return
-            try:
-                info = self._look()
-                fulfilled = condition(info)
-            except Exception as error:
-                reached.set_exception(error)
-                return
-            if fulfilled and not reached.done():  # looking may load the coordinator, which has watchers look meanwhile
-                reached.set_result(info)
+    def watch(self, key: Future[GroupInfo], look: Callable[[], None]) -> None:
+        """Have ``look`` called now and whenever the coordinator has done something, until `unwatch`."""
 
         def begin() -> None:
-            self._groups().watchers[reached] = look
+            self._groups().watchers[key] = look
             look()
 
-        self._call(begin)
-        return reached
+        self._look(begin)
 
-    def _unwatch(self, reached: Future[GroupInfo]) -> None:
-        self._call(lambda: self._groups().watchers.pop(reached, None))
-
-    def _late(self, timeout: float) -> TimeoutError:
-        info = self.info()
-        return TimeoutError(f"group {self.group_id!r} after {timeout:g} s: {_described(info)}")
-
-    def _look(self) -> GroupInfo:
-        return group_info(self._groups(), self._topics, self.group_id)
-
-
-def _stable(members: int | None, partitions: int | None) -> Condition:
-    def stable(info: GroupInfo) -> bool:
-        if info.state != STABLE.value or members not in (None, len(info.members)):
-            return False
-        return not info.unassigned if partitions is None else len(info.assignments) == partitions
-
-    return stable
-
-
-def _described(info: GroupInfo) -> str:
-    members = ", ".join(member.member_id for member in info.members) or "none"
-    return (
-        f"{info.state}, generation {info.generation}, members: {members}, "
-        f"assigned: {named(info.assignments) or 'none'}, missing: {named(info.unassigned) or 'none'}"
-    )
+    def unwatch(self, key: Future[GroupInfo]) -> None:
+        """End what `watch` began."""
+        self._look(lambda: self._groups().watchers.pop(key, None))
 
 
 # -- in the broker's thread
@@ -200,7 +118,7 @@ def list_groups(groups: GroupService, topics: PartitionRegistry) -> dict[str, Gr
     for shard in groups.shards():
         shard.finish_loading()
         if shard.is_active:
-            for group_id in shard.machine.groups.ids():
+            for group_id in shard.open_machine().groups.ids():
                 found[group_id] = group_info(groups, topics, group_id)
     return dict(sorted(found.items()))
 

@@ -1,43 +1,99 @@
-"""Nodes that stop and return with their listeners, and leaders that are moved by hand."""
+"""Nodes that stop and return with their listeners, and leaders that are elected or moved by hand."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.controller.commands import MoveLeader
+from odradek.broker.controller.commands import ElectLeaders, MoveLeader
+from odradek.broker.facade.freezing import forget_frozen
+from odradek.broker.metadata.registrations import NO_LEADER
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.metadata.node import Node
+    from odradek.broker.runtime.machine import Command
 
 
 def stop_node(cluster: Cluster, node_id: int) -> None:
-    """Take a node down as a crash does: listener and connections cut, its partitions led by other live replicas.
+    """Shut a node down in order: others lead its partitions before its listener and connections go.
 
     ValueError for a node that is not up.
     """
-    node = _node(cluster, node_id)
-    if not node.up:
-        raise ValueError(f"node {node_id} is down already")
-    cluster.server.stop_node(node)
-    cluster.fetch_sessions.pop(node_id, None)
+    _up_node(cluster, node_id)
+    _not_frozen(cluster, node_id)
+    cluster.membership.retire(node_id)
+    _silence(cluster, node_id)
+
+
+def kill_node(cluster: Cluster, node_id: int) -> None:
+    """Take a node down as a crash does: listener and connections cut, and what was not replicated only in its own log.
+
+    ValueError for a node that is not up.
+    """
+    if node_id not in cluster.frozen:
+        _up_node(cluster, node_id)
+    forget_frozen(cluster, node_id)
+    _silence(cluster, node_id)
     cluster.membership.lose(node_id)
 
 
+def _silence(cluster: Cluster, node_id: int) -> None:
+    cluster.server.stop_node(cluster.nodes[node_id])
+    cluster.fetch_sessions.pop(node_id, None)
+    cluster.replicator.node_lost(node_id)
+
+
+def _up_node(cluster: Cluster, node_id: int) -> None:
+    if not _node(cluster, node_id).up:
+        raise ValueError(f"node {node_id} is down already")
+
+
 def start_node(cluster: Cluster, node_id: int) -> None:
-    """Bring a node back at its old address: in sync at once, leading what nobody leads.
+    """Bring a node back at its old address, with its logs as they were: it follows the leaders of its partitions, and
+    leads what nobody leads.
 
     ValueError for a node that is up; OSError if the address has been taken.
     """
     node = _node(cluster, node_id)
+    _not_frozen(cluster, node_id)
     if node.up:
         raise ValueError(f"node {node_id} is up already")
     if cluster.connection_nursery is None:
         raise RuntimeError("the cluster is not running")
-    cluster.server.bind(node, node.host, node.port)
-    cluster.server.accept_for(cluster.connection_nursery, node)
+    cluster.server.stop_node(node)  # one that was unregistered listens still
+    cluster.server.bind(node)
+    cluster.server.accept(cluster.connection_nursery)
     cluster.membership.rejoin(node_id)
+    cluster.replicator.node_back(node_id)
+
+
+class LeaderMove:
+    """Another live replica leads a partition, until the move is taken back."""
+
+    def __init__(self, cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
+        self._cluster = cluster
+        self._place = (topic, partition)
+        self._node_id = node_id
+        self._before = NO_LEADER
+
+    def make(self) -> None:
+        """Let the node lead, as an election does.
+
+        KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
+        """
+        _node(self._cluster, self._node_id)
+        led = self._cluster.image.partition(*self._place)
+        self._before = NO_LEADER if led is None else led.leader
+        _ask(self._cluster, MoveLeader(self._place, self._node_id))
+
+    def take_back(self) -> None:
+        """Let the leader before lead again, if it still could; a topic that is gone is none of ours."""
+        place = self._cluster.image.partition(*self._place)
+        if place is None or place.leader != self._node_id or self._before not in place.isr:
+            return
+        if self._cluster.nodes[self._before].up:
+            _ask(self._cluster, MoveLeader(self._place, self._before))
 
 
 def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
@@ -45,12 +101,56 @@ def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> N
 
     KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
     """
-    _node(cluster, node_id)
+    LeaderMove(cluster, topic, partition, node_id).make()
+
+
+def elect(
+    cluster: Cluster, topic: str, partition: int | None = None, *, node_id: int | None = None, unclean: bool = False
+) -> None:
+    """Elect leaders, of one partition or of all: the preferred replicas, or `node_id`, which has to be in sync.
+
+    `unclean`: where nobody leads, a live replica that may lack records: the first one, or `node_id`. A partition that
+    has its preferred leader keeps it. KeyError for an unknown topic or partition, ValueError where it cannot be.
+    """
+    known = cluster.image.topics.get(topic)
+    if known is None:
+        raise KeyError(f"no topic {topic}")
+    places = [(topic, index) for index in ([partition] if partition is not None else range(len(known.partitions)))]
+    if node_id is not None:
+        _node(cluster, node_id)
+        for place in places:
+            _ask(cluster, MoveLeader(place, node_id, unclean=unclean))
+        return
+    errors = cluster.controller.ask(ElectLeaders(places, unclean=unclean))
+    for place, error in zip(places, errors, strict=True):
+        needless = error is not None and error.code is ErrorCode.ELECTION_NOT_NEEDED
+        if error is None or (needless and (partition is None or not unclean)):
+            continue
+        text = f"{place[0]}-{place[1]}: {error.message}"
+        if needless:
+            led = cluster.image.partition(*place)
+            text = (
+                f"{place[0]}-{place[1]} is led by node {led.leader if led else NO_LEADER}: an unclean election needs "
+            )
+            text += "a partition without a leader"
+        raise _mistake(error, text)
+
+
+def _ask(cluster: Cluster, command: Command[None]) -> None:
     try:
-        cluster.controller.ask(MoveLeader((topic, partition), node_id))
+        cluster.controller.ask(command)
     except KafkaError as error:
-        kind = KeyError if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ValueError
-        raise kind(error.message) from None
+        raise _mistake(error, error.message or error.code.name) from None
+
+
+def _mistake(error: KafkaError, text: str) -> Exception:
+    """The user's mistake, in Python's words."""
+    return KeyError(text) if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ValueError(text)
+
+
+def _not_frozen(cluster: Cluster, node_id: int) -> None:
+    if node_id in cluster.frozen:
+        raise ValueError(f"node {node_id} is frozen: thaw it, or kill it")
 
 
 def _node(cluster: Cluster, node_id: int) -> Node:

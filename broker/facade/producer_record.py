@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from odradek.protocol.records import RecordHeader
 
@@ -40,6 +40,15 @@ class RecordMetadata:
     partition: int
     offset: int
     timestamp: int
+
+
+class Writing(Protocol):
+    """Writes records to one topic of a broker, wherever that runs."""
+
+    def write(
+        self, records: Iterable[Any], transactional_id: str | None, transaction: TransactionEnd
+    ) -> Generator[None, None, list[RecordMetadata]]:
+        """Write every record, step by step, in one transaction if there is an id for it; gives where each lies."""
 
 
 def serialized(data: Any, serializer: Serializer | None, what: str) -> bytes | None:

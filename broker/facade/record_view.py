@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.registry import PartitionRegistry
 
 _CHUNK_BYTES = 1024 * 1024
+_NO_END = 2**63
 
 
 class Bounds(NamedTuple):
@@ -28,8 +30,10 @@ class Bounds(NamedTuple):
     aborted: tuple[tuple[int, int], ...]
 
 
-def bounds_of(topics: PartitionRegistry, topic: str, partition: int | None, isolation: Isolation) -> list[Bounds]:
-    """What there is to read now (in the broker's thread); KeyError for an unknown topic or partition."""
+def bounds_of(
+    topics: PartitionRegistry, topic: str, partition: int | None, isolation: Isolation, start: int | None = None
+) -> list[Bounds]:
+    """What there is now from ``start`` on (in the broker's thread); KeyError for an unknown topic or partition."""
     if isolation not in ("read_uncommitted", "read_committed"):
         raise ValueError(f"isolation is read_uncommitted or read_committed, not {isolation!r}")
     found = topics.get(topic)
@@ -38,15 +42,17 @@ def bounds_of(topics: PartitionRegistry, topic: str, partition: int | None, isol
     chosen = [each for each in found.partitions if partition is None or each.index == partition]
     if not chosen:
         raise KeyError(f"topic {topic!r} has no partition {partition}")
-    return [_bounds(each, isolation) for each in chosen]
+    return [_bounds(each, isolation, start or 0) for each in chosen]
 
 
-def _bounds(partition: Partition, isolation: Isolation) -> Bounds:
+def _bounds(partition: Partition, isolation: Isolation, start: int) -> Bounds:
     log = partition.log
-    first = log.log_start_offset
+    first = max(log.log_start_offset, start)
     if isolation == "read_uncommitted":
         return Bounds(partition.index, first, log.high_watermark, ())
     end = log.last_stable_offset
+    if first >= end:
+        return Bounds(partition.index, first, end, ())
     return Bounds(
         partition.index,
         first,
@@ -60,7 +66,6 @@ def read_records(
     topics: PartitionRegistry,
     topic: str,
     bounds: list[Bounds],
-    start: int | None,
     isolation: Isolation,
     control: bool,
 ) -> Iterator[StoredRecord]:
@@ -70,9 +75,16 @@ def read_records(
         for batch in committed_batches(batches, each.aborted) if isolation == "read_committed" else batches:
             if batch.is_control and not control:
                 continue
-            for record in decode_batch(topic, each.partition, batch):
-                if each.first <= record.offset < each.end and record.offset >= (start or 0):
-                    yield record
+            yield from decode_batch(topic, each.partition, batch, each.first, each.end)
+
+
+def at_most(limit: int | None, records: Iterator[StoredRecord]) -> Iterator[StoredRecord]:
+    """The first ``limit`` of them, None for all; ValueError for a negative one."""
+    if limit is None:
+        return records
+    if limit < 0:
+        raise ValueError(f"limit={limit}: expected 0 or more records")
+    return islice(records, limit)
 
 
 def _batches(call: Call, topics: PartitionRegistry, topic: str, bounds: Bounds) -> Iterator[RecordBatch]:
@@ -97,10 +109,27 @@ def _read(topics: PartitionRegistry, topic: str, bounds: Bounds, offset: int) ->
     return b"".join(log.read(offset, max_bytes=_CHUNK_BYTES, up_to_offset=bounds.end).parts)
 
 
-def decode_batch(topic: str, partition: int, batch: RecordBatch) -> Iterator[StoredRecord]:
-    """The records of one batch with everything that the batch says about them."""
+def batch_at(topics: PartitionRegistry, topic: str, partition: int, offset: int) -> bytes:
+    """The batch that holds an offset (in the broker's thread); empty if there is none."""
+    found = topics.get(topic)
+    if found is None or partition >= len(found.partitions):
+        return b""
+    log = found.partitions[partition].log
+    if not log.log_start_offset <= offset < log.high_watermark:
+        return b""
+    return b"".join(log.read(offset, max_bytes=1, up_to_offset=log.high_watermark).parts)
+
+
+def decode_batch(
+    topic: str, partition: int, batch: RecordBatch, first: int = 0, end: int = _NO_END
+) -> Iterator[StoredRecord]:
+    """The records of one batch from ``first`` to before ``end``, with everything that the batch says about them."""
     first_sequence = batch.base_sequence
     for record in batch.records():
+        if record.offset < first:
+            continue
+        if record.offset >= end:
+            return
         marker = parse_control_record(record) if batch.is_control else None
         sequence = -1 if first_sequence < 0 else next_sequence(first_sequence, record.offset - batch.base_offset)
         yield StoredRecord(

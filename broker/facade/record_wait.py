@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Self
 
 import trio
 
-from odradek.broker.facade.call import BrokerClosedError
-from odradek.broker.facade.future_wait import settled
+from odradek.broker.facade.future_wait import trio_settled
 from odradek.broker.facade.record_view import Bounds, bounds_of, read_records
 from odradek.broker.facade.stored_record import Isolation, StoredRecord
 from odradek.broker.facade.topic_changes import find_partition, find_topic
-from odradek.broker.partitions.waiters import Waiter
+from odradek.broker.facade.topic_watch import TopicWatch
 
 if TYPE_CHECKING:
     from odradek.broker.facade.call import Call
-    from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.registry import PartitionRegistry
 
 
@@ -54,10 +52,9 @@ class RecordWait:
         self._timeout_s = timeout_s
         self._positions: dict[int, int] = {}
         self._found: dict[int, list[StoredRecord]] = {}
-        self._waiter: Waiter | None = None
-        self._watched: list[Partition] = []
+        self._watch = TopicWatch(isolation)
 
-    def blocking(self) -> list[StoredRecord]:
+    def blocking_wait(self) -> list[StoredRecord]:
         """Wait in this thread, which must not be the broker's."""
         end_s = _now_s() + self._timeout_s
         while (changed := self._look()) is not None:
@@ -67,20 +64,20 @@ class RecordWait:
                 return self._last_look()
         return self._records()
 
-    async def awaiting(self) -> list[StoredRecord]:
+    async def trio_wait(self) -> list[StoredRecord]:
         """Wait in trio."""
         with trio.move_on_after(self._timeout_s):
             while (changed := self._look()) is not None:
-                await settled(changed, math.inf)
+                await trio_settled(changed, math.inf)
             return self._records()
         return self._last_look()
 
     def _look(self) -> Future[None] | None:
         """Read what is new; None if that is enough, else what has a result when there may be more."""
-        changed, bounds = self._call(self._watch)
+        changed, bounds = self._call(self._begin)
         for each in bounds:
             found = self._found.setdefault(each.partition, [])
-            found += read_records(self._call, self._topics, self._topic, [each], None, self._isolation, False)
+            found += read_records(self._call, self._topics, self._topic, [each], self._isolation, False)
             self._positions[each.partition] = max(each.first, each.end)
         return None if sum(map(len, self._found.values())) >= self._count else changed
 
@@ -99,19 +96,11 @@ class RecordWait:
 
     # -- in the broker's thread
 
-    def _watch(self) -> tuple[Future[None], list[Bounds]]:
+    def _begin(self) -> tuple[Future[None], list[Bounds]]:
         """Be told of the next change, and say what there is to read before it."""
-        if self._waiter is not None and self._waiter.over:
-            raise BrokerClosedError("the broker was closed while records were waited for")
-        self._forget()
         topic = find_topic(self._topics, self._topic)
         chosen = topic.partitions if self._partition is None else [find_partition(topic, self._partition)]
-        changed: Future[None] = Future()
-        waiter = Waiter(1, lambda: changed.set_result(None), committed=self._isolation == "read_committed")
-        self._waiter, self._watched = waiter, list(chosen)
-        for each in chosen:
-            each.waiters.add(waiter)
-        return changed, list(self._news())
+        return self._watch.begin(chosen, "waited for"), list(self._news())
 
     def _news(self) -> Iterator[Bounds]:
         for bounds in bounds_of(self._topics, self._topic, self._partition, self._isolation):
@@ -126,14 +115,8 @@ class RecordWait:
         log = find_partition(find_topic(self._topics, self._topic), index).log
         return tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(first, end))
 
-    def _forget(self) -> None:
-        if self._waiter is not None:
-            for each in self._watched:
-                each.waiters.discard(self._waiter)
-            self._waiter, self._watched = None, []
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._call(self._forget)
+        self._call(self._watch.forget)

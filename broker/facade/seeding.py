@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +54,8 @@ class Seeding:
 
     def write(
         self, records: Iterable[Any], transactional_id: str | None, transaction: TransactionEnd
-    ) -> list[RecordMetadata]:
-        """Append every record, in one transaction if there is a transactional id; returns where each lies.
+    ) -> Generator[None, None, list[RecordMetadata]]:
+        """Append every record, in one transaction if there is a transactional id, step by step; gives where each lies.
 
         An error ends the call: what was written before stays, as with a producer, unless a transaction holds it, which
         is aborted then.
@@ -66,10 +66,10 @@ class Seeding:
             raise ValueError(f"transaction={transaction!r} needs a transactional_id")
         self._call(self._check_topic)
         if transactional_id is None:
-            return self._write(records, None)
+            return (yield from self._write(records, None))
         begun = self._call(lambda: SeedingTransaction(self._cluster, transactional_id))
         try:
-            written = self._write(records, begun)
+            written = yield from self._write(records, begun)
         except BaseException:
             self._call(lambda: begun.end(commit=False))
             raise
@@ -82,10 +82,13 @@ class Seeding:
         if topic.internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{self._topic!r} is a topic of Kafka's own")
 
-    def _write(self, records: Iterable[Any], transaction: SeedingTransaction | None) -> list[RecordMetadata]:
+    def _write(
+        self, records: Iterable[Any], transaction: SeedingTransaction | None
+    ) -> Generator[None, None, list[RecordMetadata]]:
         written: list[RecordMetadata] = []
         for chunk in _chunks(self._encoded(records)):
             written += self._call(partial(self._append, chunk, transaction))
+            yield
         return written
 
     def _encoded(self, records: Iterable[Any]) -> Iterator[tuple[int | None, Record]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.transaction.commands import AddPartitions, EndTransaction, ProducerIdentity
 from odradek.broker.metadata.image import TRANSACTION_VERSION
+from odradek.broker.runtime.inbox import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 
@@ -39,7 +40,7 @@ class SeedingTransaction:
         timeout_ms = min(_TIMEOUT_MS, cluster.config.get_int("transaction.max.timeout.ms"))
         for last_try in (False, True):  # the first aborts a transaction that is open
             try:
-                return self._transactions.init_producer_id(self._id, timeout_ms, None, node)
+                return self._identity(self._transactions.init_producer_id(self._id, timeout_ms, None, node))
             except KafkaError as error:
                 if error.code is not ErrorCode.CONCURRENT_TRANSACTIONS:
                     raise
@@ -47,6 +48,14 @@ class SeedingTransaction:
                     message = f"the last transaction of {self._id!r} has not ended (is it held?)"
                     raise KafkaError(error.code, message) from None
         raise AssertionError("not reached")
+
+    def _identity(self, reply: ProducerIdentity | ReplySlot[ProducerIdentity | None] | None) -> ProducerIdentity:
+        if isinstance(reply, ReplySlot):
+            message = f"the coordinator of {self._id!r} waits for replicas that are kept behind"
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, message)
+        if reply is None:
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+        return reply
 
     def batch(self, partition: Partition, rows: list[Record]) -> bytes:
         """The next batch for a partition, which is part of the transaction from now on."""

@@ -1,69 +1,62 @@
-"""A broker in a thread of its own, for sync and asyncio code, and one in the caller's trio run."""
+"""A broker in a thread of its own, for sync and asyncio code."""
 
 from __future__ import annotations
 
+import importlib
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import Future, wait
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.cluster import Cluster
-from odradek.broker.facade.broker import Broker
-from odradek.broker.facade.call import BrokerClosedError
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
-from odradek.broker.facade.stored_record import Isolation, StoredRecord
-from odradek.broker.facade.topic_spec import Topics, config_texts, create_topic, topic_specs
+from odradek.broker.facade.blocking.broker import BlockingBroker
+from odradek.broker.facade.call import BrokerClosedError, HandOver
+from odradek.broker.facade.settings import Settings, strictness, with_transcript
+from odradek.broker.facade.topic_spec import Topics
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.report.strictness import Strictness
+    from odradek.broker.facade.secured import Secured
+    from odradek.broker.facade.security import Security
 
 T = TypeVar("T")
 
 _CLOSE_TIMEOUT_S = 10.0
 
 
-class _Settings:
-    """What a broker is started with, checked where the caller sees the error."""
+class StartSettings(Protocol):
+    """What a broker is started with."""
 
-    def __init__(
-        self,
-        nodes: int,
-        topics: Topics | None,
-        config: Mapping[str, Any] | None,
-        data_dir: str | Path | None,
-        host: str,
-        port: int,
-        clock: BrokerClock | None,
-    ) -> None:
-        self.topics = topic_specs(topics or {})
-        self.host = host
-        self.port = port
-        self.cluster = Cluster(
-            nodes=nodes,
-            config=config_texts(config or {}),
-            data_dir=None if data_dir is None else Path(data_dir),
-            clock=clock,
-        )
+    cluster: Cluster
+    secured: Secured | None
 
     async def start(self) -> None:
-        """Create the topics and listen; the cluster must be running."""
-        for name, spec in self.topics.items():
-            if self.cluster.topics.get(name) is None:
-                create_topic(self.cluster, name, spec)
-        await self.cluster.listen(self.host, self.port)
+        """Make what is there from the start, and listen."""
 
 
-class KafkaBroker(Broker):
+class KafkaBroker(BlockingBroker):
     """A broker in a thread of its own: ``with KafkaBroker(topics={"orders": 6}) as broker: ...``.
 
-    It listens on ``host`` and ``port`` (0 = any free port; node n of several takes ``port + n - 1``). ``config``:
-    Kafka's broker config names. ``topics``: names, or a mapping from the name to the number of partitions or to a
-    mapping with ``partitions``, ``replication_factor`` and ``config``. An error at the start is raised by
-    ``start()``/``with``; one that ends the broker later is raised by the next call and by ``close()``.
+    It listens on ``host`` and ``port`` (0 = any free port; node n of several takes ``port + n - 1``), or where
+    ``listeners`` in the configuration says. ``config``: Kafka's broker config names; they go before those of
+    ``config_file``, Kafka's server.properties, which may hold any name. ``topics``: names, or a mapping from the name
+    to the number of partitions or to a mapping with ``partitions``, ``replication_factor`` and ``config``. An error at
+    the start is raised by ``start()``/``with``; one that ends the broker later by the next call and by ``close()``.
+    ``process=True``: the broker runs in a child process instead, with the same methods (docs/control.md).
+    ``strict``: when it is closed, ``"warn"`` (StrictnessWarning) or, with ``True`` or ``"fail"``, raise StrictnessError
+    if clients relied on what a real cluster does not promise; ``"fail -auto-created"`` leaves a rule out,
+    ``"fail +partitioner-order"`` takes one in (docs/testing.md). ``transcript=False``: keep nothing of what clients
+    say, as ``odradek.transcript=false`` in the configuration; reports then show the last 64 requests without their
+    contents.
     """
+
+    _is_fork = False
+    _strict: Strictness | None = None
 
     def __init__(
         self,
@@ -75,14 +68,47 @@ class KafkaBroker(Broker):
         port: int = 0,
         *,
         clock: BrokerClock | None = None,
+        config_file: str | Path | None = None,
+        security: Security | None = None,
+        process: bool = False,
+        strict: bool | str = False,
+        transcript: bool = True,
     ) -> None:
-        self._settings = _Settings(nodes, topics, config, data_dir, host, port, clock or BrokerClock())
-        super().__init__(self._settings.cluster, self._hand_over)
+        self._strict = strictness(strict)
+        config = with_transcript(config, transcript)
+        if process:
+            self._become_process(
+                nodes=nodes,
+                topics=topics,
+                config=config,
+                data_dir=data_dir,
+                host=host,
+                port=port,
+                clock=clock,
+                config_file=config_file,
+                security=security,
+            )
+            return
+        self._begin(
+            Settings(nodes, topics, config, data_dir, host, port, clock or BrokerClock(), config_file, security)
+        )
+
+    def _begin(self, settings: StartSettings) -> None:
+        super().__init__(settings.cluster, self._ask, settings.secured)
+        self._settings = settings
         self._thread: threading.Thread | None = None
         self._started: Future[None] = Future()
-        self._token: trio.lowlevel.TrioToken | None = None
+        self._hand_over: HandOver | None = None
         self._stop: trio.Event | None = None
         self._failure: BaseException | None = None
+
+    def _become_process(self, *, clock: BrokerClock | None, **arguments: Any) -> None:
+        """Be of the subclass for which all is in a child process; it is imported by name, as it knows this class."""
+        if clock is not None:
+            raise ValueError("process=True: the clock is in the broker's process; move it with broker.clock")
+        kind: Any = importlib.import_module("odradek.broker.facade.process").ProcessBroker
+        self.__class__ = kind
+        kind.__init__(self, **arguments)
 
     def __repr__(self) -> str:
         try:
@@ -99,32 +125,13 @@ class KafkaBroker(Broker):
         self._running()
         return super().bootstrap_servers
 
-    def wait_records(
-        self,
-        topic: str,
-        count: int,
-        *,
-        partition: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        timeout: float = WAIT_TIMEOUT_S,
-    ) -> list[StoredRecord]:
-        """Block until the topic holds ``count`` records or more, and return them, partition after partition.
-
-        TimeoutError, with the numbers that there are, after seconds. Not for the broker's own thread; in asyncio, where
-        it would stop the loop: ``await asyncio.to_thread(broker.wait_records, "orders", 3)``.
-        """
-        from odradek.broker.facade.record_wait import RecordWait
-
-        with RecordWait(self._call, self._cluster.topics, topic, count, partition, isolation, timeout) as waiting:
-            return waiting.blocking()
-
-    def _running(self) -> tuple[threading.Thread, trio.lowlevel.TrioToken]:
-        """The broker's thread and trio run; BrokerClosedError if it does not run."""
-        if self._thread is None or self._token is None:
+    def _running(self) -> HandOver:
+        """The way into the broker's thread; BrokerClosedError if it does not run."""
+        if self._thread is None or self._hand_over is None:
             raise BrokerClosedError("the broker has not been started; use `with` or start()")
         if not self._thread.is_alive():
             raise BrokerClosedError("the broker is closed") from self._failure
-        return self._thread, self._token
+        return self._hand_over
 
     def start(self) -> Self:
         """Start the broker; it accepts connections when the call returns."""
@@ -140,22 +147,43 @@ class KafkaBroker(Broker):
         return self
 
     def close(self) -> None:
-        """Stop the broker and wait for its thread; raises what ended it, if an error did."""
+        """Stop the broker and wait for its thread; raises what ended it, if an error did; see ``strict``."""
         if self._thread is None:
             return
-        stop, token = self._stop, self._token
-        if stop is not None and token is not None:
+        judge = self._judgement()
+        stop, hand_over = self._stop, self._hand_over
+        if stop is not None and hand_over is not None:
             try:
-                token.run_sync_soon(stop.set)
+                hand_over.token.run_sync_soon(stop.set)
             except trio.RunFinishedError:
                 pass
         self._thread.join(_CLOSE_TIMEOUT_S)
         failure, self._failure = self._failure, None
         if failure is not None:
             raise BrokerClosedError("the broker ended with an error") from failure
+        judge()
+
+    def _judgement(self) -> Callable[[], None]:
+        """Look at a strict broker while it runs; what is returned warns or raises, the first time."""
+        strict, self._strict = self._strict, None
+        if strict is None:
+            return lambda: None
+        try:
+            findings = self.strictness_since(also=strict.also)
+        except BrokerClosedError:  # whatever ended it is told
+            return lambda: None
+        return lambda: strict.demand(findings)
+
+    def fork(self, data_dir: str | Path | None = None) -> KafkaBroker:
+        """A second broker, which runs already and begins with the state of this one, on ports of its own.
+
+        Both go on by themselves; ``with`` or ``close()`` ends it. In memory they share what they have in common. The
+        records of a broker with a data directory are copied; ``data_dir``: keep the fork in this empty directory.
+        """
+        return fork_of(self, data_dir)
 
     def __enter__(self) -> Self:
-        return self.start()
+        return self if self._is_fork else self.start()
 
     def __exit__(
         self,
@@ -166,6 +194,7 @@ class KafkaBroker(Broker):
         if error is None:
             self.close()
             return
+        self._strict = None  # the test has failed, and may have left its clients open for it
         try:
             self.close()
         except BrokerClosedError as ended:
@@ -184,33 +213,34 @@ class KafkaBroker(Broker):
                 self._started.set_exception(failure)
 
     async def _main(self) -> None:
-        self._token = trio.lowlevel.current_trio_token()
+        self._hand_over = HandOver()
         self._stop = trio.Event()
         async with self._cluster.run():
             await self._settings.start()
             self._started.set_result(None)
             await self._stop.wait()
 
-    def _hand_over(self, function: Callable[[], T]) -> T:
-        thread, token = self._running()
-        if threading.get_ident() == thread.ident:
-            return function()
-        answer: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                answer.set_result(function())
-            except BaseException as error:
-                answer.set_exception(error)
-
+    def _ask(self, function: Callable[[], T]) -> T:
+        hand_over = self._running()
         try:
-            token.run_sync_soon(run)
-        except trio.RunFinishedError:
-            raise BrokerClosedError("the broker is closed") from self._failure
-        while not wait([answer], timeout=0.2).done:
-            if not thread.is_alive():
-                raise BrokerClosedError("the broker is closed") from self._failure
-        return answer.result()
+            return hand_over(function)
+        except BrokerClosedError as error:
+            if hand_over.thread.is_alive():
+                raise
+            raise error from self._failure
+
+
+def fork_of(broker: BlockingBroker, data_dir: str | Path | None = None) -> KafkaBroker:
+    """A broker in a thread of its own that begins with the state of one in this process; see `KafkaBroker.fork`."""
+    from odradek.broker.facade.state.forks import ForkSettings, state_of
+
+    cluster = broker.cluster
+    snapshot = broker._call(lambda: state_of(cluster))
+    clock = BrokerClock(start_ms=snapshot.now_ms)
+    other = KafkaBroker.__new__(KafkaBroker)
+    other._begin(ForkSettings(snapshot, cluster, clock, data_dir, broker._secured))
+    other._is_fork = True
+    return other.start()
 
 
 class BrokerFactory(Protocol):
@@ -226,68 +256,14 @@ class BrokerFactory(Protocol):
         port: int = 0,
         *,
         clock: BrokerClock | None = None,
+        config_file: str | Path | None = None,
+        security: Security | None = None,
+        process: bool = False,
+        strict: bool | str = False,
+        transcript: bool = True,
     ) -> KafkaBroker:
         """A running broker; the arguments are those of :class:`KafkaBroker`."""
         ...
-
-
-class TrioBroker(Broker):
-    """A broker in the caller's trio run: what `open_broker` gives. What waits is awaited."""
-
-    async def wait_records(
-        self,
-        topic: str,
-        count: int,
-        *,
-        partition: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        timeout: float = WAIT_TIMEOUT_S,
-    ) -> list[StoredRecord]:
-        """Wait until the topic holds ``count`` records or more, and return them, partition after partition.
-
-        TimeoutError, with the numbers that there are, after seconds.
-        """
-        from odradek.broker.facade.record_wait import RecordWait
-
-        with RecordWait(self._call, self._cluster.topics, topic, count, partition, isolation, timeout) as waiting:
-            return await waiting.awaiting()
-
-
-@asynccontextmanager
-async def open_broker(
-    nodes: int = 1,
-    topics: Topics | None = None,
-    config: Mapping[str, Any] | None = None,
-    data_dir: str | Path | None = None,
-    host: str = "127.0.0.1",
-    port: int = 0,
-) -> AsyncIterator[TrioBroker]:
-    """A broker in the caller's trio run: ``async with open_broker(topics={"orders": 6}) as broker: ...``.
-
-    The arguments are those of :class:`KafkaBroker`. The broker's clock follows the run's clock (trio's ``MockClock``
-    too) and can be moved on its own.
-    """
-    if not trio.lowlevel.in_trio_run():
-        raise RuntimeError(
-            "open_broker() runs the broker in your trio run, and there is none here: in asyncio or plain code use "
-            "`with odradek.KafkaBroker(...) as broker:`, which brings its own thread"
-        )
-    run_clock = trio.lowlevel.current_clock()
-    clock = run_clock if isinstance(run_clock, BrokerClock) else BrokerClock()
-    settings = _Settings(nodes, topics, config, data_dir, host, port, clock)
-    failure: Exception | None = None
-    async with settings.cluster.run() as cluster:
-        try:
-            await settings.start()
-            yield TrioBroker(cluster, _directly)
-        except Exception as error:
-            failure = error  # raised outside of the nurseries, which would wrap it into groups
-    if failure is not None:
-        raise failure
-
-
-def _directly(function: Callable[[], T]) -> T:
-    return function()
 
 
 def _only_cause(error: BaseException) -> BaseException:

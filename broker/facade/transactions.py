@@ -1,20 +1,17 @@
-"""Looking at the transactions of a cluster, and holding them, without a client."""
+"""Looking at the transactions of a cluster, without a client."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.transaction.listing import coordinated_by
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, settled
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.transaction.holds import Hold
     from odradek.broker.coordinator.transaction.service import TransactionService
-    from odradek.broker.facade.call import Call
     from odradek.broker.metadata.node import Node
 
 
@@ -64,45 +61,3 @@ def list_transactions(
                 held_at=tuple(held.get(transaction.transactional_id, ())),
             )
     return dict(sorted(found.items()))
-
-
-class TransactionHold:
-    """A transactional id that is held at a point; a ``with`` block releases it at its end. Usable from any thread."""
-
-    def __init__(self, held: Hold, call: Call) -> None:
-        self._held = held
-        self._call = call
-
-    def __repr__(self) -> str:
-        there = "reached" if self.reached else "not reached"
-        return f"<TransactionHold of {self._held.transactional_id!r} at {self._held.at}, {there}>"
-
-    @property
-    def reached(self) -> bool:
-        """Whether the transaction has come to the point and stands there."""
-        return self._held.reached
-
-    async def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """Wait, in trio or asyncio code, until the transaction stands at the point. TimeoutError after seconds."""
-        if not await settled(self._held.arrival, timeout):
-            raise self._late(timeout)
-
-    def wait_reached_sync(self, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """The blocking twin of `wait_reached`. Not for the broker's own thread."""
-        try:
-            self._held.arrival.result(timeout)
-        except TimeoutError:
-            raise self._late(timeout) from None
-
-    def _late(self, timeout: float) -> TimeoutError:
-        return TimeoutError(f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s")
-
-    def release(self) -> None:
-        """Let the transaction go on. Idempotent."""
-        self._call(self._held.release)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from odradek.broker.metadata.image import ConfigResource, MetadataImage, TopicImage
 from odradek.broker.metadata.registrations import BrokerRegistration, PartitionRegistration
+
+if TYPE_CHECKING:
+    from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
 
 class MetadataDelta:
@@ -11,10 +16,11 @@ class MetadataDelta:
 
     `created`, `deleted`: topics by id. `grown`: topic id -> first new index, for topics that were there before.
     `moved`: (topic id, index) -> the registration before, for partitions that were there before. `configs`:
-    resource -> what it set before. `brokers`: id -> the registration before (None: a new one).
+    resource -> what it set before. `brokers`: id -> the registration before (None: a new one). `acls`: id -> the entry
+    before (None: a new one).
     """
 
-    __slots__ = ("brokers", "configs", "created", "deleted", "features", "grown", "moved", "security")
+    __slots__ = ("acls", "brokers", "configs", "created", "deleted", "features", "grown", "moved", "quotas", "security")
 
     def __init__(self) -> None:
         self.created: dict[bytes, TopicImage] = {}
@@ -23,9 +29,12 @@ class MetadataDelta:
         self.moved: dict[tuple[bytes, int], PartitionRegistration] = {}
         self.configs: dict[ConfigResource, dict[str, str]] = {}
         self.brokers: dict[int, BrokerRegistration | None] = {}
+        self.acls: dict[bytes, AccessControlEntryRecord | None] = {}
         self.features = False
         self.security = False
         """Whether ACLs, SCRAM credentials, delegation tokens or quotas changed."""
+        self.quotas = False
+        """Whether quotas did."""
 
     @classmethod
     def of_everything(cls, image: MetadataImage) -> MetadataDelta:
@@ -34,7 +43,8 @@ class MetadataDelta:
         delta.created = dict(image.topics_by_id)
         delta.configs = {resource: {} for resource in image.configs}
         delta.brokers = dict.fromkeys(image.brokers)
-        delta.features = delta.security = True
+        delta.acls = dict.fromkeys(image.acls)
+        delta.features = delta.security = delta.quotas = True
         return delta
 
     @property

@@ -36,6 +36,8 @@ class ResourceType(IntEnum):
 
 ConfigResource = tuple[int, str]
 """`ResourceType` and name; an empty name is the cluster-wide default of brokers."""
+AclContent = tuple[int, str, int, str, str, int, int]
+"""What an access control entry says: resource type, name and pattern, principal, host, operation, permission."""
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """(entity type, entity name or None for the default), sorted by type."""
 
@@ -72,10 +74,12 @@ class MetadataImage:
 
     `epoch`: the controller's, of that record. `topics_version` is the offset of the last record that changed
     anything that Metadata answers: topics, partitions, nodes. Lookups are by dictionary; a change replaces the values
-    it concerns and costs the same however many others there are. Values are never changed after they were put here.
+    it concerns and costs the same however many others there are. `acl_ids` has the ids of `acls` by what the entries
+    say. Values are never changed after they were put here.
     """
 
     __slots__ = (
+        "acl_ids",
         "acls",
         "brokers",
         "colliding_names",
@@ -104,6 +108,7 @@ class MetadataImage:
         controllers: Mapping[int, ControllerRegistration],
         features: Mapping[str, int],
         acls: Mapping[bytes, AccessControlEntryRecord],
+        acl_ids: Mapping[AclContent, bytes],
         scram: Mapping[tuple[str, int], UserScramCredentialRecord],
         delegation_tokens: Mapping[str, DelegationTokenRecord],
         quotas: Mapping[QuotaEntity, Mapping[str, float]],
@@ -116,6 +121,7 @@ class MetadataImage:
         self.controllers = controllers
         self.features = features
         self.acls = acls
+        self.acl_ids = acl_ids
         self.scram = scram
         self.delegation_tokens = delegation_tokens
         self.quotas = quotas
@@ -149,7 +155,16 @@ class MetadataImage:
         return (broker for broker in self.brokers.values() if broker.is_active)
 
 
+UNASSIGNED_DIRECTORY = bytes(15) + b"\x01"
+"""Stands in partition records until the broker says in which of its log directories the replica is."""
+
+
 def directory_of(image: MetadataImage, node: int) -> bytes:
-    """The log directory of a broker as partition records name it: the zero id where it has several, or none."""
+    """The log directory of a broker as new partition records name it: not assigned where it has several.
+
+    The zero id stands for a broker that tells none.
+    """
     broker = image.brokers.get(node)
-    return broker.directories[0] if broker is not None and len(broker.directories) == 1 else ZERO_UUID
+    if broker is None or not broker.directories:
+        return ZERO_UUID
+    return broker.directories[0] if len(broker.directories) == 1 else UNASSIGNED_DIRECTORY

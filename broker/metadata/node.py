@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import socket
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-_LISTENER = re.compile(r"PLAINTEXT://(?P<host>\[[^\]]+\]|[^:/\[\]]+):(?P<port>\d{1,5})")
+from odradek.broker.config.listeners import Listener, SecurityProtocol
+from odradek.protocol.message import ZERO_UUID
+
+if TYPE_CHECKING:
+    from odradek.broker.config.listener_layout import NodeListeners
+
+PLAINTEXT = "PLAINTEXT"
+_EVERYWHERE = ("", "0.0.0.0", "::")
+
+
+def reachable_host(host: str) -> str:
+    """A host that others can dial: this machine's name for one that means every address."""
+    return socket.gethostname() if host in _EVERYWHERE else host
 
 
 @dataclass(slots=True)
-class Node:
-    """One broker of the cluster.
+class Endpoint:
+    """Where a node is reached through one of its listeners.
 
-    `host` and `port` are where the node listens (`port` is 0 until it does). `advertised` is the address to
-    tell clients; `None` means "the host that the client dialled, with this node's port", which needs no set-up.
-    `log_dir` is None for a node that keeps its logs in memory.
+    `host` and `port`: where it listens (`port` is 0 until it does). `advertised`: the address to tell clients; port 0
+    there means the node's own port. `None` means "the host that the client dialled, with this node's port", which needs
+    no set-up. `told`: whether anybody is told of it; `advertised.listeners` may leave a listener out. `live`: it was
+    added while the broker ran.
     """
 
-    id: int
+    listener: Listener
     host: str = "127.0.0.1"
     port: int = 0
-    rack: str | None = None
-    up: bool = True
     advertised: tuple[str, int] | None = None
-    log_dir: Path | None = None
+    told: bool = True
+    live: bool = False
 
     def address_for(self, dialled_host: str | None) -> tuple[str, int]:
         """The (host, port) to tell a client that reached the cluster at `dialled_host`."""
@@ -33,24 +45,67 @@ class Node:
             return self.advertised[0], self.advertised[1] or self.port
         return dialled_host or self.host, self.port
 
+    def registered(self) -> tuple[str, int]:
+        """The (host, port) that the metadata log names: one that others can dial, as far as it is known."""
+        host, port = self.address_for(None)
+        return reachable_host(host), port
 
-def advertised_addresses(listeners: Sequence[str], nodes: int) -> list[tuple[str, int]]:
-    """The (host, port) to advertise for each node, from the values of `advertised.listeners`; [] for none.
 
-    One value serves all nodes: the first has its port, the others the following ones; port 0 = the node's own port.
-    ValueError for anything else.
+def _plain() -> dict[str, Endpoint]:
+    return {PLAINTEXT: Endpoint(Listener(PLAINTEXT, SecurityProtocol.PLAINTEXT))}
+
+
+@dataclass(slots=True)
+class Node:
+    """One broker of the cluster. `log_dirs` is empty for a node that keeps its logs in memory.
+
+    `endpoints`: by listener name; the first one is what brokers use among themselves. There is always one.
+    `controllers`: the addresses told as the controller's, where some are configured. `metadata_directory`: the id of
+    the directory with its metadata log.
     """
-    if not listeners:
-        return []
-    if len(listeners) not in (1, nodes):
-        raise ValueError(f"advertised.listeners: {len(listeners)} addresses for {nodes} nodes; one, or one for each")
-    found = [_LISTENER.fullmatch(listener) for listener in listeners]
-    addresses = []
-    for text, match in zip(listeners, found, strict=True):
-        if match is None or int(match["port"]) > 65535:
-            raise ValueError(f"advertised.listeners: {text} is not of the form PLAINTEXT://host:port")
-        addresses.append((match["host"].strip("[]"), int(match["port"])))
-    if len(addresses) < nodes:
-        host, port = addresses[0]
-        return [(host, port + index if port else 0) for index in range(nodes)]
-    return addresses
+
+    id: int
+    rack: str | None = None
+    up: bool = True
+    log_dirs: tuple[Path, ...] = ()
+    metadata_directory: bytes = ZERO_UUID
+    endpoints: dict[str, Endpoint] = field(default_factory=_plain)
+    controllers: tuple[Listener, ...] = ()
+
+    @property
+    def first(self) -> Endpoint:
+        """The endpoint of the inter-broker listener."""
+        return next(iter(self.endpoints.values()))
+
+    @property
+    def host(self) -> str:
+        """Where the inter-broker listener listens."""
+        return self.first.host
+
+    @property
+    def port(self) -> int:
+        """The port of the inter-broker listener, 0 until it listens."""
+        return self.first.port
+
+    def address_for(self, listener: str, dialled_host: str | None = None) -> tuple[str, int] | None:
+        """The (host, port) to tell a client that came through `listener` to `dialled_host`.
+
+        None if the node has no such listener or does not advertise it: the client cannot reach it there.
+        """
+        endpoint = self.endpoints.get(listener)
+        return endpoint.address_for(dialled_host) if endpoint is not None and endpoint.told else None
+
+    def take(self, layout: NodeListeners) -> None:
+        """Have the listeners of a layout; where they listen comes later."""
+        self.endpoints = {each.name: _endpoint(each, layout) for each in layout.listeners}
+        self.controllers = layout.controllers
+
+
+def _endpoint(listener: Listener, layout: NodeListeners) -> Endpoint:
+    host, port = (listener.host, listener.port) if layout.given else ("127.0.0.1", 0)
+    if layout.advertised is None:
+        return Endpoint(listener, host, port)
+    told = layout.advertised.get(listener.name)
+    if told is None:
+        return Endpoint(listener, host, port, told=False)
+    return Endpoint(listener, host, port, advertised=(reachable_host(told.host), told.port))

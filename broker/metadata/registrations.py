@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 NO_LEADER = -1
 Ids = tuple[int, ...]
+LOST_DIRECTORY = bytes(15) + b"\x02"
+"""Stands in partition records for the log directory of a replica whose disk has failed (KIP-858)."""
 
 
 class PartitionRegistration(NamedTuple):
@@ -32,6 +34,12 @@ class PartitionRegistration(NamedTuple):
     def is_reassigned(self) -> bool:
         """Whether a reassignment is under way."""
         return bool(self.adding or self.removing)
+
+    def is_lost(self, node_id: int) -> bool:
+        """Whether the disk of a replica has failed."""
+        if LOST_DIRECTORY not in self.directories:
+            return False
+        return self.directories[self.replicas.index(node_id)] == LOST_DIRECTORY if node_id in self.replicas else False
 
 
 class Endpoint(NamedTuple):

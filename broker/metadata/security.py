@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from odradek.broker.metadata.image import QuotaEntity
+from odradek.broker.metadata.image import AclContent, QuotaEntity
+
+if TYPE_CHECKING:
+    from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
 _Table = dict[Any, Any]
 RECORD_TYPES = (10, 11, 14, 18, 19, 22, 26)
 """The record types of KIP-631 that `replay` takes."""
+ACL_RECORD_TYPES = (18, 19)
 
 
 def replay(record: Any, acls: _Table, scram: _Table, tokens: _Table, quotas: _Table) -> None:
@@ -20,6 +24,19 @@ def replay(record: Any, acls: _Table, scram: _Table, tokens: _Table, quotas: _Ta
 def quota_entity(record: Any) -> QuotaEntity:
     """Whom a ClientQuotaRecord is about."""
     return tuple(sorted((part.entity_type, part.entity_name) for part in record.entity))
+
+
+def acl_content(record: AccessControlEntryRecord) -> AclContent:
+    """What an entry says, without its id."""
+    return (
+        record.resource_type,
+        record.resource_name,
+        record.pattern_type,
+        record.principal,
+        record.host,
+        record.operation,
+        record.permission_type,
+    )
 
 
 def _quota(record: Any, *tables: _Table) -> None:

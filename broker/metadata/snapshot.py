@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
 from odradek.broker.metadata.registrations import BrokerRegistration, ControllerRegistration, PartitionRegistration
 from odradek.protocol.message import MetadataRecord
 
+if TYPE_CHECKING:
+    from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+
 
 def records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
     """The records, one after the other; the image must not change meanwhile."""
-    yield from _features(image)
+    yield from feature_records(image)
     yield from (_broker(broker) for broker in image.brokers.values())
     yield from (_controller(controller) for controller in image.controllers.values())
     yield from _topics(image)
     yield from _configs(image)
-    yield from _quotas(image)
-    yield from _producer_ids(image)
+    yield from quota_records(image)
+    yield from producer_id_records(image)
     yield from image.acls.values()
     yield from image.scram.values()
     yield from image.delegation_tokens.values()
 
 
-def _features(image: MetadataImage) -> Iterator[MetadataRecord]:
+def feature_records(image: MetadataImage) -> Iterator[FeatureLevelRecord]:
     from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
 
     names = sorted(image.features, key=lambda name: name != METADATA_VERSION)
@@ -73,10 +77,10 @@ def _topics(image: MetadataImage) -> Iterator[MetadataRecord]:
     for topic in image.topics.values():
         yield TopicRecord(topic.name, topic.topic_id)
         for index, partition in enumerate(topic.partitions):
-            yield _partition(topic.topic_id, index, partition)
+            yield partition_record(topic.topic_id, index, partition)
 
 
-def _partition(topic_id: bytes, index: int, partition: PartitionRegistration) -> MetadataRecord:
+def partition_record(topic_id: bytes, index: int, partition: PartitionRegistration) -> MetadataRecord:
     from odradek.protocol.metadata_records.partition_record import PartitionRecord
 
     return PartitionRecord(
@@ -103,7 +107,7 @@ def _configs(image: MetadataImage) -> Iterator[MetadataRecord]:
         yield from (ConfigRecord(kind, name, key, value) for key, value in configs.items())
 
 
-def _quotas(image: MetadataImage) -> Iterator[MetadataRecord]:
+def quota_records(image: MetadataImage) -> Iterator[MetadataRecord]:
     if not image.quotas:
         return
     from odradek.protocol.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
@@ -113,7 +117,7 @@ def _quotas(image: MetadataImage) -> Iterator[MetadataRecord]:
         yield from (ClientQuotaRecord(named, key, value, False) for key, value in quotas.items())
 
 
-def _producer_ids(image: MetadataImage) -> Iterator[MetadataRecord]:
+def producer_id_records(image: MetadataImage) -> Iterator[MetadataRecord]:
     if image.next_producer_id:
         from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.metadata import security
 from odradek.broker.metadata.delta import MetadataDelta
-from odradek.broker.metadata.image import ConfigResource, MetadataImage, QuotaEntity, ResourceType, TopicImage
+from odradek.broker.metadata.image import (
+    AclContent,
+    ConfigResource,
+    MetadataImage,
+    QuotaEntity,
+    ResourceType,
+    TopicImage,
+)
 from odradek.broker.metadata.registrations import (
     BrokerRegistration,
     ControllerRegistration,
@@ -41,6 +48,7 @@ class ImageWriter:
         self._controllers: dict[int, ControllerRegistration] = {}
         self._features: dict[str, int] = {}
         self._acls: dict[bytes, Any] = {}
+        self._acl_ids: dict[AclContent, bytes] = {}
         self._scram: dict[tuple[str, int], Any] = {}
         self._tokens: dict[str, Any] = {}
         self._quotas: dict[QuotaEntity, dict[str, float]] = {}
@@ -57,6 +65,7 @@ class ImageWriter:
             controllers=self._controllers,
             features=self._features,
             acls=self._acls,
+            acl_ids=self._acl_ids,
             scram=self._scram,
             delegation_tokens=self._tokens,
             quotas=self._quotas,
@@ -93,6 +102,7 @@ class ImageWriter:
             self._controllers,
             self._features,
             self._acls,
+            self._acl_ids,
             self._scram,
             self._tokens,
             self._quotas,
@@ -327,6 +337,18 @@ class ImageWriter:
     def _change_security(self, record: Any) -> None:
         security.replay(record, self._acls, self._scram, self._tokens, self._quotas)
         self._delta.security = True
+        if record.RECORD_TYPE == _QUOTA:
+            self._delta.quotas = True
+
+    def _change_acls(self, record: Any) -> None:
+        before = self._acls.get(record.id)
+        self._delta.acls.setdefault(record.id, before)
+        self._change_security(record)
+        if before is not None:
+            self._acl_ids.pop(security.acl_content(before), None)
+        after = self._acls.get(record.id)
+        if after is not None:
+            self._acl_ids[security.acl_content(after)] = record.id
 
 
 def _endpoints(record: Any) -> tuple[Endpoint, ...]:
@@ -337,6 +359,7 @@ def _feature_ranges(record: Any) -> dict[str, tuple[int, int]]:
     return {entry.name: (entry.min_supported_version, entry.max_supported_version) for entry in record.features}
 
 
+_QUOTA = 14
 _TRANSACTION_KINDS = frozenset({23, 24, 25})
 # By the record types of KIP-631. Not here: ZkMigrationStateRecord (21) and NoOpRecord (20), which change nothing.
 _REPLAY: Mapping[int, Callable[[ImageWriter, Any], None]] = {
@@ -358,4 +381,5 @@ _REPLAY: Mapping[int, Callable[[ImageWriter, Any], None]] = {
     27: ImageWriter._register_controller,
     28: ImageWriter._clear_elr,
     **dict.fromkeys(security.RECORD_TYPES, ImageWriter._change_security),
+    **dict.fromkeys(security.ACL_RECORD_TYPES, ImageWriter._change_acls),
 }

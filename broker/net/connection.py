@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
 from odradek.broker.net.connection_states import RULES, ConnectionState
-from odradek.broker.net.receive_buffer import ReceiveBuffer
+from odradek.broker.net.receive_buffer import ReceiveBuffer, SpeaksTlsError
+from odradek.broker.net.sending import send_large
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
-from odradek.broker.requests.dispatch import Pending
+from odradek.broker.requests.dispatch import Disturbed, Pending, Throttled
 from odradek.broker.requests.parked import Parked
 from odradek.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
+    from odradek.broker.net.login_gate import LoginGate, NewGate
+    from odradek.broker.net.wire import Wire
     from odradek.broker.requests.dispatch import Dispatcher, Parts
 
 _log = logging.getLogger("odradek.broker.net")
@@ -26,8 +32,28 @@ _log = logging.getLogger("odradek.broker.net")
 _REQUESTS_AT_ONCE = 16  # answered for one connection before the others get their turn
 _BYTES_AT_ONCE = 4 * 1024 * 1024  # and so many bytes read
 _JOIN_BELOW_BYTES = 16 * 1024
-_HAS_SENDMSG = hasattr(socket.socket, "sendmsg")
-_IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
+
+
+class Transport(Protocol):
+    """What a connection asks of its socket; all calls raise BlockingIOError instead of waiting."""
+
+    def fileno(self) -> int:
+        """The file descriptor to wait for."""
+
+    def recv_into(self, space: memoryview, /) -> int:
+        """Read at most `space`; 0 at the end of the stream."""
+
+    def recv(self, size: int, flags: int, /) -> bytes:
+        """Look at what has come (MSG_PEEK)."""
+
+    def send(self, data: bytes | memoryview, /) -> int:
+        """Send some of `data`; to be called with the same bytes again if it raised BlockingIOError."""
+
+    def sendmsg(self, parts: list[bytes | memoryview], /) -> int:
+        """Send some of the parts, in order, as `send` does."""
+
+    def close(self) -> None:
+        """End it."""
 
 
 class Watcher(Protocol):
@@ -41,15 +67,32 @@ class Watcher(Protocol):
     def park(self, connection: Connection, parked: Parked) -> None:
         """Answer the connection's request when it is woken or its deadline comes."""
 
+    def wake(self, connection: Connection) -> None:
+        """Read a watched connection's socket, in which something may have come unseen."""
+
     async def idle(self, connection: Connection) -> None:
         """Serve the connection; return when it needs its own task."""
 
+
+class Held(Pending):
+    """A request that waits until its client is reached again."""
+
+    __slots__ = ()
+
+    def __init__(self, frame: memoryview) -> None:
+        self.frame = frame
+        self.response = None
+
+
+Begin = Callable[["Node", ConnectionInfo, memoryview], "Parts | Pending | None"]
+Look = Callable[[Begin, "Node", ConnectionInfo, memoryview], "Parts | Pending | None"]
 
 _WATCHED = ConnectionState.WATCHED
 _SERVING = ConnectionState.SERVING
 _PARKED = ConnectionState.PARKED
 _WAITING = ConnectionState.WAITING
 _SENDING = ConnectionState.SENDING
+_MUTED = ConnectionState.MUTED
 _CLOSED = ConnectionState.CLOSED
 
 
@@ -60,45 +103,65 @@ class Connection:
     `serve`; it sleeps in the poller while the connection is watched or parked. The next request is read when the
     last one is answered (Kafka mutes a connection in the same way), so answers need no reordering.
 
+    `wire` stands in the socket's place while a test makes the link to the client a bad one; `new_wire` makes one.
     `_left` belongs to the state: the request that is parked or waits, the parts that are to be sent, or the error
     that closed the connection.
     """
 
     __slots__ = (
+        "_begin",
         "_buffer",
         "_clock",
         "_dispatcher",
+        "_gate",
         "_left",
+        "_look",
+        "_max_request_bytes",
+        "_muted_until_ms",
         "_socket",
         "_watcher",
         "closing",
         "info",
         "last_used_ms",
+        "new_wire",
         "node",
         "state",
+        "wire",
     )
 
     def __init__(
         self,
         node: Node,
-        sock: socket.socket,
+        sock: Transport,
         info: ConnectionInfo,
         watcher: Watcher,
         dispatcher: Dispatcher,
         clock: BrokerClock,
         max_request_bytes: int,
+        new_gate: NewGate | None = None,
     ) -> None:
+        """`new_gate`: makes what clients log in at, for a listener where they have to."""
         self.node = node
         self.info = info
         self.state = _SERVING
         self.closing = False
+        self.wire: Wire | None = None
+        self.new_wire: Callable[[Connection], Wire] = _no_wire
         self.last_used_ms = clock.now_ms()
         self._socket = sock
         self._watcher = watcher
         self._dispatcher = dispatcher
         self._clock = clock
+        self._max_request_bytes = max_request_bytes
         self._buffer = ReceiveBuffer(max_request_bytes)
         self._left: Pending | Parts | Exception | None = None
+        self._muted_until_ms = 0
+        self._begin: Begin = dispatcher.begin
+        self._look: Look | None = None
+        self._gate: LoginGate | None = None
+        if new_gate is not None:
+            self._gate = new_gate(self)
+            self._begin = self._gate.begin
 
     def fileno(self) -> int:
         """The socket's file descriptor."""
@@ -118,6 +181,62 @@ class Connection:
         except OSError:
             return True
 
+    # -- for the gate
+
+    def limit_frames(self, max_bytes: int | None, on_growth: Callable[[int], None] | None = None) -> None:
+        """The largest frame from now on; None for that of a listener without a gate. See `ReceiveBuffer.limit`."""
+        self._buffer.limit(self._max_request_bytes if max_bytes is None else max_bytes, on_growth)
+
+    def open_gate(self) -> None:
+        """The client has logged in for good: requests go to the dispatcher."""
+        self._gate = None
+        self._choose_begin()
+
+    def logs_in_since(self, ms: int) -> bool:
+        """Whether the client began to log in before this time of the broker's clock and has not ended."""
+        gate = self._gate
+        return gate is not None and gate.logging_in and gate.since_ms < ms
+
+    # -- for links
+
+    def put_wire(self, wire: Wire) -> None:
+        """Read and send through a wire, which has the connection's socket."""
+        self.wire, self._socket = wire, wire
+
+    def take_wire(self) -> None:
+        """Read and send without the wire again."""
+        if self.wire is not None:
+            self._socket, self.wire = self.wire.inner, None
+
+    def watch_requests(self, look: Look | None) -> None:
+        """Let `look` see each request first; None for nobody."""
+        self._look = look
+        self._choose_begin()
+
+    def _choose_begin(self) -> None:
+        begin = self._dispatcher.begin if self._gate is None else self._gate.begin
+        self._begin = begin if self._look is None else partial(self._look, begin)
+
+    @property
+    def transport(self) -> Transport:
+        """The socket, or what stands in its place."""
+        return self._socket
+
+    @property
+    def client_id(self) -> str | None:
+        """Who the client says it is, as far as it is known without reading its next request."""
+        if isinstance(self._left, Pending) and self.info.client_id is None:
+            context = getattr(self._left, "context", None)
+            self.info.client_id = None if context is None else context.client_id
+        return self.info.client_id
+
+    def cut(self, why: str) -> None:
+        """Nothing more is read or answered, not even what has come already; to be called with a cancelled scope."""
+        left = self._left
+        if isinstance(left, Pending) and isinstance(left.response, CoroutineType) and not left.response.cr_suspended:
+            left.response.close()  # it has not begun
+        self._fail(CloseConnection(why))
+
     # -- in the connection's own task
 
     async def serve(self) -> None:
@@ -125,15 +244,22 @@ class Connection:
         _log.debug("%s opened", self.info.id)
         try:
             self._watcher.add(self)
-            while self.state is not _CLOSED:
-                await self._step()
+            with nullcontext() if self._gate is None else self._gate.scope:
+                while self.state is not _CLOSED:
+                    await self._step()
             if isinstance(self._left, Exception):
                 raise self._left from None
             _log.debug("%s closed by the client", self.info.id)
+        except SpeaksTlsError as greeting:
+            self._dispatcher.refused_login(self.info, str(greeting))
         except (CloseConnection, ProtocolError) as error:
-            _log.info("%s cut: %s", self.info.id, error or "by its handler")
-        except OSError as error:
-            _log.debug("%s lost: %s", self.info.id, error)
+            if self._gate is not None and isinstance(error, ProtocolError):
+                self._gate.refuse_frame(self.info, str(error))
+            from odradek.broker.security.denials import one_line
+
+            _log.info("%s cut: %s", self.info.id, one_line(str(error)) or "by its handler")
+        except OSError as lost:
+            _log.debug("%s lost: %s", self.info.id, lost)
         finally:
             self._close()
 
@@ -141,29 +267,72 @@ class Connection:
         """Do what the state asks of the connection's task; it has another state then, or has let others run."""
         left = self._left
         if self.state is _SERVING:
+            if self.wire is not None:
+                await self.wire.until_free()
             if self._answer_received():
                 self._read(until_empty=True)
             if self.state is _SERVING:
                 await trio.lowlevel.checkpoint()
         elif self.state is _WAITING:
             assert isinstance(left, Pending)
-            answer = await self._dispatcher.finish(left)
-            if self._send(answer):
+            if isinstance(left, Held):
+                await self._let_in(left)
+                return
+            answer = await (self._dispatcher if self._gate is None else self._gate).finish(left)
+            if self.state is _CLOSED:  # it was cut
+                return
+            if isinstance(answer, Throttled):
+                self._mute(answer)
+            elif isinstance(answer, Disturbed):
+                self._disturb(answer)
+            elif self._send(answer):
                 self._go_on(_SERVING)
         elif self.state is _SENDING:
             assert isinstance(left, list)
-            await trio.lowlevel.wait_writable(self._socket)
-            if self._send(left):
+            if self.wire is None:
+                await trio.lowlevel.wait_writable(self._socket)
+            else:
+                await self.wire.wait_room()
+            if self.state is not _CLOSED and self._all_sent(send_large(self._socket, left)):
+                self._go_on(_MUTED if self._muted_until_ms else _SERVING)
+        elif self.state is _MUTED:
+            await self._clock.sleep_until_ms(self._muted_until_ms)
+            self._muted_until_ms = 0
+            self.last_used_ms = self._clock.now_ms()
+            if self.state is not _CLOSED:
                 self._go_on(_SERVING)
         else:
             await self._watcher.idle(self)
 
+    def _disturb(self, answer: Disturbed) -> None:
+        """Let an answer leave as a fault says."""
+        self.new_wire(self).play(answer.steps)
+        self._muted_until_ms = answer.until_ms
+        self._go_on(_MUTED if answer.until_ms else _SERVING)
+
+    async def _let_in(self, held: Held) -> None:
+        """Answer a request that was read when it became known that its client is cut off, now that it is not."""
+        if self.wire is not None:
+            await self.wire.until_free()
+            if self.state is _CLOSED:
+                return
+        self._enter(_SERVING)
+        answer = self._begin(self.node, self.info, held.frame)
+        if isinstance(answer, Pending):
+            self._wait_for(answer)
+        else:
+            self._send(answer)
+
     def _close(self) -> None:
-        if isinstance(self._left, Pending) and isinstance(self._left.response, Parked):
-            self._left.response.abandon()
+        if isinstance(self._left, Pending):
+            self._dispatcher.abandoned(self._left)
+            if isinstance(self._left.response, Parked):
+                self._left.response.abandon()
         self._left = None
         self.state = _CLOSED
         self._socket.close()
+        if self._gate is not None:
+            self._gate.closed()
         for told in self.info.on_closed:
             told()
 
@@ -187,7 +356,7 @@ class Connection:
             answer = self._dispatcher.resume(pending)
             if isinstance(answer, Pending):
                 if not isinstance(answer.response, Parked):
-                    self._enter(_WAITING, answer)
+                    self._wait_for(answer)
                 return
             self.last_used_ms = self._clock.now_ms()
             if self._send(answer):
@@ -242,7 +411,7 @@ class Connection:
     def _answer_received(self) -> bool:
         """Answer the whole frames of the buffer; False if something has to be waited for or the turn is used up."""
         buffer = self._buffer
-        begin = self._dispatcher.begin
+        begin = self._begin
         for _ in range(_REQUESTS_AT_ONCE):
             frame = buffer.next_frame()
             if frame is None:
@@ -260,39 +429,44 @@ class Connection:
         if isinstance(pending.response, Parked) and self._watcher.parks:
             self._enter(_PARKED, pending)
             self._watcher.park(self, pending.response)
+        elif isinstance(pending, Throttled):
+            self._mute(pending)
         else:
             self._enter(_WAITING, pending)
 
+    def _mute(self, answer: Throttled) -> None:
+        """Send an answer, and read nothing more for a while."""
+        self._muted_until_ms = answer.until_ms
+        if self._send(answer.parts):
+            self._go_on(_MUTED)
+
     def _send(self, parts: Parts | None) -> bool:
         """Send an answer; False if the socket does not take all of it now."""
-        left = None if parts is None else self._send_now(parts)
+        return parts is None or self._all_sent(self._send_now(parts))
+
+    def _all_sent(self, left: Parts | None) -> bool:
+        """Whether nothing is left to be sent."""
         if left is None:
             return True
         self._enter(_SENDING, left)
         return False
 
     def _send_now(self, parts: Parts) -> Parts | None:
-        """Send what the socket takes, small parts joined, large ones without a copy; returns what is left."""
+        """Send what the socket takes, small answers joined, large ones without a copy; returns what is left."""
         size = 0
         for part in parts:
             size += len(part)
-        if size <= _JOIN_BELOW_BYTES or not _HAS_SENDMSG:
-            parts = [b"".join(parts)]
-        sock = self._socket
-        index = 0
-        while True:
-            try:
-                if index == len(parts) - 1:
-                    sent = sock.send(parts[index])
-                else:
-                    sent = sock.sendmsg(parts[index : index + _IOV_MAX])
-            except BlockingIOError:
-                return parts[index:]
-            while sent >= len(parts[index]):
-                sent -= len(parts[index])
-                index += 1
-                if index == len(parts):
-                    return None
-            if sent:
-                parts[index] = memoryview(parts[index])[sent:]
-                return parts[index:]
+        if size > _JOIN_BELOW_BYTES:
+            return send_large(self._socket, parts)
+        small: Any = parts  # nothing of a file
+        data = b"".join(small)
+        try:
+            sent = self._socket.send(data)
+        except BlockingIOError:
+            return [data]
+        return None if sent == size else [memoryview(data)[sent:]]
+
+
+def _no_wire(connection: Connection) -> Wire:
+    """Without a server that makes wires."""
+    raise RuntimeError("no wire can be had")

@@ -12,6 +12,8 @@ from typing import NamedTuple
 class ConnectionState(Enum):
     """Where a connection stands. All but WATCHED and PARKED are left by the connection's own task."""
 
+    HANDSHAKING = "Handshaking"
+    """A TLS client has connected and is not done with its handshake."""
     WATCHED = "Watched"
     """Its next request has not come. The poller reads it and answers what need not wait."""
     SERVING = "Serving"
@@ -22,6 +24,8 @@ class ConnectionState(Enum):
     """A request waits in the connection's own task: for a rebalance, a disk, a fault's delay."""
     SENDING = "Sending"
     """An answer waits for room in the socket."""
+    MUTED = "Muted"
+    """Its client has used more than a quota allows: the next request is read when the throttle time is over."""
     CLOSED = "Closed"
     """Nothing is read or sent any more."""
 
@@ -54,14 +58,18 @@ class Rule(NamedTuple):
 _S = ConnectionState
 
 RULES: dict[ConnectionState, Rule] = {
+    _S.HANDSHAKING: Rule(Reader.TASK, False, Cut.IDLE, frozenset({_S.SERVING, _S.CLOSED})),
     _S.WATCHED: Rule(
-        Reader.POLLER, False, Cut.IDLE, frozenset({_S.SERVING, _S.PARKED, _S.WAITING, _S.SENDING, _S.CLOSED})
+        Reader.POLLER, False, Cut.IDLE, frozenset({_S.SERVING, _S.PARKED, _S.WAITING, _S.SENDING, _S.MUTED, _S.CLOSED})
     ),
     _S.SERVING: Rule(
-        Reader.TASK, False, Cut.NEVER, frozenset({_S.WATCHED, _S.PARKED, _S.WAITING, _S.SENDING, _S.CLOSED})
+        Reader.TASK, False, Cut.NEVER, frozenset({_S.WATCHED, _S.PARKED, _S.WAITING, _S.SENDING, _S.MUTED, _S.CLOSED})
     ),
-    _S.PARKED: Rule(Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.WATCHED, _S.WAITING, _S.SENDING, _S.CLOSED})),
-    _S.WAITING: Rule(Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.SERVING, _S.SENDING, _S.CLOSED})),
-    _S.SENDING: Rule(Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.SERVING, _S.CLOSED})),
+    _S.PARKED: Rule(
+        Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.WATCHED, _S.WAITING, _S.SENDING, _S.MUTED, _S.CLOSED})
+    ),
+    _S.WAITING: Rule(Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.SERVING, _S.SENDING, _S.MUTED, _S.CLOSED})),
+    _S.SENDING: Rule(Reader.NOBODY, True, Cut.CLIENT_GONE, frozenset({_S.SERVING, _S.MUTED, _S.CLOSED})),
+    _S.MUTED: Rule(Reader.NOBODY, False, Cut.CLIENT_GONE, frozenset({_S.SERVING, _S.CLOSED})),
     _S.CLOSED: Rule(Reader.NOBODY, False, Cut.NEVER, frozenset()),
 }

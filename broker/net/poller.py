@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from odradek.broker.net.connection import Connection
     from odradek.broker.requests.parked import Parked
 
-_EVENTS_AT_ONCE = 64
+EVENTS_AT_ONCE = 64
 _TURN = 64  # connections served before other tasks get their turn
 
 _WATCHED = ConnectionState.WATCHED
@@ -71,7 +71,7 @@ class EpollPoller:
                 await trio.lowlevel.wait_readable(self._epoll)
                 left = _TURN
                 while left > 0:
-                    events = self._epoll.poll(0, _EVENTS_AT_ONCE)
+                    events = self._epoll.poll(0, EVENTS_AT_ONCE)
                     if not events:
                         break
                     self._serve(events)
@@ -89,6 +89,16 @@ class EpollPoller:
             connection.serve_now(until_empty=mask != select.EPOLLIN)
             self._settle(connection)
         self._parked.end_turn()
+
+    def wake(self, connection: Connection) -> None:
+        """Read a watched connection's socket, in which something may have come unseen."""
+        found = self._idle.get(connection.fileno())
+        if found is not None and found[0] is connection and connection.state is _WATCHED:
+            self._parked.begin_turn()
+            connection.last_used_ms = self._clock.now_ms()
+            connection.serve_now(until_empty=True)
+            self._settle(connection)
+            self._parked.end_turn()
 
     def _resume(self, connection: Connection) -> None:
         found = self._idle.get(connection.fileno())
@@ -123,9 +133,14 @@ class TaskPoller:
     def park(self, connection: Connection, parked: Parked) -> None:
         """Never called."""
 
+    def wake(self, connection: Connection) -> None:
+        """Nothing to do: the connection's task looks by itself."""
+
     async def idle(self, connection: Connection) -> None:
         """Return when there is something to read."""
         await trio.lowlevel.wait_readable(connection.fileno())
+        if connection.wire is not None:
+            await connection.wire.until_free()
         connection.serve_now(until_empty=True)
 
     async def run(self) -> None:
@@ -136,8 +151,3 @@ class TaskPoller:
 
 
 Poller = EpollPoller | TaskPoller
-
-
-def new_poller(clock: BrokerClock) -> Poller:
-    """The poller for this platform."""
-    return EpollPoller(clock) if hasattr(select, "epoll") else TaskPoller(clock)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 
+from odradek.broker.security.wrong_protocol import TLS
 from odradek.protocol.errors import ProtocolError
 
 _SIZE = Struct(">i")
 _FIRST_BYTES = 4096
 _KEEP_BYTES = 2 * 1024 * 1024
-_TRUSTED_BYTES = 1024 * 1024  # allocated on the word of a size field; beyond that the buffer follows what has come
+_TRUSTED_BYTES = 16 * 1024  # allocated on the word of a size field; beyond that at most four times what has come
+
+
+_TLS_HANDSHAKE = 0x1603  # how a client begins that speaks TLS, where a frame's size should be
+
+
+class SpeaksTlsError(ProtocolError):
+    """A client that speaks TLS has come to a listener of plain text."""
 
 
 class ReceiveBuffer:
@@ -20,15 +29,21 @@ class ReceiveBuffer:
     frame that is under way (at most `max_frame_bytes`) and shrinks again when it was large and is empty.
     """
 
-    __slots__ = ("_buffer", "_end", "_max_frame_bytes", "_start", "_view", "_wanted")
+    __slots__ = ("_buffer", "_end", "_max_frame_bytes", "_on_growth", "_start", "_view", "_wanted")
 
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
+        self._on_growth: Callable[[int], None] | None = None
         self._buffer = bytearray(_FIRST_BYTES)
         self._view = memoryview(self._buffer)
         self._start = 0
         self._end = 0
         self._wanted = 4
+
+    def limit(self, max_frame_bytes: int, on_growth: Callable[[int], None] | None = None) -> None:
+        """Allow frames of up to so many bytes from the next one on. `on_growth` is told a larger buffer's size."""
+        self._max_frame_bytes = max_frame_bytes
+        self._on_growth = on_growth
 
     def space(self) -> memoryview:
         """The free part, never empty; frames given out before may be overwritten."""
@@ -37,10 +52,10 @@ class ReceiveBuffer:
             self._start = self._end = 0
             if len(self._buffer) > _KEEP_BYTES:
                 self._replace(_FIRST_BYTES)
-        needed = min(self._wanted, max(_TRUSTED_BYTES, 4 * held))
-        if needed > len(self._buffer):
-            self._replace(needed)
-        elif self._start + needed > len(self._buffer) or self._end == len(self._buffer):
+        wanted, size = self._wanted, len(self._buffer)
+        if wanted > size and (held == size or size < _TRUSTED_BYTES):
+            self._replace(min(wanted, max(_TRUSTED_BYTES, 4 * held)))
+        elif self._start and (self._start + wanted > size or self._end == size):
             self._view[:held] = self._view[self._start : self._end]
             self._start, self._end = 0, held
         return self._view[self._end :]
@@ -63,6 +78,8 @@ class ReceiveBuffer:
             return None
         (size,) = _SIZE.unpack_from(self._buffer, start)
         if not 0 <= size <= self._max_frame_bytes:
+            if size >> 16 == _TLS_HANDSHAKE:
+                raise SpeaksTlsError(TLS)
             raise ProtocolError(f"a frame of {size} bytes; the limit is {self._max_frame_bytes}")
         if held < size + 4:
             self._wanted = size + 4
@@ -73,6 +90,8 @@ class ReceiveBuffer:
 
     def _replace(self, size: int) -> None:
         """Move to a new buffer; the old one lives on as long as somebody holds a view of it."""
+        if self._on_growth is not None:
+            self._on_growth(size)
         held = self._end - self._start
         buffer = bytearray(size)
         view = memoryview(buffer)

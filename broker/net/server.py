@@ -6,20 +6,30 @@ import errno
 import itertools
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import trio
 
+from odradek.broker.config.definition import ConfigError
+from odradek.broker.config.listeners import address_text
+from odradek.broker.net.choose_poller import new_poller
 from odradek.broker.net.connection import Connection
+from odradek.broker.net.connection_limits import ConnectionLimits
 from odradek.broker.net.connection_states import RULES, Cut
-from odradek.broker.net.poller import Poller, new_poller
+from odradek.broker.net.poller import Poller
 from odradek.broker.requests.context import ConnectionInfo
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.metadata.node import Node
+    from odradek.broker.metadata.node import Endpoint, Node
+    from odradek.broker.net.links import Links
+    from odradek.broker.net.login_gate import NewGate
+    from odradek.broker.net.tls_connection import Handshakes, TlsTerms
+    from odradek.broker.net.wire import Wire
     from odradek.broker.requests.bugs import BugLog
     from odradek.broker.requests.dispatch import Dispatcher
 
@@ -30,6 +40,44 @@ _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_S = 0.1
 _LONGEST_IDLE_CHECK_S = 60.0
 _SHORTEST_IDLE_CHECK_S = 0.05
+
+
+class _Listening:
+    """A socket on which a node listens. `scope`: of the task that accepts, once there is one.
+
+    `terms`: of a TLS listener, else None. `paused`: where connections wait in the backlog meanwhile, what ends it.
+    `refuses`: the socket only keeps the address, and nobody is let in.
+    """
+
+    __slots__ = ("endpoint", "node", "paused", "refuses", "scope", "socket", "terms")
+
+    def __init__(self, node: Node, endpoint: Endpoint, socket: socket.socket, terms: TlsTerms | None) -> None:
+        self.node = node
+        self.endpoint = endpoint
+        self.socket = socket
+        self.terms = terms
+        self.scope: trio.CancelScope | None = None
+        self.paused: trio.Event | None = None
+        self.refuses = False
+
+    @property
+    def address(self) -> str:
+        """`host:port`."""
+        return address_text(self.endpoint.host, self.endpoint.port)
+
+    def close(self) -> None:
+        """Accept nothing more here."""
+        if self.scope is not None:
+            self.scope.cancel()
+            self.scope = None
+            trio.lowlevel.notify_closing(self.socket)  # the next socket may get the number of this one
+        self.socket.close()
+
+    def listen(self, *, refuse: bool) -> None:
+        """Take the address anew, to accept connections or to keep it while nobody is let in."""
+        self.close()
+        self.socket = _listen(self.endpoint.host, self.endpoint.port, backlog=None if refuse else _BACKLOG)
+        self.refuses = refuse
 
 
 class Server:
@@ -47,74 +95,249 @@ class Server:
         clock: BrokerClock,
         config: BrokerConfig,
         bugs: BugLog,
+        gates: Mapping[str, NewGate] = MappingProxyType({}),
         new_poller: Callable[[BrokerClock], Poller] = new_poller,
+        open_tls: Callable[[Node, Endpoint], TlsTerms] | None = None,
     ) -> None:
+        """`gates`: where clients log in, by the name of the listener. `open_tls`: opens the stores of a TLS listener;
+        ConfigError if they cannot be used."""
+        self._gates = {(node_id, name): gate for node_id in nodes for name, gate in gates.items()}
+        self._open_tls = open_tls
+        self._handshakes: Handshakes | None = None
         self._new_poller = new_poller
         self._nodes = nodes
         self._dispatcher = dispatcher
         self._clock = clock
         self._config = config
         self._bugs = bugs
-        self._listeners: dict[int, socket.socket] = {}
-        self._scopes: dict[int, trio.CancelScope] = {}
+        self._listening: list[_Listening] = []
+        self._kept: dict[tuple[int, str], socket.socket] = {}  # addresses of nodes that are down, by listener
         self._connections: dict[Connection, trio.CancelScope] = {}
+        self._limits: dict[int, ConnectionLimits] = {}
+        config.watchers.append(self._config_changed)
         self._numbers = itertools.count(1)
         self._drained: trio.Event | None = None
         self._poller: Poller | None = None
+        self._nursery: trio.Nursery | None = None
+        self._links: Links | None = None
+        self.connection_delay_ms: Callable[[int, str], int] = _no_delay
+        """(node, address) of a new connection -> how long to keep it unserved before it is closed; 0 to serve it."""
+        self.connection_fault: Callable[[int, str], str | None] = _no_fault
+        """(node, listener) of a new connection -> what is done to it instead of serving it, if anything."""
 
     @property
     def connections(self) -> list[Connection]:
         """The open connections, oldest first."""
         return list(self._connections)
 
-    async def start(self, nursery: trio.Nursery, host: str, port: int) -> None:
-        """Listen with every node that is up; node n takes `port + n - 1` (any free port if `port` is 0).
+    async def start(self, nursery: trio.Nursery, host: str | None = None, port: int = 0) -> None:
+        """Listen with every node that is up, at the addresses of its endpoints.
 
-        Raises OSError if an address cannot be taken; nothing listens then.
+        `host`: for nodes of one listener that have none; node n takes `port + n - 1` (any free port if `port` is 0).
+        Raises OSError if an address cannot be taken, ConfigError if the stores of a TLS listener cannot be used;
+        nothing listens then.
         """
         up = [node for node in self._nodes.values() if node.up]
-        try:
+        if host is not None:
             for index, node in enumerate(up):
-                self.bind(node, host, port + index if port else 0)
-        except OSError:
+                node.first.host, node.first.port = host, port + index if port else 0
+        try:
+            for node in up:
+                self.bind(node)
+        except (OSError, ConfigError):
             self.close_listeners()
             raise
         self._poller = self._new_poller(self._clock)
+        self._nursery = nursery
         nursery.start_soon(self._poller.run)
-        for node in up:
-            self.accept_for(nursery, node)
+        self.accept(nursery)
         nursery.start_soon(self._close_idle)
 
-    def bind(self, node: Node, host: str, port: int) -> None:
-        """Take an address for `node`, which then knows its host and port."""
-        listener = _listen(host, port)
-        self._listeners[node.id] = listener
-        node.host, node.port = host, listener.getsockname()[1]
-        _log.info("node %d listens on %s:%d", node.id, host, node.port)
+    def bind(self, node: Node, endpoints: Iterable[Endpoint] | None = None) -> None:
+        """Take the addresses of a node's endpoints, all or some, which know their ports then; see `start`. An error
+        takes none."""
+        bound = []
+        try:
+            for endpoint in node.endpoints.values() if endpoints is None else endpoints:
+                terms = self._terms_of(node, endpoint)
+                bound.append(_Listening(node, endpoint, self._socket_for(node, endpoint), terms))
+        except (OSError, ConfigError):
+            for listening in bound:
+                listening.close()
+            raise
+        for listening in bound:
+            endpoint = listening.endpoint
+            endpoint.port = listening.socket.getsockname()[1]
+            _log.info("node %d listens on %s for %s", node.id, listening.address, endpoint.listener.name)
+        self._listening += bound
+        if node.id not in self._limits:
+            self._limits[node.id] = ConnectionLimits(
+                self._config, self._clock, node.id, node.endpoints, lambda count: self._close_idlest(node, count)
+            )
 
-    def accept_for(self, nursery: trio.Nursery, node: Node) -> None:
-        """Start the task that accepts the connections of a bound node."""
-        scope = self._scopes[node.id] = trio.CancelScope()
-        nursery.start_soon(self._accept, nursery, node, self._listeners[node.id], scope)
+    def _socket_for(self, node: Node, endpoint: Endpoint) -> socket.socket:
+        """One that listens at the endpoint's address, which may have been kept for it."""
+        kept = self._kept.pop((node.id, endpoint.listener.name), None)
+        if kept is None:
+            return _listen(endpoint.host, endpoint.port)
+        kept.listen(_BACKLOG)
+        return kept
+
+    @property
+    def running(self) -> bool:
+        """Whether nodes that are up listen."""
+        return self._nursery is not None
+
+    def add_listener(self, node: Node, endpoint: Endpoint, gate: NewGate | None) -> None:
+        """Listen at one more address of a node that is up. `gate`: where its clients log in. OSError and ConfigError as
+        for `start`."""
+        assert self._nursery is not None
+        assert gate is not None or not endpoint.listener.protocol.sasl
+        self.bind(node, [endpoint])
+        node.endpoints[endpoint.listener.name] = endpoint
+        if gate is not None:
+            self._gates[node.id, endpoint.listener.name] = gate
+        self._limits[node.id].listen_on(node.endpoints)
+        self.accept(self._nursery)
+
+    def remove_listener(self, node: Node, name: str) -> None:
+        """Listen no more at one address of a node; who came through it is cut."""
+        for listening in self._of(node, name):
+            listening.close()
+            self._listening.remove(listening)
+        node.endpoints.pop(name, None)
+        self._gates.pop((node.id, name), None)
+        kept = self._kept.pop((node.id, name), None)
+        if kept is not None:
+            kept.close()
+        if node.id in self._limits:
+            self._limits[node.id].listen_on(node.endpoints)
+        for connection, scope in list(self._connections.items()):
+            if connection.node is node and connection.info.listener == name:
+                scope.cancel()
+
+    def _terms_of(self, node: Node, endpoint: Endpoint) -> TlsTerms | None:
+        if not endpoint.listener.protocol.tls:
+            return None
+        assert self._open_tls is not None, "a cluster with TLS listeners says how to open their stores"
+        if self._handshakes is None:
+            from odradek.broker.net.tls_connection import Handshakes
+
+            self._handshakes = Handshakes()
+        return self._open_tls(node, endpoint)
+
+    def accept(self, nursery: trio.Nursery) -> None:
+        """Start a task for each address that is taken, which accepts its connections."""
+        for listening in self._listening:
+            if listening.scope is None and not listening.refuses:
+                listening.scope = trio.CancelScope()
+                nursery.start_soon(self._accept, nursery, listening, listening.socket, listening.scope)
 
     def stop_node(self, node: Node) -> None:
-        """Close a node's listener and cut its connections, as a broker that dies does."""
-        listener = self._listeners.pop(node.id, None)
-        if listener is not None:
-            self._scopes.pop(node.id).cancel()
-            listener.close()
+        """Close a node's listeners and cut its connections, as a broker that dies does. Nobody else gets its ports."""
+        for listening in [each for each in self._listening if each.node is node]:
+            self._listening.remove(listening)
+            with suppress(OSError):  # somebody was faster: `bind` says so
+                listening.listen(refuse=True)
+                self._kept[node.id, listening.endpoint.listener.name] = listening.socket
         for connection, scope in list(self._connections.items()):
             if connection.node is node:
                 scope.cancel()
 
+    # -- bad links
+
+    @property
+    def links(self) -> Links:
+        """The links that a test makes bad."""
+        if self._links is None:
+            from odradek.broker.net.links import Links
+
+            self._links = Links(self, self._clock, self._dispatcher.recent)
+        return self._links
+
+    @property
+    def has_bad_links(self) -> bool:
+        """Whether a test may have made a link bad, or a node refuse connections."""
+        return self._links is not None or any(each.refuses for each in self._listening)
+
+    @property
+    def scopes(self) -> Mapping[Connection, trio.CancelScope]:
+        """The open connections, and what cancels each."""
+        return self._connections
+
+    def wake(self, connection: Connection) -> None:
+        """Read what has come unseen."""
+        assert self._poller is not None
+        self._poller.wake(connection)
+
+    def _wire_of(self, connection: Connection) -> Wire:
+        return self.links.wire_of(connection)
+
+    def start_wire(self, wire: Wire) -> None:
+        """Run a wire until it ends."""
+        assert self._nursery is not None
+        self._nursery.start_soon(self._run_wire, wire)
+
+    async def _run_wire(self, wire: Wire) -> None:
+        try:
+            await wire.run()
+        except Exception as error:
+            self._bugs.report("a connection's wire", error)
+
+    def freeze(self, node: Node) -> None:
+        """Keep a node's sockets open, and neither accept, read nor send anything."""
+        for listening in self._listening:
+            if listening.node is node and listening.paused is None:
+                listening.paused = trio.Event()
+        self.links.freeze(node.id)
+
+    def thaw(self, node: Node) -> None:
+        """Undo `freeze`; what waits in the sockets is served."""
+        for listening in self._listening:
+            if listening.node is node and listening.paused is not None:
+                paused, listening.paused = listening.paused, None
+                paused.set()
+        self.links.thaw(node.id)
+
+    def cut_all(self, why: str) -> None:
+        """Cut every connection at once: no request is taken and no answer given any more. Listeners go on."""
+        for connection, scope in list(self._connections.items()):
+            scope.cancel()
+            connection.cut(why)
+        for limits in self._limits.values():
+            limits.forget_rates()
+
+    def spoil_connections(self, fault: Callable[[int, str], str | None] | None) -> None:
+        """Do with new connections as `fault` says; see `connection_fault`. None: serve them."""
+        self.connection_fault = _no_fault if fault is None else fault
+
+    def refuse(self, node: Node, listener: str | None = None) -> None:
+        """Let nobody in at a node (through one listener of it); what is open stays."""
+        for listening in self._of(node, listener):
+            if not listening.refuses:
+                listening.listen(refuse=True)
+
+    def accept_again(self, node: Node, listener: str | None = None) -> None:
+        """Undo `refuse`. OSError if the address has been taken."""
+        for listening in self._of(node, listener):
+            if listening.refuses:
+                listening.listen(refuse=False)
+        assert self._nursery is not None
+        self.accept(self._nursery)
+
+    def _of(self, node: Node, listener: str | None) -> list[_Listening]:
+        return [
+            each for each in self._listening if each.node is node and listener in (None, each.endpoint.listener.name)
+        ]
+
     def close_listeners(self) -> None:
         """Accept nothing more."""
-        for scope in self._scopes.values():
-            scope.cancel()
-        for listener in self._listeners.values():
-            listener.close()
-        self._listeners.clear()
-        self._scopes.clear()
+        for listening in self._listening:
+            listening.close()
+        self._listening.clear()
+        for kept in self._kept.values():
+            kept.close()
+        self._kept.clear()
 
     async def close(self, grace_s: float) -> None:
         """Accept nothing more, cut idle connections, give the others `grace_s` seconds for the answer under way."""
@@ -136,14 +359,20 @@ class Server:
     # -- tasks
 
     async def _accept(
-        self, nursery: trio.Nursery, node: Node, listener: socket.socket, scope: trio.CancelScope
+        self, nursery: trio.Nursery, listening: _Listening, listener: socket.socket, scope: trio.CancelScope
     ) -> None:
+        """`listener`: the socket that it has now; with another one comes another task."""
         with scope:
             while True:
+                if listening.paused is not None:
+                    await listening.paused.wait()
                 try:
                     sock, peer = listener.accept()
                 except BlockingIOError:
-                    await trio.lowlevel.wait_readable(listener)
+                    try:
+                        await trio.lowlevel.wait_readable(listener)
+                    except trio.ClosedResourceError:
+                        return
                     continue
                 except OSError as error:
                     if error.errno in _OUT_OF_DESCRIPTORS:
@@ -153,10 +382,66 @@ class Server:
                         return
                     await trio.lowlevel.checkpoint()
                     continue
-                nursery.start_soon(self._serve, node, sock, peer)
+                try:
+                    await self._admit(nursery, listening, sock, peer)
+                except BaseException:
+                    sock.close()
+                    raise
                 await trio.lowlevel.checkpoint()
 
-    async def _serve(self, node: Node, sock: socket.socket, peer: Any) -> None:
+    async def _admit(self, nursery: trio.Nursery, listening: _Listening, sock: socket.socket, peer: Any) -> None:
+        """Serve a new connection as soon as there is room for it, unless its address has enough."""
+        limits, listener = self._limits[listening.node.id], listening.endpoint.listener.name
+        await limits.wait_for_room(listener)
+        how = self.connection_fault(listening.node.id, listener)
+        if how is not None:
+            from odradek.broker.net.spoiled import spoil
+
+            limits.take_back(listener)
+            nursery.start_soon(spoil, sock, how)
+            return
+        delay_ms = self.connection_delay_ms(listening.node.id, peer[0])
+        if delay_ms > 0:
+            limits.take_back(listener)
+            nursery.start_soon(self._turn_away, sock, peer, delay_ms)
+        elif limits.enter(listener, peer[0]):
+            nursery.start_soon(self._serve, listening, sock, peer)
+        else:
+            sock.close()
+
+    async def _turn_away(self, sock: socket.socket, peer: Any, delay_ms: int) -> None:
+        """Close a connection of an address that has too many new ones: late, so that its client does not hurry."""
+        _log.info("%s:%d is closed in %d ms: too many new connections from there", peer[0], peer[1], delay_ms)
+        with sock:
+            await self._clock.sleep(delay_ms / 1000)
+
+    async def _serve(self, listening: _Listening, sock: socket.socket, peer: Any) -> None:
+        try:
+            await self._serve_entered(listening, sock, peer)
+        finally:
+            self._limits[listening.node.id].leave(listening.endpoint.listener.name, peer[0])
+
+    def _close_idlest(self, node: Node, count: int) -> None:
+        """See `ConnectionLimits`."""
+        limits = self._limits[node.id]
+        own = [each for each in self._connections.items() if each[0].node is node]
+        closing = sum(scope.cancel_called for _, scope in own)
+        others = [
+            (connection, scope)
+            for connection, scope in own
+            if not scope.cancel_called and not limits.is_protected(connection.info.listener)
+        ]
+        others.sort(key=lambda each: each[0].last_used_ms)
+        for connection, scope in others[: max(0, count - closing)]:
+            _log.info("%s cut: the broker has more than max.connections", connection.info.id)
+            scope.cancel()
+
+    def _config_changed(self) -> None:
+        for limits in self._limits.values():
+            limits.changed()
+
+    async def _serve_entered(self, listening: _Listening, sock: socket.socket, peer: Any) -> None:
+        listener = listening.endpoint.listener
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -170,12 +455,15 @@ class Server:
             port=local[1],
             peer_host=peer[0],
             peer_port=peer[1],
+            listener=listener.name,
+            protocol=listener.protocol,
         )
-        assert self._poller is not None
-        max_request_bytes = self._config.get_int("socket.request.max.bytes")
-        connection = Connection(node, sock, info, self._poller, self._dispatcher, self._clock, max_request_bytes)
+        connection = self._connection(listening, sock, info)
         with trio.CancelScope() as scope:
             self._connections[connection] = scope
+            connection.new_wire = self._wire_of
+            if self._links is not None:
+                self._links.attach(connection)
             try:
                 await connection.serve()
             except Exception as error:
@@ -185,8 +473,21 @@ class Server:
                 if self._drained is not None and not self._connections:
                     self._drained.set()
 
+    def _connection(self, listening: _Listening, sock: socket.socket, info: ConnectionInfo) -> Connection:
+        assert self._poller is not None
+        max_request_bytes = self._config.get_int("socket.request.max.bytes")
+        gate = self._gates.get((listening.node.id, info.listener))
+        parts = listening.node, sock, info, self._poller, self._dispatcher, self._clock, max_request_bytes, gate
+        if listening.terms is None:
+            return Connection(*parts)
+        from odradek.broker.net.tls_connection import TlsConnection
+
+        assert self._handshakes is not None
+        return TlsConnection(*parts, terms=listening.terms, handshakes=self._handshakes)
+
     async def _close_idle(self) -> None:
-        """Cut connections that sent nothing for `connections.max.idle.ms`, and parked ones whose client has gone.
+        """Cut connections that sent nothing for `connections.max.idle.ms`, or did not log in within it, and parked
+        ones whose client has gone.
 
         A connection whose request waits (a long poll, a rebalance) is not read from, so nothing else would notice.
         """
@@ -197,15 +498,28 @@ class Server:
             await clock.sleep(min(_LONGEST_IDLE_CHECK_S, max(_SHORTEST_IDLE_CHECK_S, pause_s)))
             oldest = clock.now_ms() - limit_ms
             for connection, scope in list(self._connections.items()):
+                if connection.wire is not None and connection.wire.terms.held:
+                    continue  # nobody could have noticed
                 cut = RULES[connection.state].cut
                 if (cut is Cut.CLIENT_GONE and connection.client_has_gone()) or (
-                    cut is Cut.IDLE and limit_ms > 0 and connection.last_used_ms < oldest
+                    cut is Cut.IDLE
+                    and limit_ms > 0
+                    and (connection.last_used_ms < oldest or connection.logs_in_since(oldest))
                 ):
                     scope.cancel()
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """A non-blocking listening TCP socket; OSError names the address."""
+def _no_fault(node_id: int, listener: str) -> None:
+    """What is done to a new connection where no test has set a fault."""
+
+
+def _no_delay(node_id: int, address: str) -> int:
+    """What a connection waits where no address has a quota."""
+    return 0
+
+
+def _listen(host: str, port: int, backlog: int | None = _BACKLOG) -> socket.socket:
+    """A non-blocking listening TCP socket; one that only has the address for None. OSError names the address."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -214,7 +528,8 @@ def _listen(host: str, port: int) -> socket.socket:
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
-            listener.listen(_BACKLOG)
+            if backlog is not None:
+                listener.listen(backlog)
             listener.setblocking(False)
         except OSError:
             listener.close()

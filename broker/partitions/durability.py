@@ -67,6 +67,8 @@ class Durability:
         self._flush_asked = trio.Event()
         self._flush_done = trio.Event()
         self.mode = config.get_str(FLUSH)
+        self.late_ms: dict[int, int] = {}
+        """By how much longer a node's disk takes, where a test has made it slow."""
 
     def note_append(self, appended: Flushed) -> None:
         """To be called after every append, in the same sync step."""
@@ -122,6 +124,8 @@ class Durability:
         ]
         if not syncs:
             return
+        if self.late_ms:
+            await self._clock.sleep(max(self._lateness(flushed) for flushed, _ in syncs) / 1000)
 
         def sync_all() -> list[tuple[Flushed, StorageError]]:
             failed = []
@@ -136,6 +140,10 @@ class Durability:
             flushed.fail(error)
             # Whoever waits for this round can't be told apart, so nobody in it gets a false yes.
             self._failure, self._failed_to = error, self.appended
+
+    def _lateness(self, flushed: Flushed) -> int:
+        """How much longer the disk of a partition's leader takes."""
+        return self.late_ms.get(getattr(flushed, "leader_id", -1), 0)
 
     async def _work_periodically(self) -> None:
         last_checkpoint = self._clock.now_ms()

@@ -88,6 +88,7 @@ class FetchItem:
             or self.high_watermark != data.high_watermark
             or self.log_start_offset != data.log_start_offset
             or data.diverging_epoch.epoch >= 0
+            or data.preferred_read_replica >= 0
         )
         self.high_watermark = data.high_watermark
         self.log_start_offset = data.log_start_offset
@@ -172,6 +173,10 @@ class FetchSessionCache:
 
     def __iter__(self) -> Iterator[FetchSession]:
         return iter(list(self._sessions.values()))
+
+    def find(self, session_id: int) -> FetchSession | None:
+        """The session of this id, if there is one."""
+        return self._sessions.get(session_id)
 
     def create(self, items: list[FetchItem], by_id: bool, now_ms: int) -> FetchSession | None:
         """A session for what a full fetch asked for, or None when there is no room."""

@@ -8,7 +8,7 @@ everything that came due run once, not once for each interval passed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import trio
@@ -119,6 +119,16 @@ class Maintenance:
                 round_.last_ms = self._clock.now_ms()
                 self._changed.set()
             round_.members[partition] = None
+
+    def last_rounds(self) -> list[int]:
+        """When each kind of work was done last, for `go_on_from`."""
+        return [round_.last_ms for round_ in self._rounds]
+
+    def go_on_from(self, last_ms: Iterable[int]) -> None:
+        """The clock shows another time: each kind of work was done last at these."""
+        for round_, last in zip(self._rounds, last_ms, strict=True):
+            round_.last_ms = last
+        self._changed.set()
 
     def run_now(self) -> None:
         """Do all work for all partitions at once, whatever the intervals; synchronous, for tests and tools."""

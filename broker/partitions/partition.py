@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.broker_config import TopicConfig
     from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.durability import Durability
+    from odradek.broker.partitions.replicas import Replica, ReplicaSet
     from odradek.protocol.message import Buffer
 
 _CLIENT = AppendOrigin.CLIENT
@@ -30,6 +31,26 @@ class OwnTopic(Protocol):
     config: TopicConfig
 
 
+class Replicates(Protocol):
+    """What copies and commits where replicas differ."""
+
+    def replicate(self, partition: Partition) -> None:
+        """The partition has records, or a leader, that others may lack."""
+
+    def now_ms(self) -> int:
+        """The broker's time."""
+
+
+class Leadership(NamedTuple):
+    """Who leads which log of a partition, in which epoch, and who is in sync."""
+
+    leader_id: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replica_set: ReplicaSet | None
+    log: PartitionLog
+
+
 class Partition:
     """One partition of a topic.
 
@@ -37,12 +58,15 @@ class Partition:
     Every mutation is a sync call in the broker's task; readers that wait are in `waiters` and are told by the
     mutators here, so write through this class and never to `log` directly.
 
-    There is one log for all replicas of the cluster: `replicas` and `isr` are what Metadata shows and what
-    `min.insync.replicas` is held against. `leader_id` is -1 while no replica's node is up. `on_activity` is
-    called once, with the first append (and again after a changed config): maintenance looks after such logs only.
+    As long as all replicas have everything there is one log for all of them, and `replica_set` is None. It is there
+    once something is kept from a replica or a node is down; then `log` is the leader's, and `replicator` copies and
+    commits. `replicas` and `isr` are what Metadata shows and what `min.insync.replicas` is held against. `leader_id`
+    is -1 while no replica's node is up. `on_activity` is called once, with the first append (and again after a changed
+    config): maintenance looks after such logs only.
     """
 
     __slots__ = (
+        "_fork_log",
         "_log",
         "_on_activity",
         "_open_log",
@@ -55,7 +79,9 @@ class Partition:
         "leader_epoch",
         "leader_id",
         "partition_epoch",
+        "replica_set",
         "replicas",
+        "replicator",
         "reported",
         "topic",
         "waiters",
@@ -68,6 +94,7 @@ class Partition:
         open_log: Callable[[Partition], PartitionLog],
         registration: PartitionRegistration,
         on_activity: Callable[[Partition], None],
+        fork_log: Callable[[Partition, PartitionLog, int], PartitionLog] | None = None,
     ) -> None:
         self.topic = topic
         self.index = index
@@ -81,7 +108,10 @@ class Partition:
         self.active = False
         self.durability: Durability | None = None
         self.failure: StorageError | None = None
+        self.replica_set: ReplicaSet | None = None
+        self.replicator: Replicates | None = None
         self.reported = ""
+        self._fork_log = fork_log
         self._log: PartitionLog | None = None
         self._open_log = open_log
         self._on_activity = on_activity
@@ -126,7 +156,9 @@ class Partition:
             raise self.failure
         log = self._log or self.open()
         try:
-            if self.waiters.all:
+            if self.replica_set is not None:
+                info = self._append_apart(self.replica_set, log, records, now_ms, origin)
+            elif self.waiters.all:
                 stable = log.last_stable_offset
                 info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
                 if not info.duplicate:
@@ -141,6 +173,39 @@ class Partition:
         if self.durability is not None:
             self.durability.note_append(self)
         return info
+
+    def _append_apart(
+        self, replicas: ReplicaSet, log: PartitionLog, records: Buffer, now_ms: int, origin: AppendOrigin
+    ) -> AppendInfo:
+        """Append where replicas differ: what commits the records, and wakes readers, is that they are copied."""
+        info = log.append(records, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=origin)
+        if not info.duplicate:
+            replicas.appended(now_ms)
+            self.waiters.wake_followers()
+            if self.replicator is not None:
+                self.replicator.replicate(self)
+        return info
+
+    # -- replicas
+
+    def keep_apart(self, replicator: Replicates, now_ms: int) -> ReplicaSet:
+        """The replicas, each by itself from now on."""
+        if self.replica_set is None:
+            from odradek.broker.partitions.replicas import ReplicaSet
+
+            self.replica_set = ReplicaSet(self.leader_id, self.log, self.replicas, now_ms)
+            self.replicator = replicator
+        return self.replica_set
+
+    def join_replicas(self) -> None:
+        """All replicas have the same log again."""
+        if self.replica_set is not None:
+            self.replica_set = self.replicator = None
+            self.log.release_high_watermark()
+
+    def copy_on(self, node_id: int) -> Replica | None:
+        """What one node has of the partition; None where it is what the leader has."""
+        return None if self.replica_set is None else self.replica_set.by_node.get(node_id)
 
     def fail(self, error: StorageError) -> None:
         """The medium lost appended bytes: refuse every append from now on with this error."""
@@ -159,8 +224,14 @@ class Partition:
         Raises OFFSET_OUT_OF_RANGE beyond the high watermark.
         """
         start = self.log.delete_records(before_offset, now_ms=now_ms)
+        if self.replicator is not None:
+            self.replicator.replicate(self)
         self.waiters.wake_all()
         return start
+
+    def low_watermark(self, is_alive: Callable[[int], bool]) -> int:
+        """Where the logs of all live replicas start at least; see `ReplicaSet.low_watermark`."""
+        return self.log.log_start_offset if self.replica_set is None else self.replica_set.low_watermark(is_alive)
 
     # -- leadership
 
@@ -172,19 +243,61 @@ class Partition:
         self.leader_id = registration.leader
         self.leader_epoch = registration.leader_epoch
         self.partition_epoch = registration.partition_epoch
+        if self.replica_set is not None:
+            self._follow_apart(self.replica_set, elected=elected)
+        elif elected and self._log is not None and self.leader_id >= 0:
+            self._log.begin_epoch(self.leader_epoch)
         if elected:
-            if self._log is not None and self.leader_id >= 0:
-                self._log.begin_epoch(self.leader_epoch)
             self.waiters.wake_all()
+
+    def _follow_apart(self, replicas: ReplicaSet, *, elected: bool) -> None:
+        """Go on with the log of the leader's replica."""
+        assert self.replicator is not None, "who keeps replicas apart replicates"
+        replicas.set_nodes(self.replicas, self.log)
+        if elected and self.leader_id < 0:
+            replicas.leader_id = self.leader_id
+        elif elected:
+            now_ms = self.replicator.now_ms()
+            self._log = replicas.elect(self.leader_id, self.leader_epoch, self._fork, self.isr, now_ms)
+        self.replicator.replicate(self)
+
+    @property
+    def leadership(self) -> Leadership:
+        """Who leads which log, as one value."""
+        return Leadership(self.leader_id, self.leader_epoch, self.isr, self.replica_set, self.log)
+
+    @leadership.setter
+    def leadership(self, known: Leadership) -> None:
+        self.leader_id, self.leader_epoch, self.isr, self.replica_set, self._log = known
+
+    def fork(self, log: PartitionLog, end: int) -> PartitionLog:
+        """A log of its own that begins as another one does."""
+        return self._fork(log, end)
+
+    def _fork(self, log: PartitionLog, end: int) -> PartitionLog:
+        assert self._fork_log is not None, "the registry makes logs"
+        return self._fork_log(self, log, end)
 
     def check_leader(self, node_id: int, current_leader_epoch: int = -1) -> None:
         """Raise unless `node_id` leads in the epoch that the client knows (-1 = it does not say; KIP-320)."""
-        if current_leader_epoch not in (-1, self.leader_epoch):
-            if current_leader_epoch < self.leader_epoch:
-                raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH)
-            raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if self.replica_set is not None:
+            self.check_disk(node_id)
+        if current_leader_epoch not in (-1, self.leader_epoch) and node_id in self.replicas:
+            self.check_epoch(current_leader_epoch)
         if self.leader_id != node_id:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def check_disk(self, node_id: int) -> None:
+        """KAFKA_STORAGE_ERROR where the disk of the node's replica has failed."""
+        copy = self.copy_on(node_id)
+        if copy is not None and copy.lost:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def check_epoch(self, current_leader_epoch: int) -> None:
+        """Raise unless this is the epoch that the client knows (-1 = it does not say)."""
+        if current_leader_epoch not in (-1, self.leader_epoch):
+            older = current_leader_epoch < self.leader_epoch
+            raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH)
 
     @property
     def under_min_isr(self) -> bool:
@@ -204,8 +317,8 @@ class Partition:
         if not self.deleted:
             self.deleted = True
             self.waiters.wake_all()
-            if self._log is not None:
-                self._log.close()
+            for log in self._logs():
+                log.close()
 
     def delete(self) -> None:
         """The partition is gone with its data; waiting readers learn it. Idempotent.
@@ -215,8 +328,51 @@ class Partition:
         if not self.deleted:
             self.deleted = True
             self.waiters.wake_all()
-            if self._log is not None:
-                self._log.delete()
+            for log in self._logs():
+                log.delete()
+
+    def relocate(self, move: Callable[[], None]) -> None:
+        """Close the log, let `move` bring its files elsewhere, and go on with it; waiting readers look again.
+
+        StorageError, of `move` too: the log is where it was, or can't be used until its files can be read again.
+        """
+        log = self.log
+        log.close()
+        self._log = None
+        try:
+            move()
+        except StorageError:
+            self._reopen(log)
+            raise
+        self._reopen(log)
+
+    def go_on_with(self, log: PartitionLog | None, replicas: ReplicaSet | None, replicator: Replicates) -> None:
+        """Have this log from now on (None: one that is opened when it is needed), and these replicas.
+
+        What it had is closed; waiting readers look again.
+        """
+        for before in self._logs():
+            before.close(clean=False)
+        self._log = log
+        self.replica_set = replicas
+        self.replicator = None if replicas is None else replicator
+        if log is not None and replicas is None and self.leader_id >= 0:
+            log.begin_epoch(self.leader_epoch)
+        self.waiters.wake_all()
+        if log is not None and log.log_end_offset:
+            self._activate()
+
+    def _reopen(self, closed: PartitionLog) -> None:
+        self._log = self._open_log(self)
+        self._log.producers = closed.producers  # more than a snapshot keeps of them
+        self.waiters.wake_all()
+
+    def _logs(self) -> list[PartitionLog]:
+        """The log, and those of replicas that have parted from it."""
+        logs = [] if self._log is None else [self._log]
+        if self.replica_set is not None:
+            logs += [log for log in self.replica_set.logs() if log is not self._log]
+        return logs
 
     def _activate(self) -> None:
         self.active = True

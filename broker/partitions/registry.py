@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.config.broker_config import BrokerConfig, TopicConfig
 from odradek.broker.metadata.delta import MetadataDelta
@@ -18,10 +18,25 @@ from odradek.storage.partition_log import PartitionLog
 _log = logging.getLogger("odradek.broker.partitions")
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.durability import Durability
     from odradek.storage.backend import LogBackend
+
+
+class Directories(Protocol):
+    """The log directories of a node that has several."""
+
+    def path_of(self, topic: str, index: int) -> Path:
+        """The directory of a partition."""
+
+    def prefer(self, topic: str, index: int, path: Path) -> None:
+        """A partition that is not there yet is to be made in this directory."""
+
+    def move(self, partition: Partition, path: Path) -> None:
+        """Bring a partition to another directory; StorageError leaves it where it is."""
 
 
 class PartitionRegistry:
@@ -29,7 +44,9 @@ class PartitionRegistry:
 
     Owner: the cluster. `publish` follows the image and is the only way in which partitions come, change and go; it
     never fails on a medium: a log is opened when it is first used, and its errors are those of whoever used it.
-    `on_activity` is told of partitions that get data or another config.
+    `on_activity` is told of partitions that get data or another config. `on_fork` is told of those whose leader gets a
+    log of its own, and may choose the directory; `on_other_log` of those that go on with another log than before.
+    `directories` is there for a node with several log directories.
     """
 
     def __init__(self, config: BrokerConfig, clock: BrokerClock, backend: LogBackend | None = None) -> None:
@@ -39,7 +56,10 @@ class PartitionRegistry:
         self._by_id: dict[bytes, Topic] = {}
         self.backend: LogBackend = MemoryBackend() if backend is None else backend
         self.durability: Durability | None = None
+        self.directories: Directories | None = None
         self.on_activity: Callable[[Partition], None] | None = None
+        self.on_fork: Callable[[Partition], None] | None = None
+        self.on_other_log: Callable[[Partition], None] | None = None
 
     # -- looking
 
@@ -81,8 +101,17 @@ class PartitionRegistry:
         for topic_id, index in delta.moved:
             moved = image.topics_by_id.get(topic_id)
             if moved is not None:
-                self._by_id[topic_id].partitions[index].follow(moved.partitions[index])
+                self._follow(self._by_id[topic_id].partitions[index], moved.partitions[index])
         self._configure(delta, image)
+
+    def _follow(self, partition: Partition, registration: PartitionRegistration) -> None:
+        if self.on_other_log is None or partition.replica_set is None:
+            partition.follow(registration)
+            return
+        before = partition.log
+        partition.follow(registration)
+        if partition.log is not before:
+            self.on_other_log(partition)
 
     def _add(self, created: TopicImage, image: MetadataImage) -> None:
         config = TopicConfig(self._config, image.configs_of(ResourceType.TOPIC, created.name))
@@ -97,7 +126,9 @@ class PartitionRegistry:
 
     def _grow(self, topic: Topic, registrations: Sequence[PartitionRegistration]) -> None:
         for index in range(len(topic.partitions), len(registrations)):
-            partition = Partition(topic, index, self._open_log, registrations[index], self._note_activity)
+            partition = Partition(
+                topic, index, self._open_log, registrations[index], self._note_activity, self._fork_log
+            )
             partition.durability = self.durability
             topic.partitions.append(partition)
 
@@ -145,6 +176,15 @@ class PartitionRegistry:
             now_ms=self._clock.now_ms(),
             topic_id=topic.topic_id,
         )
+
+    def _fork_log(self, partition: Partition, log: PartitionLog, end: int) -> PartitionLog:
+        """A log of the leader's own, because it lacks what comes behind `end` in the one that it had with others."""
+        from odradek.storage.forking import fork
+
+        topic = partition.topic
+        if self.on_fork is not None:
+            self.on_fork(partition)
+        return fork(log, self.backend, end_offset=end, now_ms=self._clock.now_ms(), topic_id=topic.topic_id)
 
     def _note_activity(self, partition: Partition) -> None:
         if self.on_activity is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Protocol
 
 from odradek.protocol.errors import KafkaError
+
+Refused = Mapping[tuple[str, int], KafkaError]
+"""Why partitions must not be written."""
 
 
 class AppendVerifier(Protocol):
@@ -19,13 +22,14 @@ class AppendVerifier(Protocol):
         producer_epoch: int,
         partitions: Sequence[tuple[str, int]],
         api_version: int,
-    ) -> Mapping[tuple[str, int], KafkaError]:
+        node_id: int,
+    ) -> Refused | Coroutine[Any, Any, Refused]:
         """Verify (Produce up to v11) or register (v12 and later) `(topic, partition)` pairs in the transaction.
 
-        This is one attempt. CONCURRENT_TRANSACTIONS (from v12 on) means that `wait_to_retry` may help.
-        Returns an error for each partition that must not be written, with the code and the message that the Produce
-        answer carries in this version; an empty mapping lets all pass. Asked only for partitions whose log has no
-        transaction of this producer open.
+        This is one attempt. CONCURRENT_TRANSACTIONS (from v12 on) means that `wait_to_retry` may help. `node_id`: the
+        leader that asks. Returns an error for each partition that must not be written, with the code and the message
+        that the Produce answer carries in this version; an empty mapping lets all pass. Asked only for partitions whose
+        log has no transaction of this producer open. A coroutine of it where the coordinator waits for its replicas.
         """
         ...
 

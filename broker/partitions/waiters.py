@@ -18,15 +18,24 @@ class Waiter:
 
     `missing_bytes` counts down as data arrives, so that a fetch with a large `min_bytes` sleeps through small
     appends. `committed`: the reader sees stable data only; appends behind an open transaction do not count.
+    `uncommitted`: the reader is a follower, which sees records before they are committed.
     The count is an estimate that never runs late: whoever is woken reads again and may wait once more, unless `over`
     says that the broker waits for nothing any more.
     """
 
-    __slots__ = ("_on_wake", "committed", "missing_bytes", "over", "woken")
+    __slots__ = ("_on_wake", "committed", "missing_bytes", "over", "uncommitted", "woken")
 
-    def __init__(self, missing_bytes: int, on_wake: Callable[[], None] = _nothing, *, committed: bool = False) -> None:
+    def __init__(
+        self,
+        missing_bytes: int,
+        on_wake: Callable[[], None] = _nothing,
+        *,
+        committed: bool = False,
+        uncommitted: bool = False,
+    ) -> None:
         self.missing_bytes = missing_bytes
         self.committed = committed
+        self.uncommitted = uncommitted
         self.over = False
         self.woken = False
         self._on_wake = on_wake
@@ -76,13 +85,19 @@ class WaiterSet:
             if waiter.missing_bytes <= 0:
                 waiter.wake()
 
+    def wake_followers(self) -> None:
+        """Records were appended that nobody else may see yet."""
+        for waiter in self.all:
+            if waiter.uncommitted:
+                waiter.wake()
+
     def wake_all(self) -> None:
         """Something other than new data happened (deleted, new leader, cut off): everybody looks again."""
-        for waiter in self.all:
+        for waiter in tuple(self.all):
             waiter.wake()
 
     def end_all(self) -> None:
         """The broker stops: everybody answers with what there is."""
-        for waiter in self.all:
+        for waiter in tuple(self.all):
             waiter.over = True
             waiter.wake()

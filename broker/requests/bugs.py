@@ -6,6 +6,9 @@ import traceback
 from collections.abc import Callable
 
 from odradek.broker.requests.recent import RecentRequests
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.headers import decode_request_header
+from odradek.protocol.secrets import SECRET_REQUESTS
 
 _MAX_BUGS = 100
 _SHOWN_REQUESTS = 20
@@ -19,7 +22,8 @@ class Bug:
     """One unexpected exception. The client got UNKNOWN_SERVER_ERROR or a cut connection.
 
     `where`: what the broker was doing. `traceback`: the formatted traceback of `error`. `frame`: the first
-    bytes of the request, if there was one. `last_requests`: the requests before it as lines of text, newest last.
+    bytes of the request, if there was one; the header alone where the body may hold a password. `last_requests`: the
+    requests before it as lines of text, newest last.
     """
 
     __slots__ = ("error", "frame", "last_requests", "traceback", "where")
@@ -40,7 +44,7 @@ class Bug:
         return f"{title}: {self.where}\n{self.traceback}\nlast requests:\n  {lines}"
 
     def __repr__(self) -> str:
-        return f"<Bug in {self.where}: {self.error!r}>"
+        return f"<Bug in {self.where}: {type(self.error).__name__}: {self.error}>"
 
 
 class BugLog:
@@ -61,7 +65,17 @@ class BugLog:
         text = "".join(traceback.format_exception(error))
         if len(self.bugs) >= _MAX_BUGS or any(bug.traceback == text for bug in self.bugs):
             return
-        bug = Bug(where, error, text, frame, tuple(self._recent.lines()))
+        bug = Bug(where, error, text, _without_secrets(frame), tuple(self._recent.lines()))
         self.bugs.append(bug)
         if self.on_bug is not None:
             self.on_bug(bug)
+
+
+def _without_secrets(frame: bytes) -> bytes:
+    """The header alone of a request that may hold a password."""
+    if len(frame) < 2 or int.from_bytes(frame[:2]) not in SECRET_REQUESTS:
+        return frame
+    try:
+        return frame[: decode_request_header(frame)[1]]
+    except ProtocolError:
+        return frame[:8]

@@ -3,52 +3,74 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from struct import Struct
-from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.requests.exchange import ANSWER, ANSWER_SIZE, ANSWERED, CUT, RawExchange
 from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.registry import Handler
-from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.response import EncodedBody, is_coroutine
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.file_slice import Part
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
+from odradek.protocol.native import mypyc_attr
 from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
-    from odradek.broker.requests.faults import FaultSet
+    from odradek.broker.requests.faults import Fault, FaultSet
+    from odradek.broker.requests.metering import Meter
     from odradek.broker.requests.services import Services
+    from odradek.broker.requests.steps import Step
+    from odradek.broker.security.quotas.quotas import Quotas
     from odradek.protocol.schema import MessageCodec
 
 _log = logging.getLogger("odradek.broker.requests")
 
+_LONGEST_KEPT_CLIENT_ID = 256
 _SIZED_CORRELATION = Struct(">ii")
 
-Parts = list["bytes | memoryview"]
+Parts = list[Part]
 
 
 class Route:
-    """Everything that one (key, version) needs, looked up once."""
+    """Everything that one (key, version) needs, looked up once.
 
-    __slots__ = ("flexible_request", "flexible_response", "function", "handler", "request", "response")
+    `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the handler is called as
+    it is. `whole_bytes`: see `RecentRequests`.
+    """
 
-    def __init__(self, handler: Handler, version: int) -> None:
+    __slots__ = (
+        "answer",
+        "flexible_request",
+        "flexible_response",
+        "function",
+        "handler",
+        "request",
+        "response",
+        "whole_bytes",
+    )
+
+    def __init__(self, handler: Handler, version: int, whole_bytes: int, *, guarded: bool = False) -> None:
         from odradek.protocol.schema import codec
 
         spec = handler.spec
         self.handler = handler
-        self.function = handler.function
+        self.function = handler.access.guarded(handler.function) if guarded else handler.function
+        self.answer = spec.response
         self.request: MessageCodec[Any] = codec(spec.request, version)
         self.response: MessageCodec[Any] = codec(spec.response, version)
         self.flexible_request = spec.request_header_version(version) >= 2
         self.flexible_response = spec.response_header_version(version) >= 1
+        self.whole_bytes = whole_bytes
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Pending:
     """A request whose response has to be waited for.
 
@@ -69,6 +91,38 @@ class Pending:
         self.appended = appended
 
 
+class Throttled(Pending):
+    """An answer (`parts`, None for no answer) that is sent at once; the next request is not read until `until_ms`."""
+
+    __slots__ = ("parts", "until_ms")
+
+    def __init__(self, parts: Parts | None, until_ms: int) -> None:
+        self.response = None
+        self.parts = parts
+        self.until_ms = until_ms
+
+
+class Disturbed(Pending):
+    """An answer that leaves in these steps. `until_ms`: when the next request is read, 0 for at once."""
+
+    __slots__ = ("steps", "until_ms")
+
+    def __init__(self, steps: Sequence[Step], until_ms: int) -> None:
+        self.response = None
+        self.steps = steps
+        self.until_ms = until_ms
+
+
+class _Tampered:
+    """A response, and the fault that does something to its bytes."""
+
+    __slots__ = ("fault", "response")
+
+    def __init__(self, fault: Fault, response: Any) -> None:
+        self.fault = fault
+        self.response = response
+
+
 class AppendWatch(Protocol):
     """What tells whether the appends of a request are durable; numbers count appends."""
 
@@ -86,7 +140,8 @@ class AppendWatch(Protocol):
 class Dispatcher:
     """Takes request frames to their handlers and brings back response frames.
 
-    Owner: the cluster (one per cluster). `faults` is what a test has set; it is None for the usual case.
+    Owner: the cluster (one per cluster). `faults` is what a test has set; it is None for the usual case. `meter` counts
+    what requests cost; it is None without client quotas.
     `append_watch` is None for a cluster in memory.
     """
 
@@ -94,18 +149,46 @@ class Dispatcher:
         self, services: Services, recent: RecentRequests, bugs: BugLog, append_watch: AppendWatch | None = None
     ) -> None:
         self._services = services
-        self._recent = recent.entries
+        self.recent = recent
+        self._entries = recent.entries
+        self._clock = services.clock
         self._bugs = bugs
         self.append_watch = append_watch
         self.faults: FaultSet | None = None
+        self.meter: Meter | None = None
+        self._answer: Callable[[Route, RequestContext, Any, Any], Parts | Throttled | None] = self._answer_unmetered
+        self._instead: Callable[..., Any] | None = None
         self._routes: dict[int, Route] = {}
         self._client_ids: dict[bytes, str] = {}
+
+    def refused_login(self, connection: ConnectionInfo, reason: str) -> None:
+        """Note and log that a client was cut before it could send requests."""
+        from odradek.broker.security.denials import Denial
+
+        denial = Denial(
+            when_ms=self._services.clock.now_ms(),
+            principal=str(connection.principal),
+            host=connection.peer_host,
+            operation="LOGIN",
+            resource_type="LISTENER",
+            resource_name=connection.listener,
+            api="Handshake",
+            listener=connection.listener,
+            reason=reason,
+        )
+        self._services.denials.add(denial)
+
+    def refusing(self, instead: Callable[..., Any]) -> Dispatcher:
+        """A dispatcher that reads requests as this one does and gives all of them to one handler that refuses them."""
+        other = Dispatcher(self._services, self.recent, self._bugs)
+        other._instead = instead
+        return other
 
     def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
         """Serve one request frame (without its size) until something has to be waited for.
 
-        Returns the response as parts, with its size; None for no answer; or a Pending, for `resume` if it is
-        parked and for `finish` otherwise. Raises CloseConnection where Kafka closes the connection.
+        Returns the response as parts, with its size; None for no answer; a Throttled; or another Pending, for `resume`
+        if it is parked and for `finish` otherwise. Raises CloseConnection where Kafka closes the connection.
         """
         try:
             key, version, correlation_id, id_length = REQUEST_HEADER.unpack_from(frame)
@@ -115,7 +198,7 @@ class Dispatcher:
         if route is None:
             route = self._find_route(key, version)
             if route is None:
-                return self._refuse_version(key, correlation_id)
+                return self._refuse_version(key, correlation_id, connection, frame)
         position = CLIENT_ID_AT
         client_id: str | None = None
         if id_length >= 0:
@@ -124,7 +207,25 @@ class Dispatcher:
             if len(raw) != id_length:
                 raise CloseConnection("the client id is longer than the frame")
             client_id = self._client_ids.get(raw) or self._decode_client_id(raw)
-        self._recent.append((connection.id, key, version, correlation_id, client_id, len(frame)))
+        size = len(frame)
+        whole_bytes = route.whole_bytes
+        exchange: RawExchange = [  # in the order of an Exchange
+            self._clock.source(),
+            connection.id,
+            node.id,
+            key,
+            version,
+            correlation_id,
+            client_id,
+            size,
+            frame.tobytes() if size <= whole_bytes else None,
+            0.0,
+            None,
+            0,
+            None,
+            None,
+        ]
+        self._entries.append(exchange)
         try:
             if route.flexible_request:
                 if position < len(frame) and frame[position] == 0:
@@ -132,23 +233,28 @@ class Dispatcher:
                 else:
                     position = skip_tagged_fields(frame, position)
             request, _ = route.request.decode(frame, position)
-        except ProtocolError as error:
-            raise CloseConnection(f"{route.handler.spec.name} v{version}: {error}") from error
+        except ProtocolError as unreadable:
+            closed_for = CloseConnection(f"{route.handler.spec.name} v{version}: {unreadable}")
+            raise self._cut(exchange, closed_for) from unreadable
         context = RequestContext(self._services, node, connection, key, version, correlation_id, client_id)
+        context.exchange = exchange
+        if size > whole_bytes >= 0:
+            self.recent.keep_request(exchange, request, frame, self._services.topics)
         watch = self.append_watch
         appended = 0 if watch is None else watch.appended
         if self.faults is not None:
+            if self.meter is not None:
+                context.charge = self.meter.charge_of(frame)
             served = self._serve_with_faults(route.function, context, request)
             return Pending(route, context, request, frame, served, appended)
         try:
             response = route.function(context, request)
-        except CloseConnection:
-            raise
+        except CloseConnection as closed:
+            raise self._cut(exchange, closed) from closed.__cause__
         except Exception as error:
             response = self.error_answer(context, request, error, frame)
         if response is not None and (
-            response.__class__ is CoroutineType
-            or isinstance(response, Parked)
+            (response.__class__ is not route.answer and (isinstance(response, Parked) or is_coroutine(response)))
             or (watch is not None and watch.must_wait(appended))
         ):
             return Pending(route, context, request, frame, response, appended)
@@ -159,8 +265,8 @@ class Dispatcher:
         parked = pending.response
         try:
             response = parked.resume()
-        except CloseConnection:
-            raise
+        except CloseConnection as closed:
+            raise self._cut(pending.context.exchange, closed) from closed.__cause__
         except Exception as error:
             parked.abandon()
             response = self.error_answer(pending.context, pending.request, error, pending.frame)
@@ -172,7 +278,7 @@ class Dispatcher:
             return pending
         return self._answer(pending.route, pending.context, pending.request, response)
 
-    async def finish(self, pending: Pending) -> Parts | None:
+    async def finish(self, pending: Pending) -> Parts | Throttled | Disturbed | None:
         """Wait for the response, and until what the request appended is durable: it may not be told before."""
         route, context = pending.route, pending.context
         watch = self.append_watch
@@ -180,15 +286,30 @@ class Dispatcher:
             response = await self._response_of(pending.response)
             if response is not None and watch is not None and watch.must_wait(pending.appended):
                 await watch.flushed()
-        except CloseConnection:
-            raise
+        except CloseConnection as closed:
+            raise self._cut(context.exchange, closed) from closed.__cause__
         except Exception as error:
             response = self.error_answer(context, pending.request, error, pending.frame)
+        if response.__class__ is _Tampered:
+            return self._disturb(pending, response)
         return self._answer(route, context, pending.request, response)
+
+    def _disturb(self, pending: Pending, tampered: _Tampered) -> Disturbed | None:
+        answer = self._answer(pending.route, pending.context, pending.request, tampered.response)
+        until_ms = 0
+        if isinstance(answer, Throttled):
+            until_ms = answer.until_ms
+            answer = answer.parts
+        if answer is None:
+            return None
+        from odradek.broker.requests.wire_faults import WireFault, steps_of
+
+        assert isinstance(tampered.fault, WireFault)
+        return Disturbed(steps_of(tampered.fault, answer, tampered.response), until_ms)
 
     async def _response_of(self, returned: Any) -> Any:
         """The response behind what a handler returned."""
-        if returned.__class__ is CoroutineType:
+        if is_coroutine(returned):
             returned = await returned
         if isinstance(returned, Parked):
             return await returned.response(self._services.clock)
@@ -200,14 +321,77 @@ class Dispatcher:
         lost = None if faults is None else await faults.apply(context, request, self._services.clock)
         if lost is not None and lost.drop:
             return None
+        if lost is not None and lost.tampers:
+            return _Tampered(lost, await self._served_anyway(function, context, request))
         response = await self._response_of(function(context, request))
         return None if lost is not None else response
 
-    def _answer(self, route: Route, context: RequestContext, request: Any, response: Any) -> Parts | None:
+    async def _served_anyway(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
+        try:
+            return await self._response_of(function(context, request))
+        except CloseConnection:
+            raise
+        except Exception as error:
+            return self.error_answer(context, request, error, memoryview(b""))
+
+    def _answer_unmetered(self, route: Route, context: RequestContext, request: Any, response: Any) -> Parts | None:
         """What the client gets: the response as parts, with size and header; None for no answer."""
         if _log.isEnabledFor(logging.INFO):
             self._log_answer(context, request, response)
-        return None if response is None else self._encode(route, context, response)
+        if response is None:
+            context.exchange[ANSWERED] = self._clock.source()
+            return None
+        return self._encode(route, context, response)
+
+    def _answer_metered(
+        self, route: Route, context: RequestContext, request: Any, response: Any
+    ) -> Parts | Throttled | None:
+        meter = self.meter
+        if meter is None:
+            return self._answer_unmetered(route, context, request, response)
+        response, throttle = meter.settle(route.response, context, request, response)
+        parts = self._answer_unmetered(route, context, request, response)
+        return parts if throttle is None else Throttled(parts, throttle.until_ms)
+
+    def set_meter(self, quotas: Quotas | None) -> None:
+        """Count from now on what requests cost, or nothing any more (None). Requests under way are not counted."""
+        self._routes.clear()
+        if quotas is None:
+            self.meter = None
+            self._choose_answer()
+            return
+        from odradek.broker.requests.metering import Meter
+
+        self.meter = Meter(quotas, self._services.clock)
+        self._choose_answer()
+
+    def watchers_changed(self) -> None:
+        """`RecentRequests.watchers` is another list: each answer costs a call where there are some."""
+        self._choose_answer()
+
+    def _choose_answer(self) -> None:
+        unwatched = self._answer_unmetered if self.meter is None else self._answer_metered
+        self._answer = self._answer_watched if self.recent.watchers else unwatched
+
+    def _answer_watched(
+        self, route: Route, context: RequestContext, request: Any, response: Any
+    ) -> Parts | Throttled | None:
+        answer = self._answer_unmetered if self.meter is None else self._answer_metered
+        parts = answer(route, context, request, response)
+        self.recent.ended(context.exchange)
+        return parts
+
+    def abandoned(self, pending: Pending) -> None:
+        """The client has gone, and its request gets no answer."""
+        if isinstance(getattr(pending, "context", None), RequestContext):
+            self._cut(pending.context.exchange, CloseConnection("the client has gone"))
+
+    def _cut(self, exchange: RawExchange, closed: CloseConnection) -> CloseConnection:
+        """Note why a request ends its connection."""
+        if exchange[CUT] is None and not exchange[ANSWERED]:
+            exchange[CUT] = str(closed) or "by its handler"
+            self.recent.ended(exchange)
+        return closed
 
     def _log_answer(self, context: RequestContext, request: Any, response: Any) -> None:
         from odradek.broker.requests.request_log import log_answer
@@ -224,14 +408,26 @@ class Dispatcher:
             self._bugs.report(
                 f"the answer to {route.handler.spec.name} v{context.api_version}: {response!r:.2000}", error
             )
-            raise CloseConnection("the answer cannot be encoded") from error
+            closed = CloseConnection("the answer cannot be encoded")
+            raise self._cut(context.exchange, closed) from error
         size = 4
         for part in parts:
             size += len(part)
         if route.flexible_response:
-            parts.insert(0, _SIZED_CORRELATION.pack(size + 1, context.correlation_id) + b"\0")
+            size += 1
+            parts.insert(0, _SIZED_CORRELATION.pack(size, context.correlation_id) + b"\0")
         else:
             parts.insert(0, _SIZED_CORRELATION.pack(size, context.correlation_id))
+        size += 4
+        exchange = context.exchange
+        exchange[ANSWERED] = self._clock.source()
+        exchange[ANSWER_SIZE] = size - 4
+        if size <= route.whole_bytes:  # joined to be kept, as it would be to be sent
+            small: Any = parts  # what a file holds is never that small
+            whole = exchange[ANSWER] = b"".join(small)
+            return [whole]
+        if route.whole_bytes >= 0:
+            self.recent.keep_answer(exchange, response, parts, size)
         return parts
 
     def error_answer(self, context: RequestContext, request: Any, error: Exception, frame: memoryview) -> Any:
@@ -249,17 +445,33 @@ class Dispatcher:
 
     def _find_route(self, key: int, version: int) -> Route | None:
         handler = self._services.handlers.find(key)
-        if handler is None or not handler.min_version <= version <= handler.max_version:
+        if handler is None:
             return None
-        route = Route(handler, version)
+        if not handler.min_version <= version <= handler.max_version:
+            if self._instead is None or key != API_VERSIONS_KEY:
+                return None
+            version_read = 0  # as KIP-511 has it
+        else:
+            version_read = version
+        whole_bytes = self.recent.whole_bytes_of(key)
+        route = Route(handler, version_read, whole_bytes, guarded=self._services.authorizer is not None)
+        if self.meter is not None:
+            route.function = self.meter.metered(route.function)
+        if self._instead is not None:
+            route.function = self._instead
         self._routes[key << 16 | version] = route
         return route
 
-    def _refuse_version(self, key: int, correlation_id: int) -> Parts:
+    def _refuse_version(self, key: int, correlation_id: int, connection: ConnectionInfo, frame: memoryview) -> Parts:
         """ApiVersions in an unknown version is answered in v0 (KIP-511); anything else that is not served closes."""
-        handler = self._services.handlers.find(key) if key == API_VERSIONS_KEY else None
-        if handler is None:
-            raise CloseConnection(f"API key {key} is not served in this version")
+        handler = self._services.handlers.find(key)
+        if handler is None or key != API_VERSIONS_KEY:
+            from odradek.broker.requests.unserved import unserved
+
+            versions = None if handler is None else (handler.min_version, handler.max_version)
+            found = unserved(self._clock.now_ms(), connection.peer_host, frame, versions)
+            self._services.unserved.append(found)
+            raise CloseConnection(str(found))
         from odradek.broker.requests.unsupported_version import unsupported_version_response
         from odradek.protocol.schema import codec
 
@@ -268,8 +480,13 @@ class Dispatcher:
         return [_SIZED_CORRELATION.pack(4 + len(body), correlation_id), body]
 
     def _decode_client_id(self, raw: bytes) -> str:
-        """Client ids repeat with every request, so each is decoded once; bad UTF-8 becomes replacement characters."""
+        """Client ids repeat with every request, so each is decoded once; bad UTF-8 becomes replacement characters.
+
+        Long ones are not kept: 4,096 of the longest would be 256 MB, for who has not even logged in.
+        """
         text = raw.decode("utf-8", "replace")
+        if len(raw) > _LONGEST_KEPT_CLIENT_ID:
+            return text
         if len(self._client_ids) >= 4096:
             self._client_ids.clear()
         self._client_ids[raw] = text

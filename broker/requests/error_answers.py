@@ -7,10 +7,12 @@ with the error beside each item; `SHAPES` says which response list repeats which
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from odradek.broker.requests.context import CloseConnection
+from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.registry import API_BY_KEY
 
@@ -51,6 +53,10 @@ _FETCHED = (
     _named("responses", "topics", "topic", "topic_id"),
     Level("partitions", "partitions", {"partition_index": "partition"}),
 )
+_ELECTED = (
+    _named("replica_election_results", "topic_partitions", "topic"),
+    Level("partition_result", "partitions", {"partition_id": _ITSELF}),
+)
 _SHARE_STATE = (_named("results", "topics", "topic_id"), _named("partitions", "partitions", "partition"))
 
 SHAPES: dict[str, tuple[Shape, ...]] = {
@@ -69,7 +75,10 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
         Shape(13, ()),
     ),
     "ListOffsets": (Shape(0, (_named("topics", "topics", "name"), _PARTITIONS)),),
-    "Metadata": (Shape(0, (_named("topics", "topics", "name", "topic_id"),)),),
+    "Metadata": (
+        Shape(0, (_named("topics", "topics", "name", "topic_id"),)),
+        Shape(13, (_named("topics", "topics", "name", "topic_id"),), top=True),
+    ),
     "OffsetCommit": (Shape(0, (_named("topics", "topics", "name", "topic_id"), _PARTITIONS)),),
     "OffsetFetch": (
         Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS)),
@@ -120,17 +129,10 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     ),
     "CreatePartitions": (Shape(0, (_named("results", "topics", "name"),)),),
     "DeleteGroups": (Shape(0, (Level("results", "groups_names", {"group_id": _ITSELF}),)),),
-    "ElectLeaders": (
-        Shape(
-            0,
-            (
-                _named("replica_election_results", "topic_partitions", "topic"),
-                Level("partition_result", "partitions", {"partition_id": _ITSELF}),
-            ),
-        ),
-        Shape(1, ()),
-    ),
-    "AlterClientQuotas": (Shape(0, (Level("entries", "entries", {}),)),),
+    "ElectLeaders": (Shape(0, _ELECTED), Shape(1, _ELECTED, top=True)),
+    "AlterClientQuotas": (Shape(0, (_named("entries", "entries", "entity"),)),),
+    "AlterPartitionReassignments": (Shape(0, (_named("responses", "topics", "name"), _PARTITIONS), top=True),),
+    "DescribeUserScramCredentials": (Shape(0, (Level("results", "users", {}),), top=True),),
     "DescribeProducers": (Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS)),),
     "DescribeTransactions": (
         Shape(0, (Level("transaction_states", "transactional_ids", {"transactional_id": _ITSELF}),)),
@@ -148,9 +150,11 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
 }
 """APIs that are not named here have a top-level `error_code` in every version."""
 
-_NOTHING = {
+_NOTHING: dict[str, int | None] = {
     "base_offset": -1,
+    "committed_offset": -1,
     "end_offset": -1,
+    "entries": None,
     "high_watermark": -1,
     "last_stable_offset": -1,
     "leader_epoch": -1,
@@ -165,6 +169,8 @@ _NOTHING = {
     "timestamp": -1,
 }
 """What Kafka puts into these fields beside an error."""
+_ZERO_EPOCH = ("read_share_group_state_summary", "leader_epoch")
+"""The exception: this one is 0."""
 
 
 _MESSAGES_FROM = {"DescribeGroups": 6}
@@ -174,16 +180,22 @@ _MESSAGES_FROM = {"DescribeGroups": 6}
 def error_response(request: Any, version: int, code: ErrorCode, message: str | None = None) -> Any:
     """The response that answers all of `request` with one error; CloseConnection where none can carry it."""
     spec = API_BY_KEY[request.API_KEY]
+    own = _OWN_ANSWERS.get(spec.name)
+    if own is not None:
+        return own(request, version, code, message)
     shape = _shape(spec.name, version)
     if version < _MESSAGES_FROM.get(spec.name, 0):
         message = None
-    response = spec.response()
+    response: Any = spec.response()
     if shape.levels:
         _fill(response, request, shape.levels, code, message)
     if shape.top or not shape.levels:
         if not hasattr(response, "error_code"):
             raise CloseConnection(f"{spec.name} v{version} cannot carry {code.name}")
         _put_error(response, code, message)
+    if spec.name == "Metadata":
+        for topic in response.topics or ():
+            topic.name = topic.name or ""  # a topic asked for by its id: Kafka names it so, whatever the version allows
     return response
 
 
@@ -225,10 +237,53 @@ def _put_error(target: Any, code: ErrorCode, message: str | None) -> None:
             setattr(target, field, int(code))
         elif field == "error_message":
             target.error_message = message
-        elif field in _NOTHING:
+        elif field in _NOTHING and (type(target).__module__.rpartition(".")[2], field) != _ZERO_EPOCH:
             setattr(target, field, _NOTHING[field])
         elif field == "records":
             target.records = b""
+
+
+def _alter_scram_users(request: Any, version: int, code: ErrorCode, message: str | None) -> Any:
+    """Each user once, in the order of their names."""
+    response: Any = API_BY_KEY[request.API_KEY].response()
+    kind: Any = type(response)
+    result = _item_class(kind, "results")
+    names = {row.name for row in (*request.deletions, *request.upsertions)}
+    response.results = [result(name, int(code), message) for name in sorted(names, key=_utf_16)]
+    return response
+
+
+def _utf_16(text: str) -> bytes:
+    """What Java sorts texts by."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def _create_token(request: Any, version: int, code: ErrorCode, message: str | None) -> Any:
+    """Kafka names nobody there."""
+    response: Any = API_BY_KEY[request.API_KEY].response()
+    response.error_code = int(code)
+    response.principal_type, response.principal_name = ANONYMOUS.kind, ANONYMOUS.name
+    if version >= 3:
+        response.token_requester_principal_type = ANONYMOUS.kind
+        response.token_requester_principal_name = ANONYMOUS.name
+    response.issue_timestamp_ms = response.expiry_timestamp_ms = response.max_timestamp_ms = -1
+    return response
+
+
+def _join_group(request: Any, version: int, code: ErrorCode, message: str | None) -> Any:
+    response: Any = API_BY_KEY[request.API_KEY].response()
+    _put_error(response, code, message)
+    if version >= 7:
+        response.protocol_name = None
+    return response
+
+
+_OWN_ANSWERS: dict[str, Callable[[Any, int, ErrorCode, str | None], Any]] = {
+    "AlterUserScramCredentials": _alter_scram_users,
+    "CreateDelegationToken": _create_token,
+    "JoinGroup": _join_group,
+}
+"""APIs whose answer is not of the form that `SHAPES` can tell."""
 
 
 @cache

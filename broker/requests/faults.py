@@ -6,15 +6,17 @@ request.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, Protocol
 
-from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.requests.bugs import UserCodeError
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.requests.fault_options import api_key, check_counts, error_code
 from odradek.broker.requests.topic_names import topic_names_filled
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
+from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -52,23 +54,64 @@ class FaultContext(Protocol):
 
 
 Condition = Callable[[FaultContext, Any], object]
+_FETCH = 1
+_SHOWN = (
+    "topic",
+    "partition",
+    "group",
+    "client_id",
+    "transactional_id",
+    "times",
+    "skip",
+    "node",
+    "when",
+    "drop",
+    "lose",
+    "cut",
+    "delay_ms",
+)
 
 
 class Fault:
     """What to do with matching requests.
 
-    `api`: which API, by name or key (None = any). `node`: at which node, by id (None = any). `times`: how often,
-    at least once (None = until removed). `when`: a further condition, called with a `FaultContext` and the
-    request (a class of `odradek.protocol.messages`); topics that the client named by id have their names there.
+    `api`: which API, by name or key (None = any). `node`: at which node, by id (None = any). `times`: how often, at
+    least once (None = until removed). `skip`: so many matching requests are served as usual before. `topic` and
+    `partition`, `group`, `transactional_id`: what the request has to name, by name or by id, or fetch in its session; a
+    request for a whole topic names all its partitions. `client_id`: who asks. `when`: a further condition, called with
+    a `FaultContext` and the request (a class of `odradek.protocol.messages`); topics that the client named by id have
+    their names there.
 
     What happens is one of `answer` (an error for the whole request, an `ErrorCode` or its name), `drop`
     (serve nothing, answer nothing), `lose` (serve, but lose the answer), `cut` (close the connection), or nothing.
-    `delay_ms` holds the request back before that, on the broker's clock. `hits` counts the requests that matched.
+    `delay_ms` holds the request back before that, on the broker's clock. `hits` counts the requests that matched;
+    `wait_hit` waits for them.
 
     ValueError for an unknown API or error, for two things to do, and for numbers that make no sense.
     """
 
-    __slots__ = ("answer", "api", "cut", "delay_ms", "drop", "hits", "lose", "node", "times", "when")
+    __slots__ = (
+        "_counted",
+        "_hits",
+        "_lock",
+        "_passed",
+        "_waiting",
+        "answer",
+        "api",
+        "client_id",
+        "cut",
+        "delay_ms",
+        "drop",
+        "group",
+        "lose",
+        "node",
+        "partition",
+        "skip",
+        "times",
+        "topic",
+        "transactional_id",
+        "when",
+    )
 
     def __init__(
         self,
@@ -81,37 +124,71 @@ class Fault:
         cut: bool = False,
         delay_ms: int = 0,
         node: int | None = None,
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        group: str | None = None,
+        client_id: str | None = None,
+        transactional_id: str | None = None,
+        skip: int = 0,
     ) -> None:
-        self.api = _api_key(api)
+        check_counts(times, skip, delay_ms)
+        self.api = api_key(api)
         self.times = times
         self.when = when
-        self.answer = _error_code(answer)
+        self.answer = error_code(answer)
         self.drop = drop
         self.lose = lose
         self.cut = cut
         self.delay_ms = delay_ms
         self.node = node
-        self.hits = 0
+        self.topic = topic
+        self.partition = partition
+        self.group = group
+        self.client_id = client_id
+        self.transactional_id = transactional_id
+        self.skip = skip
+        self._passed = 0
+        self._hits = 0
+        self._counted: Callable[[], int] | None = None
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[int, Future[None]]] = []
         if sum((self.answer is not None, drop, lose, cut)) > 1:
             raise ValueError("a fault does one of answer, drop, lose, cut")
-        if times is not None and times < 1:
-            raise ValueError(f"times={times}: a fault acts at least once; None = until it is removed")
-        if delay_ms < 0:
-            raise ValueError(f"delay_ms={delay_ms}: a delay is not negative")
+        if partition is not None and (topic is None or partition < 0):
+            raise ValueError(f"partition={partition}: a partition is a number of a topic's; name the topic too")
         if when is not None and not callable(when):
             raise TypeError(f"when={when!r}: expected a function of the context and the request")
 
     def __repr__(self) -> str:
-        given = {"api": None if self.api is None else API_BY_KEY[self.api].name}
-        given |= {name: getattr(self, name) for name in ("times", "node", "when", "drop", "lose", "cut", "delay_ms")}
+        given: dict[str, Any] = {"api": None if self.api is None else API_BY_KEY[self.api].name}
+        given |= {name: getattr(self, name) for name in _SHOWN}
         given["answer"] = None if self.answer is None else self.answer.name
-        shown = [f"{name}={value!r}" for name, value in given.items() if value]
+        shown = [f"{name}={value!r}" for name, value in given.items() if value or (name == "partition" and value == 0)]
         return f"Fault({', '.join(shown)})"
+
+    @property
+    def hits(self) -> int:
+        """How many requests have matched."""
+        return self._hits if self._counted is None else self._counted()
+
+    def count_elsewhere(self, counted: Callable[[], int]) -> None:
+        """`hits` is what `counted` says from now on: the broker is in another process."""
+        self._counted = counted
 
     @property
     def acts(self) -> bool:
         """Whether the request is not simply served, perhaps later."""
         return self.answer is not None or self.drop or self.lose or self.cut
+
+    @property
+    def tampers(self) -> bool:
+        """Whether it does something to the bytes of the answer (`odradek.broker.requests.wire_faults`)."""
+        return False
+
+    def spoils(self, node_id: int, listener: str) -> str | None:
+        """What it does to a new connection at this node, if anything; one that it is for is counted."""
+        return None
 
     def matches(self, context: RequestContext, request: Any) -> bool:
         """Whether this fault is for the request. A condition that raises is the test's mistake."""
@@ -119,15 +196,82 @@ class Fault:
             return False
         if self.node is not None and self.node != context.node.id:
             return False
-        if self.times is not None and self.hits >= self.times:
+        if self.times is not None and self._hits >= self.times:
             return False
-        if self.when is None:
-            return True
+        if self.client_id is not None and self.client_id != context.client_id:
+            return False
+        if self._has_subject and not self._concerns(context, request):
+            return False
+        if self.when is not None and not self._holds(self.when, context, request):
+            return False
+        if self._passed < self.skip:
+            self._passed += 1
+            return False
+        return True
+
+    def _holds(self, when: Condition, context: RequestContext, request: Any) -> bool:
         try:
             with topic_names_filled(request, context.services.topics):
-                return bool(self.when(context, request))
+                return bool(when(context, request))
         except Exception as error:
             raise UserCodeError(f"the condition of {self!r} raised {error!r}") from error
+
+    @property
+    def _has_subject(self) -> bool:
+        return self.topic is not None or self.group is not None or self.transactional_id is not None
+
+    def _concerns(self, context: RequestContext, request: Any) -> bool:
+        from odradek.broker.requests.subjects import subjects_of
+
+        found = subjects_of(request, context.services.topics, _session(context, request))
+        return (
+            (self.topic is None or found.concern(self.topic, self.partition))
+            and (self.group is None or self.group in found.groups)
+            and (self.transactional_id is None or self.transactional_id in found.transactional_ids)
+        )
+
+    def note_hit(self) -> None:
+        """A request has matched."""
+        with self._lock:
+            self._hits += 1
+            reached = [future for count, future in self._waiting if count <= self._hits]
+            self._waiting = [waiting for waiting in self._waiting if waiting[0] > self._hits]
+        for future in reached:
+            future.set_result(None)
+
+    def when_hit(self, count: int) -> Future[None]:
+        """Has a result as soon as `count` requests have matched."""
+        future: Future[None] = Future()
+        with self._lock:
+            if self._hits < count:
+                self._waiting.append((count, future))
+                return future
+        future.set_result(None)
+        return future
+
+    def wait_hit(self, count: int = 1, *, timeout: float = 30.0) -> None:
+        """Block until `count` requests have matched; TimeoutError after seconds.
+
+        Not for the broker's own thread: with `open_broker`, `await broker.wait_hit(fault)`.
+        """
+        if not wait([self.when_hit(count)], timeout).done:
+            raise self.late(count, timeout)
+
+    def late(self, count: int, timeout: float) -> TimeoutError:
+        """The error of a wait for `count` hits that was in vain."""
+        return TimeoutError(f"{self!r} was met by {self.hits} requests in {timeout} s, not by {count}")
+
+
+def _session(context: RequestContext, request: Any) -> Iterable[tuple[str, int]]:
+    """What the fetch session of a request has, as far as its topics are known."""
+    cache = context.services.fetch_sessions.get(context.node.id) if context.api_key == _FETCH else None
+    session = None if cache is None else cache.find(request.session_id)
+    if session is None:
+        return
+    for item in session.items.values():
+        name = item.name if session.by_id else item.topic
+        if isinstance(name, str):
+            yield name, item.index
 
 
 class FaultSet:
@@ -141,12 +285,16 @@ class FaultSet:
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = list(faults)
 
+    def on_connect(self, node_id: int, listener: str) -> str | None:
+        """What is done to a new connection instead of serving it, if anything."""
+        return next(filter(None, (fault.spoils(node_id, listener) for fault in self.faults)), None)
+
     async def apply(self, context: RequestContext, request: Any, clock: BrokerClock) -> Fault | None:
         """Act on the request; return the fault that stands in the place of the answer, or None to serve as usual."""
         for fault in self.faults:
             if not fault.matches(context, request):
                 continue
-            fault.hits += 1
+            fault.note_hit()
             if fault.delay_ms:
                 await clock.sleep(fault.delay_ms / 1000)
             if fault.cut:
@@ -158,46 +306,20 @@ class FaultSet:
         return None
 
 
-def checked_faults(faults: Iterable[Any], nodes: Iterable[int]) -> list[Fault]:
+def checked_faults(faults: Iterable[Any], nodes: Iterable[int] | None) -> list[Fault]:
     """Faults as a user gives them: one by one or in lists. TypeError for anything else, ValueError for a node.
 
-    `nodes`: the ids of the cluster's nodes.
+    `nodes`: the ids of the cluster's nodes; None where they are not known.
     """
     chosen: list[Fault] = []
-    known = list(nodes)
+    known = None if nodes is None else list(nodes)
     for fault in faults:
         if isinstance(fault, list | tuple):
             chosen += checked_faults(fault, known)
         elif not isinstance(fault, Fault):
             raise TypeError(f"expected odradek.Fault objects, not {fault!r}")
-        elif fault.node is not None and fault.node not in known:
+        elif fault.node is not None and known is not None and fault.node not in known:
             raise ValueError(f"{fault!r}: no node {fault.node}; the cluster has {', '.join(map(str, known))}")
         else:
             chosen.append(fault)
     return chosen
-
-
-def _api_key(api: str | int | None) -> int | None:
-    if isinstance(api, str):
-        spec = API_BY_NAME.get(api)
-        if spec is None:
-            near = did_you_mean(api, API_BY_NAME)
-            raise ValueError(f"no API is called {api!r}{near}; names are as in `odradek coverage`")
-        return spec.key
-    if api is not None and api not in API_BY_KEY:
-        raise ValueError(f"no API has the key {api}")
-    return api
-
-
-def _error_code(answer: ErrorCode | str | None) -> ErrorCode | None:
-    if answer is None:
-        return None
-    if isinstance(answer, str):
-        if answer not in ErrorCode.__members__:
-            raise ValueError(f"no error is called {answer!r}{did_you_mean(answer, ErrorCode.__members__)}")
-        answer = ErrorCode[answer]
-    if not isinstance(answer, ErrorCode):
-        raise TypeError(f"answer={answer!r}: expected an odradek.ErrorCode or its name")
-    if answer is ErrorCode.NONE:
-        raise ValueError("answer=NONE is no error")
-    return answer

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from odradek.protocol.native import mypyc_attr
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from odradek.broker.clock import BrokerClock
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Parked:
     """A handler returns one in the place of a response that it cannot give yet.
 

@@ -7,6 +7,8 @@ starts.
 
 A start imports no handler. An index says which APIs are served and by which modules; `Registry` imports a module
 with the first request for one of its APIs. The index is generated from the handlers (`broker/api/generate_index.py`).
+
+Each registration says which rights the API needs (`access.py`): an API without them cannot be registered.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from odradek.broker.requests.access import Access
 from odradek.protocol.registry import API_BY_KEY, ApiSpec
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -23,17 +26,18 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 class Handler:
     """A registered handler.
 
-    `min_version`/`max_version`: served. `advertised`: whether ApiVersions tells of it. `differs`: differences
-    from Kafka, for the coverage table.
+    `access`: the rights it needs. `min_version`/`max_version`: served. `advertised`: whether ApiVersions tells of it.
+    `differs`: differences from Kafka, for the coverage table.
     """
 
-    __slots__ = ("advertised", "differs", "function", "max_version", "min_version", "spec")
+    __slots__ = ("access", "advertised", "differs", "function", "max_version", "min_version", "spec")
 
     def __init__(
         self,
         spec: ApiSpec,
         function: Callable[..., Any],
         *,
+        access: Access,
         min_version: int,
         max_version: int,
         advertised: bool,
@@ -41,6 +45,7 @@ class Handler:
     ) -> None:
         self.spec = spec
         self.function = function
+        self.access = access
         self.min_version = min_version
         self.max_version = max_version
         self.advertised = advertised
@@ -57,6 +62,7 @@ HANDLERS: dict[int, Handler] = {}
 def handles(
     request_class: type[Any],
     *,
+    access: Access,
     min_version: int | None = None,
     max_version: int | None = None,
     advertised: bool = True,
@@ -64,6 +70,7 @@ def handles(
 ) -> Callable[[_F], _F]:
     """Register the decorated function for `request_class`. The versions default to all of Kafka 4.3.1's.
 
+    `access` says which rights the API needs (`odradek.broker.requests.access`).
     A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
     the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
     the broker.
@@ -77,7 +84,7 @@ def handles(
         if known is not None and known.function.__qualname__ != function.__qualname__:
             raise RuntimeError(f"two handlers for {spec.name}: {known.function} and {function}")
         HANDLERS[spec.key] = Handler(
-            spec, function, min_version=low, max_version=high, advertised=advertised, differs=differs
+            spec, function, access=access, min_version=low, max_version=high, advertised=advertised, differs=differs
         )
         return function
 

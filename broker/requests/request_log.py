@@ -6,11 +6,12 @@ Nothing here runs unless the logger is enabled.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.problems import label, problems_of
 from odradek.broker.requests.response import EncodedBody
+from odradek.broker.security.denials import one_line
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.registry import API_BY_KEY
@@ -19,16 +20,13 @@ from odradek.protocol.schema import codec
 LOGGER = logging.getLogger("odradek.broker.requests")
 
 _SHOWN = 8
-_NAMES = ("name", "topic", "topic_name", "group_id", "transactional_id", "resource_name")
-_INDEXES = ("index", "partition_index", "partition")
-_CODES = ("error_code", "partition_error_code")
 _ROUTINE = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
 """Answers that belong to the usual course of things: they are no refusals."""
 
 
 def log_answer(context: RequestContext, request: Message, response: Any) -> None:
     """Log a request that has been served; `response` is what its handler gave (None: no answer)."""
-    problems = [] if response is None else list(_problems(_decoded(context, response), ""))
+    problems = [] if response is None else list(problems_of(_decoded(context, response)))
     refused = any(code not in _ROUTINE for code, _ in problems)
     level = logging.INFO if refused else logging.DEBUG
     if LOGGER.isEnabledFor(level):
@@ -36,12 +34,12 @@ def log_answer(context: RequestContext, request: Message, response: Any) -> None
         if len(problems) > _SHOWN:
             texts.append(f"and {len(problems) - _SHOWN} more")
         outcome = ("not answered" if response is None else "served") if not texts else ", ".join(texts)
-        LOGGER.log(level, "%s: %s", _title(context, request), outcome)
+        LOGGER.log(level, "%s", one_line(f"{_title(context, request)}: {outcome}"))
 
 
 def _title(context: RequestContext, request: Message) -> str:
     spec = API_BY_KEY[context.api_key]
-    about = _label(request)
+    about = label(request)
     client = context.connection
     return (
         f"{spec.name} v{context.api_version}{' of ' if about else ''}{about} from {context.client_id!r} at "
@@ -56,35 +54,3 @@ def _decoded(context: RequestContext, response: Any) -> Message:
         return decoded
     message: Message = response
     return message
-
-
-def _problems(item: Message, where: str) -> Iterator[tuple[int, str]]:
-    """(error code, "where ERROR: message") of the response and everything in it."""
-    label = _label(item)
-    where = f"{where}-{label}" if where and label.isdecimal() else " ".join(filter(None, (where, label)))
-    for field in _CODES:
-        code = getattr(item, field, 0)
-        if code:
-            yield code, _told(where, code, getattr(item, "error_message", None))
-    for _, value in item._values():
-        for inner in value if isinstance(value, list) else (value,):
-            if isinstance(inner, Message):
-                yield from _problems(inner, where)
-
-
-def _told(where: str, code: int, message: str | None) -> str:
-    name = ErrorCode(code).name if code in ErrorCode._value2member_map_ else f"error {code}"
-    return " ".join(filter(None, (where, name))) + (f" ({message})" if message else "")
-
-
-def _label(item: Message) -> str:
-    """What the item is about: a topic, a partition, a group, a transactional id."""
-    for field in _NAMES:
-        name = getattr(item, field, None)
-        if isinstance(name, str) and name:
-            return name
-    for field in _INDEXES:
-        index = getattr(item, field, None)
-        if isinstance(index, int):
-            return str(index)
-    return ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any, TypeGuard
+
 
 class EncodedBody:
     """A response body that is encoded already, for the version that was asked."""
@@ -10,3 +13,8 @@ class EncodedBody:
 
     def __init__(self, body: bytes) -> None:
         self.body = body
+
+
+def is_coroutine(returned: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
+    """Whether a handler returned a coroutine. Compiled functions return one of a class of their own."""
+    return hasattr(returned, "__await__")

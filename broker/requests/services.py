@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.requests.kept_answers import KeptAnswers
+from odradek.broker.requests.unserved import KEPT as UNSERVED_KEPT
+from odradek.broker.requests.unserved import Unserved
+from odradek.broker.security.denials import Denials
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.share.live import SharePartitions
     from odradek.broker.requests.deferred import Deferred
     from odradek.broker.requests.registry import Registry
+    from odradek.broker.security.authorizer import Authorizer
+    from odradek.broker.security.quotas.quotas import Quotas
     from odradek.broker.telemetry.service import TelemetryService
 
 
@@ -28,26 +34,34 @@ class Services:
     The cluster makes one for all its nodes and fills it once; only `cluster_id` changes later: a log directory has
     its own. `image` is the cluster's metadata, to be read; whoever changes it asks the `controller`. `topics` has
     the live partitions. `answers` keeps encoded answers, `topic_answers` parts of them (what they were made of,
-    and the part). `fetch_sessions` has node ids as keys.
+    and the part). `fetch_sessions` has node ids as keys. `authorizer` is None where everybody may do everything;
+    `denials` has what was refused. `auto_created`: topics that were created as a client asked for them -> its id.
+    `unserved`: the last requests in versions that are not served. `quotas` is None unless some user or client id has a
+    quota.
     """
 
     __slots__ = (
         "answers",
+        "authorizer",
+        "auto_created",
         "clock",
         "cluster_id",
         "config",
         "controller",
+        "denials",
         "fetch_sessions",
         "groups",
         "handlers",
         "image",
         "nodes",
+        "quotas",
         "share_partitions",
         "share_states",
         "telemetry",
         "topic_answers",
         "topics",
         "transactions",
+        "unserved",
     )
 
     def __init__(
@@ -66,7 +80,12 @@ class Services:
         telemetry: Deferred[TelemetryService],
         topics: PartitionRegistry,
         transactions: Deferred[TransactionService],
+        authorizer: Authorizer | None = None,
     ) -> None:
+        self.authorizer = authorizer
+        self.denials = Denials()
+        self.auto_created: dict[str, str | None] = {}
+        self.unserved: deque[Unserved] = deque(maxlen=UNSERVED_KEPT)
         self.clock = clock
         self.cluster_id = cluster_id
         self.config = config
@@ -78,6 +97,7 @@ class Services:
         self.groups = groups
         self.handlers = handlers
         self.nodes = nodes
+        self.quotas: Quotas | None = None
         self.share_partitions = share_partitions
         self.share_states = share_states
         self.telemetry = telemetry

@@ -61,6 +61,16 @@ class ReplySlot(Generic[R]):
         return self.result()
 
 
+class EarlyReply(ReplySlot[R]):
+    """A reply that is decided, and told when what it says is committed. `early`: for who need not wait for that."""
+
+    __slots__ = ("early",)
+
+    def __init__(self, early: R) -> None:
+        super().__init__()
+        self.early = early
+
+
 class Waiting(NamedTuple):
     """A command in the inbox and the slot of its reply (None: nobody asks)."""
 

@@ -25,6 +25,10 @@ class Journal(Protocol[New, Stored]):
     def leader_epoch(self) -> int:
         """Grows with each change of the log's leader."""
 
+    @property
+    def apart(self) -> bool:
+        """Whether what is appended may have to wait for the followers of a log that is kept by several nodes."""
+
     def append(self, records: Sequence[New], now_ms: int, producer: Producer | None) -> Iterable[Stored]:
         """Append one batch; returns its records with their offsets. Raises `KafkaError`, then nothing is written."""
 

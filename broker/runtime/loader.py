@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.runtime.journal import Journal
 from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import Buffer
 from odradek.protocol.record_batch import (
     CODEC_MASK,
@@ -17,6 +20,7 @@ from odradek.protocol.record_batch import (
     TRANSACTIONAL_FLAG,
     RecordBatch,
     assemble,
+    iter_batches,
     read_batch,
 )
 from odradek.protocol.records import encode_varint, read_varint
@@ -24,6 +28,9 @@ from odradek.storage.partition_log import AppendOrigin
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
+
+DECODE_OWN_RECORDS = os.environ.get("ODRADEK_DECODE_OWN_RECORDS", "0") not in ("", "0")
+"""Whether coordinators decode what they have just encoded, instead of replaying what they hold: to look for a bug."""
 
 SLICE_BYTES = 128 * 1024
 """How much of the log is replayed without a break: a few milliseconds' worth."""
@@ -51,6 +58,23 @@ class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
         """Whole batches from `offset` on, `SLICE_BYTES` of them or one; nothing at the end of the log."""
 
 
+class ReplicatedJournal(KeyedJournal, Protocol):
+    """The log of a coordinator whose replicas may differ."""
+
+    @property
+    def committed_offset(self) -> int:
+        """Everything before it is on all replicas in sync."""
+
+    def check_in_sync(self) -> None:
+        """NOT_ENOUGH_REPLICAS where acks=all would be refused."""
+
+    def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
+        """Have `on_change` called once, when more is committed or the leader is another one.
+
+        Returns what forgets it.
+        """
+
+
 class PartitionJournal:
     """A partition of this broker as a journal."""
 
@@ -69,6 +93,29 @@ class PartitionJournal:
     def leader_epoch(self) -> int:
         """See `Journal`."""
         return self._partition.leader_epoch
+
+    @property
+    def apart(self) -> bool:
+        """See `Journal`."""
+        return self._partition.replica_set is not None
+
+    @property
+    def committed_offset(self) -> int:
+        """See `ReplicatedJournal`."""
+        return self._partition.log.high_watermark
+
+    def check_in_sync(self) -> None:
+        """See `ReplicatedJournal`."""
+        if self._partition.under_min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+
+    def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
+        """See `ReplicatedJournal`."""
+        from odradek.broker.partitions.waiters import Waiter
+
+        waiter, waiters = Waiter(1 << 62, on_change), self._partition.waiters
+        waiters.add(waiter)
+        return lambda: waiters.discard(waiter)
 
     def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> list[LogRecord]:
         """See `Journal`."""
@@ -101,6 +148,10 @@ class PartitionJournal:
         return log.read(offset, max_bytes=SLICE_BYTES, up_to_offset=log.log_end_offset).parts
 
 
+_length = lru_cache(maxsize=1 << 11)(encode_varint)
+"""Lengths and places: the same few over and over."""
+
+
 def build_coordinator_batch(
     records: Sequence[NewRecord], now_ms: int, producer: Producer | None, base_sequence: int
 ) -> bytes:
@@ -110,10 +161,10 @@ def build_coordinator_batch(
     offsets comes through here.
     """
     body: list[bytes] = []
-    for index, (key, value) in enumerate(records):
-        front = b"\0\0" + encode_varint(index) + encode_varint(len(key)) + key
-        record = front + b"\1\0" if value is None else b"".join((front, encode_varint(len(value)), value, b"\0"))
-        body += (encode_varint(len(record)), record)
+    for index, (key, value, _) in enumerate(records):
+        front = b"\0\0" + _length(index) + _length(len(key)) + key
+        record = front + b"\1\0" if value is None else b"".join((front, _length(len(value)), value, b"\0"))
+        body += (_length(len(record)), record)
     attributes, (producer_id, producer_epoch) = (
         (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
     )
@@ -121,11 +172,17 @@ def build_coordinator_batch(
     return assemble(0, 0, header, b"".join(body))
 
 
-def stored(records: Sequence[NewRecord], offset: int, producer: Producer | None) -> list[LogRecord]:
-    """New records as `Machine.replay` takes them; `offset` is that of the first."""
+def stored(
+    records: Sequence[NewRecord], offset: int, producer: Producer | None, *, decoded: bool = DECODE_OWN_RECORDS
+) -> list[LogRecord]:
+    """New records as `Machine.replay` takes them; `offset` is that of the first.
+
+    `decoded`: without what they say, so that the machine has to decode them.
+    """
     producer_id, producer_epoch = producer or _NO_PRODUCER
     return [
-        LogRecord(key, value, place, producer_id, producer_epoch) for place, (key, value) in enumerate(records, offset)
+        LogRecord(key, value, place, producer_id, producer_epoch, None if decoded else said)
+        for place, (key, value, said) in enumerate(records, offset)
     ]
 
 
@@ -155,6 +212,20 @@ def load(journal: KeyedJournal, machine: Machine, *, keyed: bool = True) -> Iter
         for part in parts:
             position = reader.replay(bytes(part))
         yield position
+
+
+def replay_between(journal: KeyedJournal, machine: Machine, position: int, end: int) -> int:
+    """Replay the whole batches of a log between two offsets; returns where the first one begins that is left."""
+    reader = _Reader(machine, keyed=False)
+    while position < end:
+        parts = journal.read(position)
+        for batch in [batch for part in parts for batch in iter_batches([part])]:
+            if batch.next_offset > end:
+                return position
+            position = reader.replay(bytes(batch.data))
+        if not parts:
+            break
+    return position
 
 
 class _Reader:

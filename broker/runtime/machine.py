@@ -3,7 +3,8 @@
 A coordinator is event-sourced. Its machine looks at a command and says what to do (`Outcome`); the `Shard` appends the
 outcome's records to the coordinator's log partition and hands each of them back to `Machine.replay`, the only place
 where durable state changes. A reload feeds the same records to the same `replay`, so the live state and the
-reloaded state cannot differ. With one replica an append is committed when it returns, so nothing ever has to be undone.
+reloaded state cannot differ. As long as the replicas of its partition are together an append is committed when it
+returns, so nothing ever has to be undone; `commits` has the other case.
 """
 
 from __future__ import annotations
@@ -17,8 +18,17 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 """The reply type of a command."""
 
-NewRecord = tuple[bytes, "bytes | None"]
-"""A record that a coordinator wants written: key, and value or None for a tombstone; already in stored form."""
+
+class NewRecord(NamedTuple):
+    """A record that a coordinator wants written: key, and value or None for a tombstone; already in stored form.
+
+    `said`: what the value says, as `Machine.replay` would have it once it has decoded the value. Nobody may change it
+    any more. None leaves the decoding to `replay`.
+    """
+
+    key: bytes
+    value: bytes | None = None
+    said: Any = None
 
 
 class Command(Generic[R]):
@@ -33,7 +43,8 @@ class Command(Generic[R]):
 class LogRecord(NamedTuple):
     """A record as `Machine.replay` sees it, live or from the log.
 
-    `producer_id` and `producer_epoch` are -1 unless the record is part of a transaction.
+    `producer_id` and `producer_epoch` are -1 unless the record is part of a transaction. `said`: see `NewRecord`; None
+    for all that comes from the log.
     """
 
     key: bytes
@@ -41,6 +52,7 @@ class LogRecord(NamedTuple):
     offset: int
     producer_id: int
     producer_epoch: int
+    said: Any = None
 
 
 class Producer(NamedTuple):
@@ -103,9 +115,12 @@ class Outcome(Generic[R]):
        life.
     4. `effects`, then those of `then()`, in order.
     5. `reply` goes to the asker, unless the command was parked.
+
+    Where the log's replicas differ, the reply, and effects on others, wait until the records are committed, or what was
+    written before if there are none; not if `waits` is false. See `commits`.
     """
 
-    __slots__ = ("atomic", "effects", "park", "producer", "records", "reply", "then")
+    __slots__ = ("atomic", "effects", "park", "producer", "records", "reply", "then", "waits")
 
     def __init__(
         self,
@@ -117,6 +132,7 @@ class Outcome(Generic[R]):
         then: Callable[[], Sequence[Effect]] | None = None,
         producer: Producer | None = None,
         atomic: bool = True,
+        waits: bool = True,
     ) -> None:
         self.records = records
         self.reply: R = reply  # type: ignore[assignment]  # None where R is None, or the command is parked
@@ -125,6 +141,7 @@ class Outcome(Generic[R]):
         self.then = then
         self.producer = producer
         self.atomic = atomic
+        self.waits = waits
 
 
 class Machine(Protocol):
@@ -152,3 +169,26 @@ class Machine(Protocol):
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """The log is replayed: re-create timers, resume what was going on."""
+
+
+class ReplicatedMachine(Machine, Protocol):
+    """A machine whose log several nodes keep: what it does when they differ. See `commits`."""
+
+    @property
+    def replays_committed(self) -> bool:
+        """Whether a record changes the state when it is committed, rather than when it is appended."""
+
+    def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
+        """How long the asker of `outcome` waits for its records to be committed."""
+
+    def await_commit(self, records: Sequence[Any]) -> None:
+        """These are appended, and replayed when they are committed: nothing else may be decided of what they change."""
+
+    def commit_settled(self, records: Sequence[Any]) -> None:
+        """They are replayed now, or never in this machine's life."""
+
+    def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
+        """The records of `command` were not committed in time, and its asker has got COORDINATOR_NOT_AVAILABLE."""
+
+    def as_committed(self, committed: Any) -> Any:
+        """What readers see, where `committed` (a machine like this one) has replayed what is committed."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.inbox import Inbox, ReplySlot
+from odradek.broker.runtime.inbox import EarlyReply, Inbox, ReplySlot
 from odradek.broker.runtime.journal import Journal
 from odradek.broker.runtime.machine import (
     Answer,
@@ -28,6 +28,7 @@ from odradek.broker.runtime.timers import TimerQueue
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
+    from odradek.broker.runtime.commits import Commits
     from odradek.broker.runtime.loader import KeyedJournal
 
 _log = logging.getLogger("odradek.broker.runtime")
@@ -43,13 +44,14 @@ _PASSES_BEFORE_TIMERS = 3
 class ShardState(Enum):
     """Where a shard is in its life.
 
-    `LOADING` answers COORDINATOR_LOAD_IN_PROGRESS; `FAILED` (its log could not be replayed) and `CLOSED` (its
-    partition has moved, or the broker stops) answer NOT_COORDINATOR, as Kafka's do.
+    `LOADING` answers COORDINATOR_LOAD_IN_PROGRESS; `FAILED` (its log could not be replayed), `RESIGNED` (nobody leads
+    its partition) and `CLOSED` (the broker stops) answer NOT_COORDINATOR, as Kafka's do.
     """
 
     LOADING = "LOADING"
     ACTIVE = "ACTIVE"
     FAILED = "FAILED"
+    RESIGNED = "RESIGNED"
     CLOSED = "CLOSED"
 
 
@@ -84,7 +86,10 @@ class Shard(Generic[M]):
         self.machine: M = machine_factory()
         self.state = ShardState.LOADING
         self.loads = 0
-        self._machine_factory = machine_factory
+        self.load_held = False
+        """Whether a test keeps it from loading."""
+        self._commits: Commits | None = None
+        self.new_machine = machine_factory
         self._clock = clock
         self._perform = perform
         self._report = report
@@ -108,19 +113,31 @@ class Shard(Generic[M]):
 
     def begin(self, command: Command[R]) -> R | ReplySlot[R]:
         """Give a command; returns its reply, or the `ReplySlot` to wait at. A `KafkaError` is raised here or there."""
-        if self._busy or self.state is not ShardState.ACTIVE:
+        if self._busy:
             return self.submit(command)
+        if self.state is not ShardState.ACTIVE:
+            self._check_open()
         return self._carry_out(command)
 
     def ask_now(self, command: Command[R]) -> R:
-        """Like `ask`, for a command that is never parked and a caller that cannot wait (a synchronous handler)."""
+        """Like `ask`, for a command that is never parked and a caller that cannot wait.
+
+        It does not wait for followers either. COORDINATOR_NOT_AVAILABLE where the reply hangs on what they have.
+        """
         if self._busy:
             raise RuntimeError(f"{self.name} is asked for an immediate reply by one of its own effects: {command!r}")
         self._check_open()
         reply = self._carry_out(command)
-        if isinstance(reply, ReplySlot):
-            raise RuntimeError(f"{command!r} was parked: use ask()")
-        return reply
+        if not isinstance(reply, ReplySlot):
+            return reply
+        if isinstance(reply, EarlyReply):
+            early: R = reply.early
+            return early
+        if self._commits is not None and self._commits.has(reply):
+            raise KafkaError(
+                ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{self.name} waits for replicas that are kept behind"
+            )
+        raise RuntimeError(f"{command!r} was parked: use ask()")
 
     def submit(self, command: Command[R]) -> ReplySlot[R]:
         """Give a command without waiting; the slot holds the reply once it is there. Never raises `KafkaError`."""
@@ -179,9 +196,19 @@ class Shard(Generic[M]):
         return self.state is ShardState.FAILED
 
     def open_machine(self) -> M:
-        """The machine, to read from (never to change); raises as `ask` does while the shard is not active."""
+        """The machine, to read from (never to change); raises as `ask` does while the shard is not active.
+
+        What is appended and not committed is not in it.
+        """
         self._check_open()
-        return self.machine
+        if self._commits is None:
+            return self.machine
+        return self._commits.view()  # type: ignore[no-any-return]
+
+    def settled(self) -> ReplySlot[None] | None:
+        """What to wait at until all that is appended is committed; None if it is. Raises as `ask` does."""
+        self._check_open()
+        return None if self._commits is None else self._commits.settled(self._clock.now_ms())
 
     @property
     def parked(self) -> int:
@@ -190,21 +217,24 @@ class Shard(Generic[M]):
 
     # -- transaction markers
 
-    def complete_transaction(self, producer: Producer, commit: bool, coordinator_epoch: int) -> None:
+    def complete_transaction(self, producer: Producer, commit: bool, coordinator_epoch: int) -> int:
         """Append a transaction marker to this partition and settle what the producer left pending in it.
 
-        Raises `KafkaError` when the log refuses the marker; then nothing has changed. A shard that is loading needs no
-        more than the append: the loader comes to the marker by itself.
+        Returns the marker's offset. Raises `KafkaError` when the log refuses the marker; then nothing has changed. A
+        shard that is loading needs no more than the append: the loader comes to the marker by itself.
         """
-        if self.state in (ShardState.FAILED, ShardState.CLOSED):
+        if self.state not in (ShardState.ACTIVE, ShardState.LOADING):
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         journal = cast("KeyedJournal", self.journal)
-        journal.append_marker(producer, coordinator_epoch, commit, self._clock.now_ms())
+        if self.journal.apart:
+            self._keep_commits()
+        offset = journal.append_marker(producer, coordinator_epoch, commit, self._clock.now_ms())
         if self.state is ShardState.ACTIVE:
             try:
                 self.machine.replay_marker(producer.id, producer.epoch, commit)
             except Exception as error:
                 self._fail(error)
+        return offset
 
     # -- one command
 
@@ -227,6 +257,9 @@ class Shard(Generic[M]):
             command, slot = self._inbox.take()
             self._busy = True
             try:
+                if self._commits is not None and isinstance(command, self._commits.own):
+                    self._take_for_commits(command)
+                    continue
                 self._check_open()
                 reply = self._step(command, slot)
                 if slot is not None and reply is not slot:
@@ -247,35 +280,46 @@ class Shard(Generic[M]):
     def _step(self, command: Command[R], slot: ReplySlot[R] | None = None) -> R | ReplySlot[R]:
         now_ms = self._clock.now_ms()
         outcome = self.machine.decide(command, now_ms)
+        if self._commits is not None or (outcome.records and self.journal.apart):
+            return self._keep_commits().step(command, outcome, now_ms, slot)
         if outcome.records:
-            outcome = self._write(command, outcome, now_ms)
+            outcome = self.write(command, outcome, now_ms)
+        return self.finish(outcome, slot, now_ms)
+
+    def finish(self, outcome: Outcome[R], slot: ReplySlot[R] | None, now_ms: int) -> R | ReplySlot[R]:
+        """What follows when the records of an outcome are replayed."""
         effects: Sequence[Effect] = outcome.effects
         if outcome.then is not None:
             effects = (*effects, *outcome.then())
         reply: R | ReplySlot[R] = outcome.reply
         if outcome.park is not None:
-            reply = self._park(outcome.park, slot)
+            reply = self.park(outcome.park, slot)
         if effects:
-            self._apply(effects, now_ms)
+            self.apply(effects, now_ms)
         return reply
 
-    def _write(self, command: Command[Any], outcome: Outcome[Any], now_ms: int) -> Outcome[Any]:
+    def write(self, command: Command[Any], outcome: Outcome[Any], now_ms: int) -> Outcome[Any]:
         """Append and replay; returns the outcome to go on with (another one where the log refused the records)."""
         parts = (outcome.records,) if outcome.atomic else self.journal.split(outcome.records)
         for records in parts:
             try:
                 stored = self.journal.append(records, now_ms, outcome.producer)
             except KafkaError as error:
-                instead: Outcome[Any] | None = self.machine.refused(command, outcome, error, now_ms)
-                if instead is None:
-                    raise
-                if instead.records:
-                    raise RuntimeError(f"{self.name}: the answer to a refused append has records itself") from error
-                return instead
-            self._replay(stored)
+                return self.refused(command, outcome, error, now_ms)
+            self.replay(stored)
         return outcome
 
-    def _replay(self, stored: Iterable[Any]) -> None:
+    def refused(self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int) -> Outcome[Any]:
+        """What to do instead of an outcome whose records the log has refused; raises where that is the answer."""
+        instead: Outcome[Any] | None = self.machine.refused(command, outcome, error, now_ms)
+        if instead is None:
+            raise error
+        if instead.records:
+            raise RuntimeError(f"{self.name}: the answer to a refused append has records itself") from error
+        return instead
+
+    def replay(self, stored: Iterable[Any]) -> None:
+        """Replay what was appended."""
         replay = self.machine.replay
         try:
             for record in stored:
@@ -284,7 +328,8 @@ class Shard(Generic[M]):
             self._fail(error)
             raise KafkaError(ErrorCode.NOT_COORDINATOR) from error
 
-    def _park(self, ticket: Hashable, slot: ReplySlot[Any] | None) -> ReplySlot[Any]:
+    def park(self, ticket: Hashable, slot: ReplySlot[Any] | None) -> ReplySlot[Any]:
+        """Let a command wait for an `Answer`."""
         if ticket in self._parked:
             raise RuntimeError(f"{self.name}: two commands are parked under {ticket!r}")
         if slot is None:
@@ -292,7 +337,8 @@ class Shard(Generic[M]):
         self._parked[ticket] = slot
         return slot
 
-    def _apply(self, effects: Sequence[Effect], now_ms: int) -> None:
+    def apply(self, effects: Sequence[Effect], now_ms: int) -> None:
+        """Carry out effects."""
         for effect in effects:
             kind = effect.__class__
             if kind is Schedule or kind is Pause:
@@ -316,6 +362,56 @@ class Shard(Generic[M]):
             else:
                 raise RuntimeError(f"{self.name}: nobody performs {effect!r}")
 
+    # -- replicas that differ
+
+    def _keep_commits(self) -> Commits:
+        """What looks after appends that are not committed at once."""
+        if self._commits is None:
+            from odradek.broker.runtime.commits import Commits
+
+            self._commits = Commits(self)
+        return self._commits
+
+    def committed(self) -> None:
+        """More of the log is committed, or another node leads it."""
+        if self._commits is None or self.state is not ShardState.ACTIVE:
+            return
+        if self.journal.leader_epoch != self.loaded_epoch:
+            return  # the new leader loads, and nobody waits here any more
+        self._carry_out_of_commits(self._commits.settling)
+
+    def _carry_out_of_commits(self, command: Command[Any]) -> None:
+        if self._busy:
+            self._inbox.put(command, None)
+            return
+        self._busy = True
+        try:
+            self._take_for_commits(command)
+        finally:
+            self._busy = False
+            if self._inbox:
+                self._carry_out_inbox()
+
+    def _take_for_commits(self, command: Command[Any]) -> None:
+        if self._commits is None:
+            return
+        try:
+            self._commits.take(command, self._clock.now_ms())
+        except Exception as error:
+            self._fail(error)
+
+    def drop_commits(self) -> None:
+        """The replicas are together again."""
+        self._commits = None
+
+    def let_go(self, ticket: Hashable, error: KafkaError, *, forget: bool) -> None:
+        """Answer a parked command with an error, if it still is; `forget`: nothing will answer it again."""
+        slot = self._parked.pop(ticket, None)
+        if slot is not None:
+            slot.fail(error)
+            if not forget:
+                self._parked[ticket] = ReplySlot()
+
     # -- timers
 
     def fire_due(self) -> None:
@@ -323,7 +419,10 @@ class Shard(Generic[M]):
         if self.state is not ShardState.ACTIVE:
             return
         for _, command in self.timers.pop_due(self._clock.now_ms()):
-            self._carry_out_unasked(command)
+            if self._commits is not None and isinstance(command, self._commits.own):
+                self._carry_out_of_commits(command)
+            else:
+                self._carry_out_unasked(command)
             if not self.is_active:
                 return
 
@@ -334,15 +433,43 @@ class Shard(Generic[M]):
         self._loader = self.journal.load(self.machine)
         self._load_slice()
 
+    def shift_timers(self, step_ms: int) -> None:
+        """The clock shows another time: what was to happen in a second happens in a second."""
+        entries = self.timers.entries()
+        self.timers.clear()
+        for key, deadline_ms, command in entries:
+            self.timers.schedule(key, deadline_ms + step_ms, command)
+        self._wakeup.set()
+
+    def copied(self) -> bytes | None:
+        """What it knows now, for `start_copied`; None where a new one has to load it.
+
+        That is so while it has not loaded, and while followers lack what it appended: what hangs on that is not copied.
+        """
+        from odradek.broker.runtime.copying import Copyable, pickled
+
+        self.finish_loading()
+        if not self.is_active or (self._commits is not None and (len(self._commits) or self._commits.behind)):
+            return None
+        return pickled(cast("Copyable", self.machine), self.timers, list(self._parked))
+
+    def start_copied(self, copy: bytes) -> None:
+        """Begin with what another shard knew, instead of `start`. Nobody waits for what was parked there."""
+        from odradek.broker.runtime.copying import Copyable, take
+
+        self._parked = {ticket: ReplySlot() for ticket in take(copy, cast("Copyable", self.machine), self.timers)}
+        self.state = ShardState.ACTIVE
+        self.loads = 1
+
     async def run(self) -> None:
         """The shard's task: goes on loading, then waits for timers, until the shard is closed."""
         while self.state is not ShardState.CLOSED:
-            if self.state is ShardState.LOADING:
+            if self.state is ShardState.LOADING and not self.load_held:
                 self._load_slice()
                 await trio.lowlevel.checkpoint()
                 continue
             self.fire_due()
-            if not self.is_active and not self.has_failed:
+            if not self.is_active and not self._rests:
                 continue
             due = self.timers.next_due_ms()
             self._wakeup = trio.Event()
@@ -356,10 +483,17 @@ class Shard(Generic[M]):
                     await trio.lowlevel.checkpoint()
             self._sleeps_until_ms = _AWAKE
 
+    @property
+    def _rests(self) -> bool:
+        """Whether there is nothing to do until somebody says so."""
+        if self.state is ShardState.LOADING:
+            return self.load_held
+        return self.state in (ShardState.FAILED, ShardState.RESIGNED)
+
     def reload(self) -> None:
         """Forget everything but the log and load again; parked commands get NOT_COORDINATOR, as after a move."""
         self._abandon(KafkaError(ErrorCode.NOT_COORDINATOR))
-        self.machine = self._machine_factory()
+        self.machine = self.new_machine()
         self.state = ShardState.LOADING
         self.loaded_epoch = self.journal.leader_epoch
         self._loader = self.journal.load(self.machine)
@@ -371,6 +505,21 @@ class Shard(Generic[M]):
             self.reload()
             self._load_slice()
 
+    def resign(self) -> None:
+        """Nobody leads the partition: parked commands get NOT_COORDINATOR; the next leader loads."""
+        if self.state is not ShardState.CLOSED:
+            self.state = ShardState.RESIGNED
+            self.loaded_epoch = self.journal.leader_epoch
+            self._abandon(KafkaError(ErrorCode.NOT_COORDINATOR))
+            self._wakeup.set()
+
+    def hold_load(self, held: bool) -> None:
+        """Keep the shard from loading from now on, or let it load."""
+        self.load_held = held
+        if not held and self.state is ShardState.LOADING:
+            self._load_slice()
+            self._wakeup.set()
+
     def close(self) -> None:
         """End the shard: parked commands get NOT_COORDINATOR, and so does every later one."""
         if self.state is ShardState.CLOSED:
@@ -380,12 +529,12 @@ class Shard(Generic[M]):
         self._wakeup.set()
 
     def finish_loading(self) -> None:
-        """Load the rest now: whoever looks at a broker from outside must not see half of it."""
-        while self.state is ShardState.LOADING and self._loader is not None:
+        """Load the rest now, unless a test holds the load: whoever looks from outside must not see half of it."""
+        while self.state is ShardState.LOADING and self._loader is not None and not self.load_held:
             self._load_slice()
 
     def _load_slice(self) -> None:
-        if self._loader is None:
+        if self._loader is None or self.load_held:
             return
         try:
             reached = next(self._loader, self.journal.end_offset)
@@ -394,7 +543,9 @@ class Shard(Generic[M]):
             self._loader = None
             self.state = ShardState.ACTIVE
             self.loads += 1
-            self._apply(self.machine.on_loaded(self._clock.now_ms()), self._clock.now_ms())
+            if self.journal.apart:
+                self._keep_commits()
+            self.apply(self.machine.on_loaded(self._clock.now_ms()), self._clock.now_ms())
         except Exception as error:
             self.state = ShardState.FAILED
             self._loader = None
@@ -416,6 +567,9 @@ class Shard(Generic[M]):
                 slot_or_none.fail(error)
         self.timers.clear()
         self._loader = None
+        if self._commits is not None:
+            self._commits.abandon(error)
+            self._commits = None
 
     def _report_bug(self, doing: str, error: BaseException) -> None:
         if self._report is None:

@@ -65,6 +65,11 @@ class TimerQueue:
         self._timers.clear()
         self._queue.clear()
 
+    def entries(self) -> list[tuple[Hashable, int, Command[Any]]]:
+        """Key, deadline and command of each timer, in the order in which they stand in the queue."""
+        timers = self._timers
+        return [(place[2], timers[place[2]].deadline_ms, timers[place[2]].command) for place in self._queue]
+
     def deadline_of(self, key: Hashable) -> int | None:
         """When the timer of `key` is due, in milliseconds of the broker's clock."""
         timer = self._timers.get(key)

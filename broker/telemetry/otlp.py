@@ -73,7 +73,7 @@ def _decoded(push: TelemetryPush) -> Any:
     except ImportError:
         raise ImportError(
             "client metrics are decoded with the package opentelemetry-proto: install odradek[telemetry]. Without it, "
-            "broker.telemetry_pushes() gives the payloads, each a MetricsData message of OpenTelemetry's protocol."
+            "broker.telemetry_pushes gives the payloads, each a MetricsData message of OpenTelemetry's protocol."
         ) from None
     try:
         return MetricsData.FromString(push.payload)

@@ -6,7 +6,7 @@ Each broker knows its own instances, as in Kafka: a client that goes on at anoth
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
@@ -110,6 +110,13 @@ class TelemetryService:
     def pushes(self) -> Iterator[TelemetryPush]:
         """What clients pushed, oldest first; the oldest make room for the newest."""
         return iter(self._pushes)
+
+    def go_on_with(self, pushes: Iterable[TelemetryPush]) -> None:
+        """Know these pushes and no client: their connections are gone."""
+        self._instances.clear()
+        self._pushes = KeptPushes()
+        for push in pushes:
+            self._pushes.add(push)
 
     def _at_work(self, node_id: int, connection_id: str, instance_id: bytes, attributes: Attributes) -> ClientInstance:
         return self.instances(node_id).at_work(instance_id, attributes, connection_id, self._clock.now_ms())

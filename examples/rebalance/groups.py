@@ -81,7 +81,7 @@ class Rehearsal:
         if self._kind == "consumer":
             wait_until(done_without_c0, "the others have what they get without C0")
             return
-        self._group.wait_sync(lambda info: info.state == "PreparingRebalance")
+        self._group.wait(lambda info: info.state == "PreparingRebalance")
         if self._kind != "cooperative-sticky":
             others = [member for name, member in self._members.items() if name != "C0"]
             wait_until(lambda: not any(member.owned for member in others), "eager members give up everything")
@@ -92,7 +92,7 @@ class Rehearsal:
         self.shares.append({name: set(member.owned) for name, member in self._members.items()})
 
     def _all_taken(self) -> bool:
-        return all_taken(self._group.info(), self._members, len(self.story.places))
+        return all_taken(self._group.info, self._members, len(self.story.places))
 
     def _join(self, name: str) -> None:
         self._members[name] = Member(name, self._topics, self._settings, self._now_s, self._tell)
@@ -123,7 +123,7 @@ def herd(broker: odradek.KafkaBroker, kind: str, members: int) -> int:
         return Member(name, [topic], settings, lambda: 0.0, tell)
 
     def settle() -> None:
-        group.wait_sync(lambda info: info.state == "Stable" and len(info.members) == len(everybody))
+        group.wait(lambda info: info.state == "Stable" and len(info.members) == len(everybody))
         wait_until(lambda: _shared(everybody, 2 * members), f"{topic} is shared out")
 
     everybody = [join(f"C{number}") for number in range(members)]

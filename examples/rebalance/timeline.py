@@ -90,12 +90,21 @@ def name_of(place: Place) -> str:
     return f"{place[0]}-{place[1]}"
 
 
-def draw(stories: Sequence[Story], *, width: int = 860, colours: Mapping[str, str] | None = None) -> str:
-    """An SVG with a panel for each story: seconds to the right, a line for each partition, a colour for each owner."""
+def draw(
+    stories: Sequence[Story],
+    *,
+    width: int = 860,
+    colours: Mapping[str, str] | None = None,
+    nobody: str = "no owner: stands still",
+) -> str:
+    """An SVG with a panel for each story: seconds to the right, a line for each partition, a colour for each owner.
+
+    ``nobody``: what the legend says of the time without an owner.
+    """
     if colours is None:
         members = sorted({event.member for story in stories for event in story.events})
         colours = {member: COLOURS[i % len(COLOURS)] for i, member in enumerate(members)}
-    body = [*_legend(colours)]
+    body = [*_legend({**colours, nobody: NOBODY})]
     top = TOP
     for story in stories:
         body += _panel(story, colours, top, width)
@@ -160,7 +169,7 @@ def _ticks(end_s: float) -> Iterable[int]:
 
 def _legend(colours: Mapping[str, str]) -> Iterator[str]:
     x = float(LEFT)
-    for what, colour in [*colours.items(), ("no owner: stands still", NOBODY)]:
+    for what, colour in colours.items():
         yield f'<rect x="{x:.1f}" y="12" width="14" height="14" fill="{colour}"/>'
         yield _text(x + 20, 23, what)
         x += 20 + LETTER * len(what) + 24

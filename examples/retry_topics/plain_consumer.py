@@ -71,7 +71,7 @@ class RetryConsumer:
 
     def all_wait(self) -> bool:
         """Whether each message that was not handled is behind one that is not due, and none is on its way to us."""
-        written = {name: topic.partitions[0].high_watermark for name, topic in self.broker.topics().items()}
+        written = {name: topic.partitions[0].high_watermark for name, topic in self.broker.topics.items()}
         return all(topic in self.paused or self.handled[topic] == written[topic] for topic in self.topics)
 
     def pause(self, message: Message, due: int) -> None:

@@ -46,6 +46,7 @@ def main(bootstrap: str, topic: str, group: str) -> None:
 def work(message: Message) -> AcknowledgeType:
     """Do a job; what to say of it."""
     number, attempt = message.offset(), message.delivery_count()
+    say("took", number, attempt)
     try:
         job = json.loads(message.value() or b"null")
         do(job, attempt or 1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.logs import LogPlace
 from odradek.protocol.record_batch import build_batch
@@ -54,17 +55,22 @@ def archive(
 
 
 def replay(
-    spark: SparkSession, folder: str, bootstrap_servers: str, *, rename: Mapping[str, str] | None = None
+    spark: SparkSession,
+    folder: str,
+    bootstrap_servers: str,
+    *,
+    rename: Mapping[str, str] | None = None,
+    security: ClientSecurity = PLAIN_TEXT,
 ) -> DataFrame:
     """Write an archive to a cluster; topics that are not there are created with as many partitions.
 
     ``rename``: archived topic -> topic to write to. The result has a row for each partition: records, batches and the
-    first offset they got.
+    first offset they got. ``security``: how to log in at the cluster.
     """
     rows = _archived(spark, folder)
     names = dict(rename or {})
     sizes = rows.selectExpr("topic", "partition").distinct().groupBy("topic").agg({"partition": "max"}).collect()
-    with ClusterClient(bootstrap_servers) as client:
+    with ClusterClient(bootstrap_servers, security=security) as client:
         client.create_topics({names.get(row[0], row[0]): int(row[1]) + 1 for row in sizes})
     ordered = rows.repartition("topic", "partition").sortWithinPartitions("topic", "partition", "offset")
     columns = ordered.select("topic", "partition", "timestamp_ms", "key", "value", "headers")
@@ -72,7 +78,7 @@ def replay(
     def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
-        with ClusterClient(bootstrap_servers) as target:
+        with ClusterClient(bootstrap_servers, security=security) as target:
             results = list(_write_all(target, names, (row for chunk in chunks for row in chunk.to_pylist())))
         if results:
             fields = ("topic", "partition", "records", "batches", "first_offset")

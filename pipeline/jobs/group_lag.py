@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.cluster_client import LATEST, ClusterClient
+from odradek.pipeline.cluster_client import LATEST
 from odradek.pipeline.jobs.logs import LogPlace
 from odradek.pipeline.log_folder import end_offset, partitions_in
 
@@ -81,7 +81,7 @@ def _ends(place: LogPlace, topics: Iterable[str]) -> list[tuple[str, int, int]]:
     if place.path is not None:
         found = partitions_in(Path(place.path)).items()
         return [(topic, index, end_offset(segments)) for (topic, index), segments in found if topic in wanted]
-    with ClusterClient(place.bootstrap_servers or "") as client:
+    with place.client() as client:
         there = {topic: indexes for topic, indexes in client.topics().items() if topic in wanted}
         at = {(topic, index): LATEST for topic, indexes in there.items() for index in indexes}
         return [(topic, index, end) for (topic, index), end in client.offsets(at).items()]
@@ -91,7 +91,7 @@ def topics_of(place: LogPlace) -> set[str]:
     """The topics that there are."""
     if place.path is not None:
         return {topic for topic, _ in partitions_in(Path(place.path))}
-    with ClusterClient(place.bootstrap_servers or "") as client:
+    with place.client() as client:
         return set(client.topics())
 
 

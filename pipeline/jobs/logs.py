@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from odradek.client_security import ClientSecurity
+from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.rows import COLUMNS
 
 if TYPE_CHECKING:
@@ -14,10 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LogPlace:
-    """A log directory (``path``) or a cluster (``bootstrap_servers``)."""
+    """A log directory (``path``) or a cluster (``bootstrap_servers``).
+
+    ``security``: the options of a client that logs in, such as ``security.protocol``, by Java's or librdkafka's names.
+    """
 
     path: str | None = None
     bootstrap_servers: str | None = None
+    security: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def client(self) -> ClusterClient:
+        """A new client of the cluster."""
+        return ClusterClient(self.bootstrap_servers or "", security=ClientSecurity.parse(self.security))
 
     def read(
         self,
@@ -36,4 +46,5 @@ class LogPlace:
         if self.path is not None:
             return reader.load(self.path)
         reader = reader.option("kafka.bootstrap.servers", self.bootstrap_servers or "")
+        reader = reader.options(**{f"kafka.{name}": value for name, value in self.security.items()})
         return (reader if topics is not None else reader.option("subscribePattern", ".*")).load()

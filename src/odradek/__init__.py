@@ -2,106 +2,209 @@
 
 `with odradek.KafkaBroker(topics={"orders": 6}) as broker:` runs a broker in its own thread;
 `async with odradek.open_broker(...) as broker:` runs it in the caller's trio run. The names are imported when they
-are first used, so importing odradek costs nothing.
+are first used, so importing odradek costs nothing. `compiled` says whether its hot modules are compiled ones.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from odradek._compiled import compiled
 from odradek._version import __version__
 
 if TYPE_CHECKING:
-    from odradek.broker.clock import BrokerClock
+    from odradek.broker.clock import BrokerClock, ClockChange
     from odradek.broker.config.broker_config import ConfigError
+    from odradek.broker.facade.acl import Acl
+    from odradek.broker.facade.blocking.broker import BlockingBroker
+    from odradek.broker.facade.blocking.group import Group
+    from odradek.broker.facade.blocking.transaction_hold import TransactionHold
+    from odradek.broker.facade.blocking.transcript import Transcript
+    from odradek.broker.facade.blocking.undo import Undo
     from odradek.broker.facade.broker import Broker
     from odradek.broker.facade.call import BrokerClosedError
+    from odradek.broker.facade.chaos.chaos import Chaos
+    from odradek.broker.facade.chaos.schedule import ChaosFault
+    from odradek.broker.facade.decoded_record import DecodedRecord
     from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.facade.group_lag import LagUnknownError
-    from odradek.broker.facade.groups import Group
+    from odradek.broker.facade.listing import GroupPage, GroupSummary, TopicPage, TopicSummary
+    from odradek.broker.facade.open_broker import open_broker
+    from odradek.broker.facade.overview import NodeInfo, Overview
+    from odradek.broker.facade.pending import Pending
     from odradek.broker.facade.producer_record import ProducerRecord, RecordMetadata
+    from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork, connect
+    from odradek.broker.facade.report.strictness import StrictnessError, StrictnessFinding, StrictnessWarning
+    from odradek.broker.facade.security import Security
     from odradek.broker.facade.share_partitions import SharePartitionInfo
+    from odradek.broker.facade.state.snapshot import Snapshot
     from odradek.broker.facade.stored_record import StoredRecord
     from odradek.broker.facade.streams_group_info import StreamsGroupInfo, StreamsMemberInfo, SubtopologyInfo
-    from odradek.broker.facade.threaded import BrokerFactory, KafkaBroker, TrioBroker, open_broker
+    from odradek.broker.facade.threaded import BrokerFactory, KafkaBroker
     from odradek.broker.facade.topic_spec import TopicSpec
     from odradek.broker.facade.topics import PartitionInfo, TopicInfo
-    from odradek.broker.facade.transactions import TransactionHold, TransactionInfo
+    from odradek.broker.facade.transactions import TransactionInfo
+    from odradek.broker.facade.verbs.broker import TrioBroker
+    from odradek.broker.facade.verbs.group import TrioGroup
+    from odradek.broker.facade.verbs.transaction_hold import TrioTransactionHold
+    from odradek.broker.facade.verbs.transcript import TrioTranscript
+    from odradek.broker.facade.verbs.undo import TrioUndo
     from odradek.broker.requests.bugs import Bug
+    from odradek.broker.requests.context import ConnectionInfo
     from odradek.broker.requests.faults import Fault, FaultContext
+    from odradek.broker.requests.wire_faults import WireFault
+    from odradek.broker.schemas.record_schemas import Decoded, SchemaInfo
+    from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
     from odradek.broker.telemetry.pushes import TelemetryPush
+    from odradek.broker.transcript.positions import TopicPosition
+    from odradek.broker.transcript.recorded_request import RecordedRequest
+    from odradek.broker.transcript.requests import Requests
     from odradek.protocol.errors import ErrorCode, KafkaError
+    from odradek.protocol.message import ApiMessage
 
 __all__ = [
+    "Acl",
+    "ApiMessage",
+    "BlockingBroker",
     "Broker",
     "BrokerClock",
     "BrokerClosedError",
     "BrokerFactory",
     "Bug",
+    "Chaos",
+    "ChaosFault",
     "ClientMetric",
+    "ClockChange",
     "ConfigError",
+    "ConnectionInfo",
+    "Decoded",
+    "DecodedRecord",
+    "Denial",
     "ErrorCode",
     "Fault",
     "FaultContext",
     "Group",
     "GroupInfo",
+    "GroupPage",
+    "GroupSummary",
     "KafkaBroker",
     "KafkaError",
     "LagUnknownError",
     "MemberInfo",
+    "NodeInfo",
     "OffsetInfo",
+    "Overview",
     "PartitionInfo",
+    "Pending",
     "ProducerRecord",
     "RecordMetadata",
+    "RecordedRequest",
+    "RemoteBroker",
+    "RemoteFork",
+    "Requests",
+    "SchemaInfo",
+    "Security",
     "SharePartitionInfo",
+    "Snapshot",
     "StoredRecord",
     "StreamsGroupInfo",
     "StreamsMemberInfo",
+    "StrictnessError",
+    "StrictnessFinding",
+    "StrictnessWarning",
     "SubtopologyInfo",
     "TelemetryPush",
     "TopicInfo",
+    "TopicPage",
+    "TopicPosition",
     "TopicSpec",
+    "TopicSummary",
     "TransactionHold",
     "TransactionInfo",
+    "Transcript",
     "TrioBroker",
+    "TrioGroup",
+    "TrioTransactionHold",
+    "TrioTranscript",
+    "TrioUndo",
+    "Undo",
+    "WireFault",
     "__version__",
+    "compiled",
+    "connect",
     "open_broker",
 ]
 
 _HOMES = {
+    "Acl": "odradek.broker.facade.acl",
+    "ApiMessage": "odradek.protocol.message",
+    "BlockingBroker": "odradek.broker.facade.blocking.broker",
     "Broker": "odradek.broker.facade.broker",
     "BrokerClock": "odradek.broker.clock",
     "BrokerClosedError": "odradek.broker.facade.call",
     "BrokerFactory": "odradek.broker.facade.threaded",
     "Bug": "odradek.broker.requests.bugs",
+    "Chaos": "odradek.broker.facade.chaos.chaos",
+    "ChaosFault": "odradek.broker.facade.chaos.schedule",
     "ClientMetric": "odradek.broker.telemetry.otlp",
+    "ClockChange": "odradek.broker.clock",
     "ConfigError": "odradek.broker.config.broker_config",
+    "ConnectionInfo": "odradek.broker.requests.context",
+    "Decoded": "odradek.broker.schemas.record_schemas",
+    "DecodedRecord": "odradek.broker.facade.decoded_record",
+    "Denial": "odradek.broker.security.denials",
     "ErrorCode": "odradek.protocol.errors",
     "Fault": "odradek.broker.requests.faults",
     "FaultContext": "odradek.broker.requests.faults",
-    "Group": "odradek.broker.facade.groups",
+    "Group": "odradek.broker.facade.blocking.group",
     "GroupInfo": "odradek.broker.facade.group_info",
+    "GroupPage": "odradek.broker.facade.listing",
+    "GroupSummary": "odradek.broker.facade.listing",
     "KafkaBroker": "odradek.broker.facade.threaded",
     "KafkaError": "odradek.protocol.errors",
     "LagUnknownError": "odradek.broker.facade.group_lag",
     "MemberInfo": "odradek.broker.facade.group_info",
+    "NodeInfo": "odradek.broker.facade.overview",
     "OffsetInfo": "odradek.broker.facade.group_info",
+    "Overview": "odradek.broker.facade.overview",
     "PartitionInfo": "odradek.broker.facade.topics",
-    "SharePartitionInfo": "odradek.broker.facade.share_partitions",
+    "Pending": "odradek.broker.facade.pending",
     "ProducerRecord": "odradek.broker.facade.producer_record",
     "RecordMetadata": "odradek.broker.facade.producer_record",
+    "RecordedRequest": "odradek.broker.transcript.recorded_request",
+    "RemoteBroker": "odradek.broker.facade.remote.broker",
+    "RemoteFork": "odradek.broker.facade.remote.broker",
+    "Requests": "odradek.broker.transcript.requests",
+    "SchemaInfo": "odradek.broker.schemas.record_schemas",
+    "Security": "odradek.broker.facade.security",
+    "SharePartitionInfo": "odradek.broker.facade.share_partitions",
+    "Snapshot": "odradek.broker.facade.state.snapshot",
     "StoredRecord": "odradek.broker.facade.stored_record",
     "StreamsGroupInfo": "odradek.broker.facade.streams_group_info",
     "StreamsMemberInfo": "odradek.broker.facade.streams_group_info",
+    "StrictnessError": "odradek.broker.facade.report.strictness",
+    "StrictnessFinding": "odradek.broker.facade.report.strictness",
+    "StrictnessWarning": "odradek.broker.facade.report.strictness",
     "SubtopologyInfo": "odradek.broker.facade.streams_group_info",
     "TelemetryPush": "odradek.broker.telemetry.pushes",
     "TopicInfo": "odradek.broker.facade.topics",
+    "TopicPage": "odradek.broker.facade.listing",
+    "TopicPosition": "odradek.broker.transcript.positions",
     "TopicSpec": "odradek.broker.facade.topic_spec",
-    "TransactionHold": "odradek.broker.facade.transactions",
+    "TopicSummary": "odradek.broker.facade.listing",
+    "TransactionHold": "odradek.broker.facade.blocking.transaction_hold",
     "TransactionInfo": "odradek.broker.facade.transactions",
-    "TrioBroker": "odradek.broker.facade.threaded",
-    "open_broker": "odradek.broker.facade.threaded",
+    "Transcript": "odradek.broker.facade.blocking.transcript",
+    "TrioBroker": "odradek.broker.facade.verbs.broker",
+    "TrioGroup": "odradek.broker.facade.verbs.group",
+    "TrioTransactionHold": "odradek.broker.facade.verbs.transaction_hold",
+    "TrioTranscript": "odradek.broker.facade.verbs.transcript",
+    "TrioUndo": "odradek.broker.facade.verbs.undo",
+    "Undo": "odradek.broker.facade.blocking.undo",
+    "WireFault": "odradek.broker.requests.wire_faults",
+    "connect": "odradek.broker.facade.remote.broker",
+    "open_broker": "odradek.broker.facade.open_broker",
 }
 
 if not TYPE_CHECKING:  # so that type checkers refuse names that do not exist

@@ -11,6 +11,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from odradek._compiled import compiled
 from odradek._version import __version__
 from odradek.commands import COMMANDS, CommandError
 
@@ -20,7 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((word for word in words if not word.startswith("-")), None)
     parser = argparse.ArgumentParser(prog="odradek", description="Apache Kafka in your test process.")
-    parser.add_argument("--version", action="version", version=f"odradek {__version__}")
+    kind = "compiled" if compiled else "pure"
+    parser.add_argument("--version", action="version", version=f"odradek {__version__} ({kind})")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, help_text in COMMANDS.items():
         command = commands.add_parser(name, help=help_text, description=help_text)

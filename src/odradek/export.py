@@ -17,6 +17,7 @@ import trio
 
 from odradek.broker.config.broker_config import ConfigError, TopicConfig
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -54,8 +55,9 @@ class ExportReport:
 class _Source:
     """The cluster to copy: a connection to each leader, opened when it is needed."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._first = WireClient(host, port)
+    def __init__(self, host: str, port: int, security: ClientSecurity) -> None:
+        self._security = security
+        self._first = WireClient(host, port, security=security)
         self._clients: dict[int, WireClient] = {}
         self._addresses: dict[int, tuple[str, int]] = {}
 
@@ -77,7 +79,7 @@ class _Source:
         if node_id not in self._addresses:
             raise WireError(f"the leader {node_id} of a partition is not up")
         if node_id not in self._clients:
-            self._clients[node_id] = WireClient(*self._addresses[node_id])
+            self._clients[node_id] = WireClient(*self._addresses[node_id], security=self._security)
         return self._clients[node_id]
 
     def offset(self, client: WireClient, topic: str, index: int, timestamp: int) -> int:
@@ -112,16 +114,21 @@ def _check(code: int, what: str) -> None:
 
 
 def export(
-    directory: Path, host: str, port: int, topics: Sequence[str] = (), progress: Callable[[str], None] = print
+    directory: Path,
+    host: str,
+    port: int,
+    topics: Sequence[str] = (),
+    progress: Callable[[str], None] = print,
+    security: ClientSecurity = PLAIN_TEXT,
 ) -> ExportReport:
     """Copy the cluster at `host:port` into `directory`, which must not exist or be empty.
 
-    `topics`: only these (and the committed offsets); all when empty. Raises WireError, KafkaError or StorageError;
-    `directory` then holds what was copied so far.
+    `topics`: only these (and the committed offsets); all when empty. `security`: how to log in.
+    Raises WireError, KafkaError or StorageError; `directory` then holds what was copied so far.
     """
     if directory.exists() and os.listdir(directory):
         raise WireError(f"{directory} is not empty")
-    source = _Source(host, port)
+    source = _Source(host, port, security)
     try:
         return trio.run(_export, source, directory, topics, progress)
     finally:

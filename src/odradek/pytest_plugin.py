@@ -2,9 +2,11 @@
 
 Fixtures: `kafka_broker` (fresh for each test), `kafka_broker_session`, `kafka_broker_factory` and
 `kafka_broker_session_factory`; `odradek_spark`: a local Spark session with the Kafka connector.
-`@pytest.mark.kafka(nodes=3, topics={"orders": 6}, config={...})` says how
+`@pytest.mark.kafka(nodes=3, topics={"orders": 6}, config={...}, security=...)` says how
 `kafka_broker` starts; its arguments are those of `odradek.KafkaBroker`. The brokers run in threads of their own,
 so sync, asyncio, anyio and trio tests use them alike.
+
+`kafka_chaos`: faults drawn by a seed, see `odradek.pytest_chaos`. Strictness: see `odradek.pytest_strict`.
 
 A bug in the broker (an exception that a handler should not have raised) fails the test that met it.
 
@@ -14,9 +16,12 @@ Loading this plugin imports neither trio nor the broker; the fixtures do.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+
+from odradek import pytest_chaos, pytest_strict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,85 +29,156 @@ if TYPE_CHECKING:
     from odradek.broker.facade.threaded import BrokerFactory, KafkaBroker
     from odradek.broker.requests.bugs import Bug
 
-_SHOWN_REQUESTS = 30
+Reset = Literal["data", "faults", "no"]
+_RESETS: tuple[Reset, ...] = ("data", "faults", "no")
 
 
 class _Watched:
-    """A running broker, the bugs `reported` so far, and the last request that earlier tests have `seen`."""
+    """A broker of the tests, the bugs `reported` so far, and since when the present test runs."""
 
     def __init__(self, broker: KafkaBroker, *, for_session: bool) -> None:
         self.broker = broker
         self.for_session = for_session
         self.reported = 0
-        self.seen: str | None = None
+        self.began = broker.mark if for_session else None
+        self._last_report: str | None = None
+        self._last_bugs: list[Bug] = []
 
     def begin_test(self) -> None:
-        """Requests up to now belong to other tests."""
-        self.seen = next(iter(reversed(self.broker.last_requests())), None)
+        """Requests up to now belong to other tests, as far as the broker is theirs too."""
+        if self.for_session:
+            with suppress(_closed()):
+                self.began = self.broker.mark
 
-    def requests(self) -> list[str]:
-        """What the broker was asked in this test, as far as it remembers."""
-        lines = self.broker.last_requests()
-        if self.seen in lines:
-            del lines[: len(lines) - lines[::-1].index(self.seen)]
-        return lines[-_SHOWN_REQUESTS:]
+    def ends(self) -> None:
+        """The broker is about to be closed: one in another process takes all that it knows with it."""
+        if _is_elsewhere(self.broker):
+            with suppress(_closed()):
+                self._last_report, self._last_bugs = self.report(), self.broker.bugs
+
+    def new_bugs(self) -> list[str]:
+        """Bugs that nobody has been told of yet."""
+        try:
+            bugs = self.broker.bugs
+        except _closed():
+            bugs = self._last_bugs
+        fresh = bugs[self.reported :]
+        self.reported = max(self.reported, len(bugs))
+        return list(map(str, fresh))
+
+    def report(self) -> str:
+        """What stands where, and what the broker was asked in this test."""
+        try:
+            return self.broker.report(since=self.began, asked_only=self.for_session)
+        except _closed() as error:
+            return f"{error}: there is no report of it" if self._last_report is None else self._last_report
+
+
+def _closed() -> type[Exception]:
+    from odradek.broker.facade.call import BrokerClosedError
+
+    return BrokerClosedError
+
+
+def _is_elsewhere(broker: KafkaBroker) -> bool:
+    """Whether it runs in a process of its own. The name is asked, as to import the class would cost."""
+    return type(broker).__name__ == "ProcessBroker"
 
 
 class _Watch:
-    """The brokers that are running."""
+    """The brokers that are running, and those that ended with the present test."""
 
     def __init__(self) -> None:
         self.brokers: list[_Watched] = []
+        self.ended: list[_Watched] = []
 
     def begin_test(self) -> None:
         """A test begins."""
+        self.ended.clear()
         for watched in self.brokers:
             watched.begin_test()
 
-    def new_bugs(self) -> list[Bug]:
-        """Bugs that nobody has been told of yet."""
-        found: list[Bug] = []
+    def reset_for(self, item: pytest.Item, how: Reset) -> None:
+        """Bring the session's brokers back to where tests expect them, if the test uses them."""
+        if how == "no" or not self._uses_session(item):
+            return
         for watched in self.brokers:
-            bugs = watched.broker.bugs
-            found += bugs[watched.reported :]
-            watched.reported = len(bugs)
-        return found
+            if watched.for_session:
+                with suppress(_closed()):
+                    watched.broker.reset(data=how == "data")
 
-    def requests_of(self, item: pytest.Item) -> str:
-        """What the test's own brokers, and those of the session that it uses, were asked in it, as lines."""
+    def new_bugs(self) -> list[str]:
+        """Bugs that nobody has been told of yet."""
+        return [bug for watched in self.brokers for bug in watched.new_bugs()]
+
+    def report_of(self, item: pytest.Item) -> str:
+        """How the test's own brokers stand, and those of the session as far as it uses them."""
+        return "\n".join(filter(None, (watched.report() for watched in self._brokers_of(item))))
+
+    def _brokers_of(self, item: pytest.Item) -> list[_Watched]:
+        uses_session = self._uses_session(item)
+        every = [*self.brokers, *self.ended]
+        return [watched for watched in every if uses_session or not watched.for_session]
+
+    def _uses_session(self, item: pytest.Item) -> bool:
         fixtures = getattr(item, "fixturenames", ())
-        uses_session = any(name.startswith("kafka_broker_session") for name in fixtures)
-        mine = [watched for watched in self.brokers if uses_session or not watched.for_session]
-        return "\n".join("\n".join([repr(watched.broker), *watched.requests()]) for watched in mine)
+        return any(name.startswith("kafka_broker_session") for name in fixtures)
+
+
+def _resets(item: pytest.Item) -> Reset:
+    """What the test's nearest marker, or else the option, says of the session's brokers; UsageError if it is odd."""
+    for marker in item.iter_markers("kafka"):
+        if "reset" in marker.kwargs:
+            how: Reset = marker.kwargs["reset"]
+            if how not in _RESETS:
+                raise pytest.UsageError(f"@pytest.mark.kafka(reset={how!r}): use one of {', '.join(_RESETS)}")
+            return how
+    option: Reset = item.config.getoption("odradek_reset")
+    return option
 
 
 _WATCH: pytest.StashKey[_Watch] = pytest.StashKey()
 
 
-def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Keep pytest from rewriting the asserts of the broker's modules.
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the options, and keep pytest from rewriting the asserts of the broker's modules.
 
     pytest does so for every module of a plugin's distribution. It parses each one when it is first imported, which
     happens in the broker's threads. The first start would be slow, and Python 3.11 cannot parse in two threads at once.
     """
+    pytest_chaos.add_options(parser)
+    pytest_strict.add_options(parser)
+    parser.getgroup("odradek").addoption(
+        "--odradek-reset",
+        dest="odradek_reset",
+        choices=_RESETS,
+        default="faults",
+        help="before each test that uses kafka_broker_session: end faults, stopped clocks and nodes of earlier tests "
+        "(faults, the default), also delete topics and groups (data), or nothing (no)",
+    )
     marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
     if isinstance(marked, set):
         marked.discard("odradek")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker, and the parts that know chaos and strictness."""
     config.stash[_WATCH] = _Watch()
+    config.pluginmanager.register(pytest_chaos, "odradek-chaos")
+    config.pluginmanager.register(pytest_strict, "odradek-strict")
     config.addinivalue_line(
         "markers",
-        "kafka(nodes=1, topics={'orders': 6}, config={...}): how the kafka_broker fixture starts (odradek.KafkaBroker)",
+        "kafka(nodes=1, topics={'orders': 6}, config={...}): how the kafka_broker fixture starts (odradek.KafkaBroker)"
+        "; reset='data'|'faults'|'no': what becomes of the session's brokers before the test",
     )
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """Show the requests when a fixture fails."""
-    item.config.stash[_WATCH].begin_test()
+    """Show how the brokers stand when a fixture fails."""
+    watch = item.config.stash[_WATCH]
+    watch.reset_for(item, _resets(item))
+    watch.begin_test()
     try:
         return (yield)
     except BaseException:
@@ -112,7 +188,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Fail the test in which a broker met a bug; show a failed test's requests."""
+    """Fail the test in which a broker met a bug; show how its brokers stand when it fails."""
     try:
         result = yield
     except BaseException:
@@ -122,23 +198,34 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Show how the brokers stand when the end of a fixture fails; they may be closed by now."""
+    try:
+        return (yield)
+    except BaseException:
+        _report(item, "teardown")
+        raise
+
+
 def _report(item: pytest.Item, when: str) -> None:
     watch = item.config.stash[_WATCH]
-    requests = watch.requests_of(item)
-    if requests:
-        item.add_report_section(when, "last requests to odradek", requests)
+    told = watch.report_of(item)
+    if told:
+        item.add_report_section(when, "odradek", told)
     for bug in watch.new_bugs():
-        item.add_report_section(when, "bug in odradek", str(bug))
+        item.add_report_section(when, "bug in odradek", bug)
 
 
-def _fail_on(bugs: list[Bug]) -> None:
-    if bugs:
-        pytest.fail("\n\n".join(str(bug) for bug in bugs), pytrace=False)
+def _fail_on(reasons: list[str]) -> None:
+    if reasons:
+        pytest.fail("\n\n".join(reasons), pytrace=False)
 
 
-def _factory(watch: _Watch, *, for_session: bool) -> Iterator[BrokerFactory]:
+def _factory(config: pytest.Config, *, for_session: bool) -> Iterator[BrokerFactory]:
     from odradek.broker.facade.threaded import KafkaBroker
 
+    watch, judge = config.stash[_WATCH], config.stash[pytest_strict.JUDGE]
     started: list[_Watched] = []
 
     def start(*arguments: Any, **options: Any) -> KafkaBroker:
@@ -146,33 +233,37 @@ def _factory(watch: _Watch, *, for_session: bool) -> Iterator[BrokerFactory]:
         watched = _Watched(broker, for_session=for_session)
         started.append(watched)
         watch.brokers.append(watched)
+        judge.started(broker, for_session=for_session)
         return broker
 
     yield start
     failures: list[Exception] = []
+    relied: list[str] = []
     for watched in reversed(started):
+        watched.ends()
         try:
-            watched.broker.close()
+            relied += judge.close(watched.broker)
         except Exception as error:
             failures.append(error)
     bugs = watch.new_bugs()
     for watched in started:
         watch.brokers.remove(watched)
+        watch.ended.append(watched)
     if failures:
         raise failures[0] if len(failures) == 1 else ExceptionGroup("brokers ended with errors", failures)
-    _fail_on(bugs)
+    _fail_on(bugs + relied)
 
 
 @pytest.fixture
 def kafka_broker_factory(request: pytest.FixtureRequest) -> Iterator[BrokerFactory]:
     """Start brokers with the arguments of `odradek.KafkaBroker`; they end with the test."""
-    yield from _factory(request.config.stash[_WATCH], for_session=False)
+    yield from _factory(request.config, for_session=False)
 
 
 @pytest.fixture(scope="session")
 def kafka_broker_session_factory(request: pytest.FixtureRequest) -> Iterator[BrokerFactory]:
     """Start brokers with the arguments of `odradek.KafkaBroker`; they end with the session."""
-    yield from _factory(request.config.stash[_WATCH], for_session=True)
+    yield from _factory(request.config, for_session=True)
 
 
 @pytest.fixture
@@ -183,6 +274,8 @@ def kafka_options(request: pytest.FixtureRequest) -> dict[str, Any]:
         if marker.args:
             raise pytest.UsageError("@pytest.mark.kafka takes keyword arguments only")
         for name, value in marker.kwargs.items():
+            if name == "reset":
+                continue
             merged = isinstance(value, dict) and isinstance(options.get(name), dict)
             options[name] = {**options[name], **value} if merged else value
     return options

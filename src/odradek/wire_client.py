@@ -1,32 +1,38 @@
-"""A small blocking client for any Kafka, over the project's own codecs. PLAINTEXT only.
+"""A small blocking client for any Kafka, over the project's own codecs, on listeners of all security protocols.
 
 `WireConnection` sends frames and reads answers in versions that its user names. `WireClient` agrees on versions with
-the broker. Both serve one request at a time, in order.
+the broker. Both serve one request at a time, in order. `odradek.client_security` has the log-in.
 """
 
 from __future__ import annotations
 
 import socket
+import time
 from struct import Struct
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from odradek.client_security.errors import AuthenticationError as AuthenticationError
+from odradek.client_security.errors import ConnectionClosed as ConnectionClosed
+from odradek.client_security.errors import TlsError as TlsError
+from odradek.client_security.errors import WireError as WireError
+from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.protocol.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
 
+if TYPE_CHECKING:
+    from odradek.client_security.tls import TlsSocket
+    from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+    from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
 _SIZE = Struct(">i")
 _MAX_FRAME = 1 << 30
+_TLS_ALERT = 0x1503
+_RENEW_AT = 0.85
+"""The part of a session's lifetime after which the client logs in again, as Java's clients do at the earliest."""
 CLIENT_ID = "odradek"
-
-
-class WireError(ConnectionError):
-    """The broker cannot be reached, cut the connection, or does not serve what is needed."""
-
-
-class ConnectionClosed(WireError):
-    """The broker closed the connection where an answer was due."""
 
 
 def request_frame(request: Any, version: int, correlation_id: int, client_id: str | None = CLIENT_ID) -> bytes:
@@ -39,15 +45,80 @@ def request_frame(request: Any, version: int, correlation_id: int, client_id: st
 class WireConnection:
     """One connection to one broker. Raises WireError for whatever goes wrong on it, with the broker's address."""
 
-    def __init__(self, host: str, port: int, *, timeout_s: float = 30.0, client_id: str | None = CLIENT_ID) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        timeout_s: float = 30.0,
+        client_id: str | None = CLIENT_ID,
+        security: ClientSecurity = PLAIN_TEXT,
+    ) -> None:
         self.address = f"{host}:{port}"
         self.client_id = client_id
+        self._host = host
+        self._security = security
+        self._correlation_id = 0
+        self._session_end: tuple[float, float] | None = None
+        self._socket = self._connected(port, timeout_s)
         try:
-            self._socket = socket.create_connection((host, port), timeout=timeout_s)
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connected(self, port: int, timeout_s: float) -> socket.socket | TlsSocket:
+        try:
+            plain = socket.create_connection((self._host, port), timeout=timeout_s)
         except OSError as error:
             raise WireError(f"{self.address}: {error.strerror or error}") from error
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._correlation_id = 0
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._security.tls is None:
+            return plain
+        from odradek.client_security.tls import connect_tls
+
+        try:
+            return connect_tls(plain, self._host, self._security.tls, self.address)
+        except BaseException:
+            plain.close()
+            raise
+
+    def _prepare(self) -> None:
+        """What comes before the first request: the log-in."""
+        if self._security.sasl is not None:
+            self.log_in()
+
+    def log_in(self) -> None:
+        """Log in; again, where the broker gives sessions a lifetime. Raises AuthenticationError."""
+        from odradek.client_security.login import log_in
+
+        assert self._security.sasl is not None
+        lifetime_ms = log_in(self, self._security.sasl, self._host, self.address)
+        lifetime_s = lifetime_ms / 1000
+        now = time.monotonic()
+        self._session_end = (now + _RENEW_AT * lifetime_s, now + lifetime_s) if lifetime_ms > 0 else None
+
+    @property
+    def session_ends_in_s(self) -> float | None:
+        """How long the broker will take requests without another log-in; None for ever."""
+        return None if self._session_end is None else self._session_end[1] - time.monotonic()
+
+    def renew_session(self) -> None:
+        """Log in again if the session is about to end; no answer may be due."""
+        if self._session_end is not None and time.monotonic() >= self._session_end[0]:
+            self.log_in()
+
+    def handshake(self, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+        """Name the mechanism; for `log_in`."""
+        return self._exchange(request)  # type: ignore[no-any-return]
+
+    def authenticate(self, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+        """One message of the mechanism and the broker's; for `log_in`."""
+        return self._exchange(request)  # type: ignore[no-any-return]
+
+    def _exchange(self, request: Any) -> Any:
+        version = API_BY_KEY[request.API_KEY].max_version
+        return self.receive(request, version, self.send(request, version))
 
     def __enter__(self) -> Self:
         return self
@@ -77,12 +148,16 @@ class WireConnection:
         """Send a frame as it is, its size included."""
         try:
             self._socket.sendall(frame)
+        except WireError:
+            raise
         except OSError as error:
             raise WireError(f"{self.address}: {error}") from error
 
     def receive_frame(self) -> memoryview:
         """The next answer, without its size."""
         (size,) = _SIZE.unpack(self._receive(4))
+        if size >> 16 == _TLS_ALERT and self._security.tls is None:
+            raise WireError(f"{self.address} speaks TLS, and security.protocol is {self._security.protocol}")
         if not 0 <= size <= _MAX_FRAME:
             raise WireError(f"{self.address} answered with a frame of {size} bytes")
         return self._receive(size)
@@ -93,6 +168,8 @@ class WireConnection:
         while filled < size:
             try:
                 count = self._socket.recv_into(buffer[filled:])
+            except WireError:
+                raise
             except ConnectionError as error:
                 raise ConnectionClosed(f"{self.address}: {error}") from error
             except OSError as error:
@@ -104,24 +181,41 @@ class WireConnection:
 
 
 class WireClient(WireConnection):
-    """A connection that speaks each API in the newest version that both sides know."""
+    """A connection that speaks each API in the newest version that both sides know.
 
-    def __init__(self, host: str, port: int, *, timeout_s: float = 30.0, client_id: str | None = CLIENT_ID) -> None:
-        super().__init__(host, port, timeout_s=timeout_s, client_id=client_id)
+    It logs in again before a session's end.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        timeout_s: float = 30.0,
+        client_id: str | None = CLIENT_ID,
+        security: ClientSecurity = PLAIN_TEXT,
+    ) -> None:
         self._served: dict[int, tuple[int, int]] = {}
+        super().__init__(host, port, timeout_s=timeout_s, client_id=client_id, security=security)
+
+    def _prepare(self) -> None:
         asked = ApiVersionsRequest()
-        try:
-            answer = self.receive(asked, 0, self.send(asked, 0))
-        except WireError:
-            self.close()
-            raise
+        answer = self.receive(asked, 0, self.send(asked, 0))
         self._served = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+        super()._prepare()
+
+    def _exchange(self, request: Any) -> Any:
+        return self._request(request, None)
 
     def request(self, request: Any, *, max_version: int | None = None) -> Any:
         """The answer to a request, in the newest common version up to `max_version`.
 
         Raises WireError when the broker serves no version that is known here.
         """
+        self.renew_session()
+        return self._request(request, max_version)
+
+    def _request(self, request: Any, max_version: int | None) -> Any:
         spec = API_BY_KEY[request.API_KEY]
         lowest, highest = self._served.get(spec.key, (0, -1))
         version = min(highest, spec.max_version if max_version is None else max_version)

@@ -14,11 +14,12 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from tests.bench.brokers import Kafka, Odradek, Side
+from tests.bench.brokers import Kafka, Odradek, SaslKafka, SaslOdradek, SecureKafka, SecureOdradek, Side
 from tests.bench.load_program import Measured, load_program, run_case
 from tests.conformance.real_kafka import Unavailable, classpath
 
@@ -65,7 +66,18 @@ CASES = (
     Case("modern-join-10", "the same, consumer group of 10", "ms", median_ms, lower_is_better=True),
     Case("modern-join-100", "the same, consumer group of 100", "ms", median_ms, lower_is_better=True),
     Case("modern-hold", "heartbeats of 1,000 consumer groups", "requests/s", rate),
+    Case("streams-hold", "heartbeats of 1,000 streams groups", "requests/s", rate),
 )
+
+SECURE = ("produce-1", "produce-50", "fetch-50", "bulk-in", "bulk-out")
+"""Cases that are also measured over TLS; `--only tls` chooses them."""
+LOGINS = (
+    Case("login-plain", "log-ins by PLAIN, 8 at a time", "log-ins/s", rate),
+    Case("login-scram", "log-ins by SCRAM-SHA-256, 8 at a time", "log-ins/s", rate),
+    Case("produce-1", "1,000 ACLs: produce one record, 1 connection", "requests/s", rate),
+    Case("produce-50", "1,000 ACLs: produce one record, 50 connections", "requests/s", rate),
+)
+"""Cases of brokers with log-ins and an authorizer; `--only sasl` chooses them."""
 
 
 @dataclass(slots=True)
@@ -147,6 +159,36 @@ class Bench:
         finally:
             for side in sides:
                 side.stop()
+        if self.wants("tls"):
+            self._tls(program)
+        if self.wants("sasl"):
+            self._sasl(program)
+
+    def _tls(self, program: Path) -> None:
+        """Both brokers again, with a TLS listener (TLS 1.3, EC key)."""
+        with tempfile.TemporaryDirectory(prefix="odradek-bench-") as folder:
+            sides: list[Side] = [SecureOdradek(Path(folder))]
+            try:
+                if not self.options.without_kafka:
+                    sides.append(SecureKafka(Path(folder)))
+                for case in CASES:
+                    if case.name in SECURE:
+                        self._case(program, replace(case, title=f"TLS: {case.title}"), sides)
+            finally:
+                for side in sides:
+                    side.stop()
+
+    def _sasl(self, program: Path) -> None:
+        """Both brokers again, with log-ins, an authorizer and 1,000 access control entries."""
+        sides: list[Side] = [SaslOdradek()]
+        try:
+            if not self.options.without_kafka:
+                sides.append(SaslKafka())
+            for case in LOGINS:
+                self._case(program, case, sides)
+        finally:
+            for side in sides:
+                side.stop()
 
     def _start_and_memory(self, sides: Sequence[Side], odradek_start: float) -> None:
         start = Row("start of the process to the first answer", "s", odradek_start, lower_is_better=True)
@@ -217,7 +259,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=float, default=3, help="how long each case is measured")
     parser.add_argument("--warm", type=float, default=2, help="how long each case warms up")
     parser.add_argument(
-        "--only", help="rows by name: " + ",".join([case.name for case in CASES] + ["hold", "in-process", "metadata"])
+        "--only",
+        help="rows by name: "
+        + ",".join([case.name for case in CASES] + ["hold", "in-process", "metadata", "tls", "sasl"]),
     )
     parser.add_argument("--json", type=Path, help="write the rows to a file, too")
     parser.add_argument("--without-kafka", action="store_true")

@@ -104,7 +104,7 @@ def settle(broker: KafkaBroker, topics: dict[str, Any]) -> tuple[int, int]:
     """Let every timeout come due and drop what the frames created; return (tasks, memory in KiB)."""
     for _ in range(5):
         broker.clock.advance(minutes=10)
-    for name in broker.topics():
+    for name in broker.topics:
         if name not in topics:
             broker._call(partial(broker.cluster.delete_topic, name))
     broker.clock.advance(days=8)

@@ -45,19 +45,21 @@ def load_program() -> Path | None:
 def run_case(
     program: Path, case: str, side: Side, span: float, warm: float, on_event: Callable[[str], None] | None = None
 ) -> Measured:
-    """Run one case against a broker; CPU time is counted between its start and stop lines."""
-    command = [str(program), "-b", side.address, "-t", f"{span}s", "-w", f"{warm}s", case]
+    """Run one case against a broker; CPU time is counted from each of its start lines to the next stop line."""
+    port = side.port if side.secure_port is None else side.secure_port
+    command = [str(program), *side.load_options, "-b", f"127.0.0.1:{port}", "-t", f"{span}s", "-w", f"{warm}s", case]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None
-    start = stop = side.cpu_seconds()
+    start = side.cpu_seconds()
+    used = 0.0
     result = None
     for line in process.stdout:
         answer = json.loads(line)
         if answer.get("event") == "start":
             start = side.cpu_seconds()
         elif answer.get("event") == "stop":
-            stop = side.cpu_seconds()
+            used += side.cpu_seconds() - start
         elif "event" in answer:
             if on_event is not None:
                 on_event(answer["event"])
@@ -74,5 +76,5 @@ def run_case(
         p50_us=result["p50_us"],
         p99_us=result["p99_us"],
         seconds=seconds,
-        broker_us=(stop - start) / count * 1e6,
+        broker_us=used / count * 1e6,
     )

@@ -10,6 +10,7 @@ import pytest
 
 from odradek.broker.api.served import SERVED
 from odradek.broker.requests import registry
+from odradek.broker.requests.access import OPEN
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
 
@@ -24,7 +25,7 @@ def install() -> Iterator[Install]:
 
     def register(request_class: type[Any], function: Callable[..., Any], **options: Any) -> None:
         registry.HANDLERS.pop(request_class.API_KEY, None)
-        registry.handles(request_class, **options)(function)
+        registry.handles(request_class, **{"access": OPEN, **options})(function)
 
     yield register
     registry.HANDLERS.clear()

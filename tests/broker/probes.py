@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import ssl
 import struct
 from dataclasses import dataclass
 from functools import cache
@@ -69,9 +70,13 @@ class Wire:
     """A blocking connection that speaks frames."""
 
     def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, timeout=CLOSED_WITHIN_S)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = socket.create_connection(address, timeout=CLOSED_WITHIN_S)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._held = b""
+
+    def wrap(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from now on."""
+        self.socket = context.wrap_socket(self.socket, server_hostname="127.0.0.1")
 
     def __enter__(self) -> Wire:
         return self
@@ -81,30 +86,31 @@ class Wire:
 
     def close(self) -> None:
         """Hang up."""
-        self._socket.close()
+        self.socket.close()
 
     def send(self, data: bytes) -> None:
         """Send bytes as they are; a connection that the broker has cut is found out on reading."""
+        self.socket.settimeout(CLOSED_WITHIN_S)
         try:
-            self._socket.sendall(data)
-        except (BrokenPipeError, ConnectionResetError):
+            self.socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
             pass
 
     def finish(self) -> None:
         """Say that nothing more will be sent."""
-        self._socket.shutdown(socket.SHUT_WR)
+        self.socket.shutdown(socket.SHUT_WR)
 
     def frame(self, timeout_s: float = CLOSED_WITHIN_S) -> bytes | None:
         """The next frame; None when the broker closed the connection; TimeoutError when it stays silent."""
-        self._socket.settimeout(timeout_s)
+        self.socket.settimeout(timeout_s)
         while True:
             whole = frames(self._held)
             if whole:
                 self._held = self._held[4 + len(whole[0]) :]
                 return whole[0]
             try:
-                data = self._socket.recv(65536)
-            except ConnectionResetError:
+                data = self.socket.recv(65536)
+            except (ConnectionResetError, ssl.SSLError):
                 return None
             if not data:
                 return None

@@ -264,3 +264,13 @@ def test_advance_after_the_run_has_ended_is_harmless() -> None:
     trio.run(main, clock=clock)
     before = clock.now_ms()
     assert clock.advance(1) >= before + 1000
+
+
+def test_it_ends_with_the_year_9999() -> None:
+    clock = BrokerClock(start_ms=0)
+    with pytest.raises(ValueError, match="beyond the year 9999"):
+        clock.advance(days=1e300)
+    clock.advance(days=365 * 8000)
+    assert repr(clock).startswith("<BrokerClock 99")
+    with pytest.raises(ValueError, match="beyond the year 9999"):
+        clock.advance(days=365 * 100)

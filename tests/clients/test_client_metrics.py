@@ -34,10 +34,10 @@ def test_java(java: JavaHost, broker: odradek.KafkaBroker) -> None:
     java.begin([scenario], broker.bootstrap_servers)
 
     def both_pushed() -> bool:
-        return {"java-producer", "java-consumer"} <= {push.client_id for push in broker.telemetry_pushes()}
+        return {"java-producer", "java-consumer"} <= {push.client_id for push in broker.telemetry_pushes}
 
     wait_until("pushes of both clients", both_pushed)
-    wait_until("their ids", lambda: "ids" in broker.topics() and len(list(broker.records("ids"))) == 2)
+    wait_until("their ids", lambda: "ids" in broker.topics and len(list(broker.records("ids"))) == 2)
     go_on = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.metrics.push": False})
     go_on.produce("pushed", b"both")
     assert go_on.flush(30) == 0
@@ -46,10 +46,10 @@ def test_java(java: JavaHost, broker: odradek.KafkaBroker) -> None:
 
     ids = [record.value.decode() for record in broker.records("ids") if record.value is not None]
     for client_id, instance_id in zip(("java-producer", "java-consumer"), ids, strict=True):
-        pushes = [push for push in broker.telemetry_pushes() if push.client_id == client_id]
+        pushes = [push for push in broker.telemetry_pushes if push.client_id == client_id]
         assert {push.client_instance_id for push in pushes} == {instance_id}
         assert {push.client_software_name for push in pushes} == {"apache-kafka-java"}
-    metrics = broker.client_metrics()
+    metrics = broker.client_metrics
     of_producer = [metric for metric in metrics if metric.client_id == "java-producer"]
     of_consumer = [metric for metric in metrics if metric.client_id == "java-consumer"]
     assert total(of_producer, "org.apache.kafka.producer.connection.creation.total") >= 1
@@ -71,17 +71,17 @@ def test_librdkafka(broker: odradek.KafkaBroker) -> None:
 
     def reported() -> bool:
         producer.poll(0)
-        return any(metric.name.endswith("node.request.latency.max") for metric in broker.client_metrics())
+        return any(metric.name.endswith("node.request.latency.max") for metric in broker.client_metrics)
 
     wait_until("the producer's metrics", reported)
-    metrics = broker.client_metrics()
+    metrics = broker.client_metrics
     assert {metric.client_id for metric in metrics} == {"rd"}
     assert all(metric.name.startswith("org.apache.kafka.producer.") for metric in metrics)
-    assert {push.client_software_name for push in broker.telemetry_pushes()} == {"confluent-kafka-python"}
+    assert {push.client_software_name for push in broker.telemetry_pushes} == {"confluent-kafka-python"}
 
 
 def test_nobody_pushes_where_nobody_asked(broker: odradek.KafkaBroker) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.metrics.push": True})
     producer.produce("t", b"x")
     assert producer.flush(30) == 0
-    assert not [line for line in broker.last_requests() if "Telemetry" in line]
+    assert not [line for line in broker.last_requests if "Telemetry" in line]

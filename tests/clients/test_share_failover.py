@@ -61,7 +61,7 @@ def move_leaders(broker: KafkaBroker, round_: int) -> None:
 
 def move_coordinators(broker: KafkaBroker, round_: int) -> None:
     for topic in ("__share_group_state", "__consumer_offsets"):
-        for info in broker.topics(internal=True)[topic].partitions:
+        for info in broker.all_topics[topic].partitions:
             broker.move_leader(topic, info.index, (info.index + round_) % 3 + 1)
 
 

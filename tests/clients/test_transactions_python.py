@@ -72,7 +72,7 @@ def test_half_written_markers(here: KafkaBroker) -> None:
 
 def partition_of_tx(broker: KafkaBroker) -> int:
     """The partition of `__transaction_state` with records."""
-    infos = broker.topics(internal=True)["__transaction_state"].partitions
+    infos = broker.all_topics["__transaction_state"].partitions
     return next(info.index for info in infos if info.high_watermark > 0)
 
 
@@ -91,7 +91,7 @@ def test_the_next_transaction_waits_for_a_held_one(here: KafkaBroker) -> None:
     worker = threading.Thread(target=next_transaction)
     worker.start()
     asked = ("AddPartitionsToTxn", "Produce")
-    wait_until("a request that meets it", lambda: here.last_requests()[-1].split(" ")[1] in asked)
+    wait_until("a request that meets it", lambda: here.last_requests[-1].split(" ")[1] in asked)
     assert not done.is_set()
     hold.release()
     worker.join(PATIENCE_S)

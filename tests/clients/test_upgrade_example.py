@@ -19,6 +19,7 @@ STEPS = [
     "C1 is downgraded a consumer group of 2 classic and 1 consumer members; 300 records written, 300 read",
     "C2 is downgraded a classic group of 3 classic and 0 consumer members; 360 records written, 360 read",
     "lost: 0; not committed: 0",
+    "read again: 0 (Kafka promises at least once)",
 ]
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conformance.real_kafka import Unavailable
-from tests.scenarios.fixtures import bootstrap, broker, make_topic
+from tests.scenarios.fixtures import bootstrap, broker, collected, make_topic, of_clients
 from tests.scenarios.java_host import java
 from tests.scenarios.target import Target, kafka_target
 
-__all__ = ["bootstrap", "broker", "java", "make_topic", "target"]
+__all__ = ["bootstrap", "broker", "collected", "java", "make_topic", "target"]
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,4 @@ def target() -> Iterator[Target]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = os.path.dirname(__file__)
-    for item in items:
-        if str(item.path).startswith(here):
-            item.add_marker(pytest.mark.conformance)
+    of_clients(items, os.path.dirname(__file__), pytest.mark.conformance)

@@ -145,6 +145,18 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
+def _escaped(value: str) -> str:
+    """A value as Java reads it back from a properties file."""
+    units = value.replace("\\", "\\\\").encode("utf-16-be")
+    codes = (int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
+    return "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
+
+
+def properties_text(properties: Mapping[str, str]) -> str:
+    """A properties file that Java reads as it is meant."""
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in properties.items())
+
+
 class RealKafka:
     """One real Kafka node, combined broker and controller, in a folder of its own.
 
@@ -161,6 +173,7 @@ class RealKafka:
         heap: str = "512m",
         folder: Path | None = None,
         bulk: bool = False,
+        jvm_options: Sequence[str] = (),
     ) -> None:
         self.port, self._controller_port = free_ports(2)
         self.port = port or self.port
@@ -169,6 +182,7 @@ class RealKafka:
         self._keep = folder is not None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="odradek-kafka-"))
         self._bulk = bulk
+        self._jvm_options = list(jvm_options)
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -199,7 +213,7 @@ class RealKafka:
         """Write the properties file and format the data folder, where that is not done yet."""
         self.folder.mkdir(parents=True, exist_ok=True)
         properties = self.folder / "server.properties"
-        properties.write_text("".join(f"{name}={value}\n" for name, value in self.properties().items()))
+        properties.write_text(properties_text(self.properties()))
         if (self.log_dir / "meta.properties").exists():
             return
         arguments = ["format", "-t", CLUSTER_ID, "-c", str(properties)]
@@ -209,11 +223,12 @@ class RealKafka:
 
     def launch(self) -> subprocess.Popen[bytes]:
         """Start the JVM without waiting for the broker to answer."""
-        command = java_command("kafka.Kafka", str(self.folder / "server.properties"), heap=self._heap)
+        properties = str(self.folder / "server.properties")
+        command = java_command("kafka.Kafka", properties, heap=self._heap, extra=self._jvm_options)
         if self._bulk:
             server = ["-Xms1g", "-Xmx1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"]
             server += ["-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent"]
-            command = ["java", *server, "-cp", classpath(), "kafka.Kafka", str(self.folder / "server.properties")]
+            command = ["java", *server, *self._jvm_options, "-cp", classpath(), "kafka.Kafka", properties]
         with open(self.folder / "output.txt", "ab") as output:
             self.process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self.folder)
         return self.process

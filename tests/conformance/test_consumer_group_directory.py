@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -38,7 +38,7 @@ class Members:
         wait_until("a coordinator", lambda: self.client.request(find, 4).coordinators[0].error_code == 0)
         wait_until("its groups", lambda: self.describe()["errorCode"] in (0, 69))
 
-    def __enter__(self) -> Members:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

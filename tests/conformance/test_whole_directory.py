@@ -197,7 +197,7 @@ def test_a_real_broker_starts_on_what_odradek_wrote_and_back(tmp_path: Path) -> 
         finally:
             kafka.halt()
         with odradek.KafkaBroker(data_dir=data, config=config) as broker:
-            assert dict(broker.topics()["later"].config) == {"retention.ms": "5000000"}
+            assert dict(broker.topics["later"].config) == {"retention.ms": "5000000"}
             assert read(broker.bootstrap_servers, "d-txn") == [*COMMITTED, b"seen"]
             assert committed(broker.bootstrap_servers) == 5
             assert not broker.bugs
@@ -268,7 +268,7 @@ def test_odradek_starts_on_what_a_real_broker_wrote(tmp_path: Path, kill: bool) 
         go_on(broker.bootstrap_servers)
         assert not broker.bugs
     with odradek.KafkaBroker(data_dir=kafka.log_dir, config=OLD_TIMESTAMPS) as broker:
-        assert "later" in broker.topics()
+        assert "later" in broker.topics
         assert read(broker.bootstrap_servers, "d-txn") == [*COMMITTED, b"seen"]
 
 
@@ -297,7 +297,7 @@ def test_three_real_brokers_start_on_the_directories_of_three_nodes_and_back(tmp
     except Unavailable as missing:
         pytest.skip(str(missing))
     with odradek.KafkaBroker(nodes=3, data_dir=data, config=CONFIG) as broker:
-        partitions = broker.topics()["a"].partitions
+        partitions = broker.topics["a"].partitions
         assert sum(partition.high_watermark for partition in partitions) == 150
         assert all(set(partition.isr) == {1, 2, 3} for partition in partitions)
         assert not broker.bugs

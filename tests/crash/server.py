@@ -93,7 +93,7 @@ async def _serve(directory: Path, port: int, kill_at: int) -> None:
     fs = KillingFileSystem(kill_at)
     assert cluster.durability is not None
     cluster.directory = DataDirectory(
-        directory, cluster.config, cluster.clock, list(cluster.nodes), cluster.durability, fs, SmallSegments
+        [directory], cluster.config, cluster.clock, list(cluster.nodes), cluster.durability, fs, SmallSegments
     )
     async with cluster.run():
         for name, partitions in TOPICS.items():

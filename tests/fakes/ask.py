@@ -10,6 +10,7 @@ from odradek.broker.api.served import SERVED
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.response import EncodedBody
+from odradek.broker.security.principal import ANONYMOUS, Principal
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
@@ -24,15 +25,21 @@ def handler_of(request: Any) -> Callable[..., Any]:
     return handler.function
 
 
-def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: int = 1) -> Any:
-    """The response of the registered sync handler to ``request``, through the codecs of ``version`` (None: newest)."""
+def ask(
+    cluster: Cluster, request: Any, version: int | None = None, *, node_id: int = 1, principal: Principal = ANONYMOUS
+) -> Any:
+    """The response of the registered sync handler to ``request``, through the codecs of ``version`` (None: newest).
+
+    Where the cluster has an authorizer, the rights of ``principal`` are checked as the dispatcher does it.
+    """
     spec = API_BY_KEY[request.API_KEY]
     chosen = spec.max_version if version is None else version
     decoded, _ = codec(spec.request, chosen).decode(codec(spec.request, chosen).encode(request))
-    connection = ConnectionInfo(id="c1", host="127.0.0.1", port=cluster.nodes[node_id].port)
+    port = cluster.nodes[node_id].port
+    connection = ConnectionInfo(id="c1", host="127.0.0.1", port=port, principal=principal)
     context = RequestContext(cluster.services, cluster.nodes[node_id], connection, spec.key, chosen, 1, "test")
     try:
-        response = handler_of(request)(context, decoded)
+        response = _serving(cluster, request)(context, decoded)
     except KafkaError as error:
         from odradek.broker.requests.error_answers import error_response
 
@@ -40,3 +47,9 @@ def ask(cluster: Cluster, request: Any, version: int | None = None, *, node_id: 
     assert not inspect.isawaitable(response)
     body = response.body if isinstance(response, EncodedBody) else codec(spec.response, chosen).encode(response)
     return codec(spec.response, chosen).decode(body)[0]
+
+
+def _serving(cluster: Cluster, request: Any) -> Callable[..., Any]:
+    handler = SERVED.find(request.API_KEY)
+    assert handler is not None
+    return handler.function if cluster.services.authorizer is None else handler.access.guarded(handler.function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -9,16 +10,20 @@ from typing import Any
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.config.listeners import Listener, SecurityProtocol
 from odradek.broker.controller.feature_levels import NEW_CLUSTER
 from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.metadata.node import Node
+from odradek.broker.metadata.node import Endpoint, Node
 from odradek.broker.metadata.writer import ImageWriter
-from odradek.broker.net.poller import Poller, new_poller
+from odradek.broker.net.choose_poller import new_poller
+from odradek.broker.net.poller import Poller
 from odradek.broker.net.server import Server
+from odradek.broker.net.tls_connection import TlsTerms
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.kept_answers import KeptAnswers
 from odradek.broker.requests.recent import RecentRequests
+from odradek.broker.security.denials import Denials
 from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
 
 
@@ -27,17 +32,32 @@ class FakeCluster:
 
     new_poller: Callable[[BrokerClock], Poller] = staticmethod(new_poller)
 
-    def __init__(self, nodes: int = 1, max_request_bytes: int = 1_000_000, max_idle_ms: int = 600_000) -> None:
+    def __init__(
+        self,
+        nodes: int = 1,
+        max_request_bytes: int = 1_000_000,
+        max_idle_ms: int = 600_000,
+        tls: TlsTerms | None = None,
+    ) -> None:
+        """`tls`: the one listener of each node speaks TLS with these terms."""
+        self._tls = tls
         self.clock = BrokerClock()
         self.config = BrokerConfig(
             {"socket.request.max.bytes": str(max_request_bytes), "connections.max.idle.ms": str(max_idle_ms)}
         )
         self.nodes = {number: Node(number) for number in range(1, nodes + 1)}
+        if tls is not None:
+            for node in self.nodes.values():
+                node.endpoints = {"SSL": Endpoint(Listener("SSL", SecurityProtocol.SSL))}
+        self.denials = Denials()
         self.recent = RecentRequests()
         self.bug_log = BugLog(self.recent)
         services: Any = SimpleNamespace(
+            authorizer=None,
             clock=self.clock,
+            denials=self.denials,
             nodes=self.nodes,
+            unserved=deque(),
             handlers=SERVED,
             topics=SimpleNamespace(by_id=lambda _: None),
             image=_new_image(),
@@ -59,7 +79,12 @@ class FakeCluster:
             config=self.config,
             bugs=self.bug_log,
             new_poller=type(self).new_poller,
+            open_tls=self._open_tls,
         )
+
+    def _open_tls(self, node: Node, endpoint: Endpoint) -> TlsTerms:
+        assert self._tls is not None
+        return self._tls
 
 
 def _new_image() -> MetadataImage:

@@ -11,6 +11,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.topic import Topic
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.parked import Parked
+from odradek.protocol.file_slice import joined
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
@@ -101,7 +102,7 @@ class DataPlane:
         found = self.cluster.topics.get(topic)
         assert found is not None
         batches: Any = found.partitions[0].log.segments[0].stores.batches
-        batches._writer[position : position + len(data)] = data
+        batches._last.writer[position : position + len(data)] = data
 
     # -- fetch
 
@@ -149,7 +150,12 @@ def partitions_of(response: Any) -> list[PartitionData]:
 
 def offsets_of(data: PartitionData) -> list[int]:
     """The offsets of the records that a partition's answer carries."""
-    return [record.offset for batch in iter_batches(data.records or b"") for record in batch.records()]
+    return [record.offset for batch in iter_batches(_bytes_of(data)) for record in batch.records()]
+
+
+def _bytes_of(data: PartitionData) -> bytes:
+    records = data.records or b""
+    return bytes(records) if isinstance(records, bytes | bytearray | memoryview) else joined(records)
 
 
 def size_of(data: PartitionData) -> int:

@@ -53,6 +53,13 @@ class FaultyFileSystem(FileSystem):
             raise Crash
         super().truncate(descriptor, size, path)
 
+    def copy(self, source: Path, target: Path) -> None:
+        if self._before("copy", target):
+            data = source.read_bytes()
+            target.write_bytes(data[: len(data) // 2])
+            raise Crash
+        super().copy(source, target)
+
     def rename(self, source: Path, target: Path) -> None:
         if self._before("rename", source):
             raise Crash

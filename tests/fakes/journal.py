@@ -20,6 +20,7 @@ class FakeJournal:
         self.start_offset = 0
         self.end_offset = 0
         self.leader_epoch = 0
+        self.apart = False
         self.max_batch_bytes = 1024 * 1024
         self.refuse: KafkaError | None = None
         self.batches_per_slice = 10

@@ -45,6 +45,7 @@ class FakeSettings:
         self.id_expiration_ms = 7 * 24 * 3600 * 1000
         self.expire_interval_ms = 3600 * 1000
         self.abort_interval_ms = 10 * 1000
+        self.request_timeout_ms = 30 * 1000
         self.next_producer_id = 0
 
     def new_producer_id(self) -> int:

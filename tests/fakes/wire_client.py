@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import trio
 
+from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.headers import decode_response_header
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
@@ -39,9 +40,15 @@ class WireClient(WireConnection):
     """The blocking form: ``WireClient(host, port).request(MetadataRequest(topics=None))``."""
 
     def __init__(
-        self, host: str = "127.0.0.1", port: int = 9092, *, timeout_s: float = 30.0, client_id: str = "wire"
+        self,
+        host: str = "127.0.0.1",
+        port: int = 9092,
+        *,
+        timeout_s: float = 30.0,
+        client_id: str = "wire",
+        security: ClientSecurity = PLAIN_TEXT,
     ) -> None:
-        super().__init__(host, port, timeout_s=timeout_s, client_id=client_id)
+        super().__init__(host, port, timeout_s=timeout_s, client_id=client_id, security=security)
 
     def request(self, request: Any, version: int | None = None) -> Any:
         """Send and wait for the answer."""

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from odradek import __version__
+from odradek import __version__, compiled
 from odradek.__main__ import main
 
 
@@ -19,7 +19,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out == f"odradek {__version__}\n"
+    kind = "compiled" if compiled else "pure"
+    assert capsys.readouterr().out == f"odradek {__version__} ({kind})\n"
 
 
 def test_the_command_line_is_quick_to_say_no() -> None:

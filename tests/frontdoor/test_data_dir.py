@@ -29,7 +29,7 @@ def kafka_log_dir(tmp_path: Path) -> Path:
 
 def test_serves_a_directory_that_kafka_wrote(kafka_log_dir: Path) -> None:
     with odradek.KafkaBroker(data_dir=kafka_log_dir) as broker:
-        topics = broker.topics(internal=True)
+        topics = broker.all_topics
         assert {name: len(topic.partitions) for name, topic in topics.items()} == {
             "__consumer_offsets": 5,
             "__transaction_state": 5,
@@ -45,7 +45,7 @@ def test_serves_a_directory_that_kafka_wrote(kafka_log_dir: Path) -> None:
         raw = [r.value for r in broker.records("d-txn") if r.control is None]
         assert 0 < len(committed) < len(raw)
         assert len(list(broker.records("d-codecs"))) == 100
-        groups = broker.groups()
+        groups = broker.groups
         committed_offsets = {
             (group, *partition): (info.offset, info.metadata)
             for group, described in groups.items()
@@ -92,10 +92,10 @@ def recorded_offsets() -> dict[tuple[str, str, int], tuple[int, str]]:
 def test_a_restart_keeps_topics_ids_settings_records_and_offsets(tmp_path: Path) -> None:
     topics = {"orders": {"partitions": 3, "config": {"cleanup.policy": "compact"}}}
     with odradek.KafkaBroker(data_dir=tmp_path, topics=topics) as broker:
-        before = broker.topics()["orders"]
+        before = broker.topics["orders"]
         broker.create_topic("later", partitions=2)
     with odradek.KafkaBroker(data_dir=tmp_path) as broker:
-        after = broker.topics()
+        after = broker.topics
         assert after["orders"].topic_id == before.topic_id
         assert dict(after["orders"].config) == {"cleanup.policy": "compact"}
         assert len(after["later"].partitions) == 2
@@ -106,7 +106,7 @@ def test_serves_kafkas_directory_at_every_age(tmp_path: Path, age: str) -> None:
     directory = unpack(age, tmp_path)
     for start in range(2):  # as Kafka left it, and as we did
         with odradek.KafkaBroker(data_dir=directory, config={"log.retention.ms": "-1"}) as broker:
-            assert set(broker.topics()) == {*AGES[age], *(f"new-{number}" for number in range(start))}
+            assert set(broker.topics) == {*AGES[age], *(f"new-{number}" for number in range(start))}
             for topic, expected in AGES[age].items():
                 assert [(r.offset, r.key, r.value) for r in broker.records(topic)] == expected
             host, port = broker.bootstrap_servers.split(":")
@@ -130,7 +130,7 @@ def test_starts_after_a_death_that_left_damage_in_every_log(tmp_path: Path, tail
         append_tail(path, TAILS[tail])
     for _ in range(2):
         with odradek.KafkaBroker(data_dir=tmp_path, config={"log.retention.ms": "-1"}) as broker:
-            assert {name: len(topic.partitions) for name, topic in broker.topics().items()} == {"a": 2}
+            assert {name: len(topic.partitions) for name, topic in broker.topics.items()} == {"a": 2}
             assert [(record.key, record.value) for record in broker.records("a")] == [(b"k", b"v")]
 
 

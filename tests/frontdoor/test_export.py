@@ -45,15 +45,13 @@ def test_a_copy_serves_what_the_original_had(tmp_path: Path, capsys: pytest.Capt
         commit(broker.bootstrap_servers, 42)
         expected = {name: list(broker.records(name)) for name in topics}
         ids = {
-            topic.name: (topic.topic_id, dict(topic.config))
-            for topic in broker.topics().values()
-            if topic.name in topics
+            topic.name: (topic.topic_id, dict(topic.config)) for topic in broker.topics.values() if topic.name in topics
         }
         assert main(["export", str(tmp_path / "copy"), "--from", broker.bootstrap_servers]) == 0
     assert "orders: 2 partitions" in capsys.readouterr().out
     with odradek.KafkaBroker(data_dir=tmp_path / "copy") as copy:
         assert {name: list(copy.records(name)) for name in topics} == expected
-        assert {t.name: (t.topic_id, dict(t.config)) for t in copy.topics().values() if t.name in topics} == ids
+        assert {t.name: (t.topic_id, dict(t.config)) for t in copy.topics.values() if t.name in topics} == ids
         values = [record.value for record in copy.records("txn", isolation="read_committed")]
         assert [value for value in values if value != b""][:2] == [b"committed", b"committed"]
         assert committed(copy.bootstrap_servers) == 42

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+import collections.abc
+import inspect
+import re
+import typing
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,3 +30,28 @@ def test_every_name_is_imported_when_it_is_first_used() -> None:
 
 def test_the_package_says_that_it_is_typed() -> None:
     assert Path(odradek.__file__).with_name("py.typed").exists()
+
+
+def test_every_type_that_a_user_can_get_hold_of_has_a_public_name() -> None:
+    known = {*odradek.__all__, *dir(collections.abc), *dir(typing), *dir(builtins)}
+    hidden = {
+        each
+        for owner in (getattr(odradek, name) for name in odradek.__all__)
+        if inspect.isclass(owner)
+        for result in _results(owner)
+        for each in re.findall(r"[A-Za-z_]\w+", result)
+        if each not in known
+    }
+    assert hidden - _ALIASES == _INTERNAL
+
+
+_ALIASES = {"Future", "datetime", "TopicPartition", "trio", "CancelScope"}
+_INTERNAL = {"Access", "Cluster", "Exchange", "HasId", "Summary", "TopicsById"}
+
+
+def _results(owner: type) -> Iterator[str]:
+    """What its public members return, in the words of the source."""
+    for name, member in inspect.getmembers_static(owner):
+        function = member.fget if isinstance(member, property) else member
+        if inspect.isfunction(function) and not name.startswith("_"):
+            yield str(function.__annotations__.get("return"))

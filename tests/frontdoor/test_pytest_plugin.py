@@ -13,6 +13,7 @@ pytest_plugins = ["pytester"]
 
 PRELUDE = """
 import socket
+import odradek
 import pytest
 
 def reach(broker):
@@ -52,7 +53,7 @@ seen = []
 @pytest.mark.parametrize("number", range(3))
 def test_fresh(kafka_broker, number):
     reach(kafka_broker)
-    assert kafka_broker.topics() == {}
+    assert kafka_broker.topics == {}
     kafka_broker.create_topic("orders")
     seen.append(kafka_broker)
 
@@ -75,10 +76,10 @@ class TestClass:
     @pytest.mark.kafka(nodes=3, topics={"orders": 6})
     def test_merged(self, kafka_broker):
         assert kafka_broker.bootstrap_servers.count(",") == 2
-        assert {name: len(t.partitions) for name, t in kafka_broker.topics().items()} == {"a": 1, "orders": 6}
+        assert {name: len(t.partitions) for name, t in kafka_broker.topics.items()} == {"a": 1, "orders": 6}
 
     def test_class_only(self, kafka_broker):
-        assert set(kafka_broker.topics()) == {"a"}
+        assert set(kafka_broker.topics) == {"a"}
         assert kafka_broker.cluster.config.get("num.partitions") in (4, "4")
 """,
         "--strict-markers",
@@ -117,7 +118,7 @@ seen = set()
 @pytest.mark.parametrize("number", range(2))
 def test_shared(kafka_broker_session, number):
     seen.add(kafka_broker_session.bootstrap_servers)
-    assert set(kafka_broker_session.topics()) == {"shared"}
+    assert set(kafka_broker_session.topics) == {"shared"}
     assert len(seen) == 1
 
 def test_factory(kafka_broker_factory):
@@ -128,6 +129,52 @@ def test_factory(kafka_broker_factory):
 """,
     )
     result.assert_outcomes(passed=3)
+
+
+def test_the_sessions_broker_is_reset_between_tests(pytester: pytest.Pytester) -> None:
+    body = """
+def test_leaves_a_mess(kafka_broker_session):
+    kafka_broker_session.produce("shared", "left")
+    kafka_broker_session.clock.advance(hours=5)
+    kafka_broker_session.clock.freeze()
+    kafka_broker_session.set_faults(odradek.Fault("Metadata", delay_ms=1))
+
+def test_finds_data(kafka_broker_session):
+    assert len(list(kafka_broker_session.records("shared"))) == 1
+    assert not kafka_broker_session.clock.frozen
+    assert kafka_broker_session.cluster.dispatcher.faults is None
+
+@pytest.mark.kafka(reset="data")
+def test_finds_nothing(kafka_broker_session):
+    assert not list(kafka_broker_session.records("shared"))
+    kafka_broker_session.clock.freeze()
+
+@pytest.mark.kafka(reset="no")
+def test_goes_on(kafka_broker_session):
+    assert kafka_broker_session.clock.frozen
+"""
+    pytester.makeconftest(
+        """
+import pytest
+
+@pytest.fixture(scope="session")
+def kafka_session_options():
+    return {"topics": ["shared"]}
+"""
+    )
+    result = run(pytester, body)
+    result.assert_outcomes(passed=4)
+
+
+def test_an_odd_reset_is_refused(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.mark.kafka(reset="all")
+def test_it(kafka_broker_session): ...
+""",
+    )
+    result.stdout.fnmatch_lines(["*reset='all'*use one of data, faults, no*"])
 
 
 def test_asyncio_anyio_and_trio_tests(pytester: pytest.Pytester) -> None:
@@ -144,14 +191,14 @@ async def test_asyncio(kafka_broker):
     _, writer = await asyncio.open_connection(host, int(port))
     writer.close()
     kafka_broker.create_topic("orders")
-    assert set(kafka_broker.topics()) == {"orders"}
+    assert set(kafka_broker.topics) == {"orders"}
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_anyio(kafka_broker, anyio_backend):
     host, _, port = kafka_broker.bootstrap_servers.partition(":")
     async with await anyio.connect_tcp(host, int(port)):
-        assert kafka_broker.topics() == {}
+        assert kafka_broker.topics == {}
 
 @pytest.mark.trio
 async def test_trio(kafka_broker):
@@ -161,7 +208,7 @@ async def test_trio(kafka_broker):
     before = kafka_broker.clock.now_ms()
     kafka_broker.clock.advance(hours=1)
     assert kafka_broker.clock.now_ms() - before >= 3_600_000
-    assert kafka_broker.topics() == {}
+    assert kafka_broker.topics == {}
 """,
     )
     result.assert_outcomes(passed=4)
@@ -240,22 +287,24 @@ import struct
 def test_fails(kafka_broker):
     host, _, port = kafka_broker.bootstrap_servers.partition(":")
     with socket.create_connection((host, int(port)), timeout=30) as client:
-        client.sendall(struct.pack(">ihhih", 10, 18, 0, 42, -1))
+        client.sendall(struct.pack(">ihhih3s", 13, 18, 0, 42, 3, b"app"))
         client.recv(100)
     assert False, "mine"
 """,
     )
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*last requests to odradek*", "*ApiVersions v0 correlation 42*"])
+    result.stdout.fnmatch_lines(
+        ["*Captured odradek call*", "<KafkaBroker at *, clock *", "requests:", "*ApiVersions v0 app -> ok"]
+    )
 
 
 ASK = """
 import struct
 
-def ask(broker, correlation_id):
+def ask(broker, name):
     host, _, port = broker.bootstrap_servers.partition(":")
     with socket.create_connection((host, int(port)), timeout=30) as client:
-        client.sendall(struct.pack(">ihhih", 10, 18, 0, correlation_id, -1))
+        client.sendall(struct.pack(">ihhih2s", 12, 18, 0, 1, 2, str(name).encode()))
         client.recv(100)
 """
 
@@ -281,7 +330,7 @@ def test_three(kafka_broker):
     )
     result.assert_outcomes(passed=1, failed=2)
     text = result.stdout.str()
-    assert [number for number in (41, 42, 43) for _ in range(text.count(f"correlation {number}"))] == [42, 43]
+    assert [number for number in (41, 42, 43) for _ in range(text.count(f"ApiVersions v0 {number} -> ok"))] == [42, 43]
 
 
 def test_a_fixture_that_fails_shows_the_requests(pytester: pytest.Pytester) -> None:
@@ -299,7 +348,50 @@ def test_it(seeded):
 """,
     )
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*last requests to odradek*", "*ApiVersions v0 correlation 42*"])
+    result.stdout.fnmatch_lines(["*Captured odradek setup*", "*ApiVersions v0 42 -> ok"])
+
+
+def test_a_fixture_that_fails_at_its_end_shows_them_too(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        ASK
+        + """
+@pytest.fixture
+def checked(kafka_broker):
+    yield kafka_broker
+    raise ValueError("not as it should be")
+
+def test_it(checked):
+    checked.create_topic("orders")
+    ask(checked, 42)
+""",
+    )
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*Captured odradek teardown*",
+            "<KafkaBroker: the broker is closed>*",
+            "  orders-0  0..0",
+            "*ApiVersions v0 42 -> ok",
+        ]
+    )
+
+
+def test_of_the_session_s_broker_only_what_the_test_asked_for(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+import odradek
+
+def test_one(kafka_broker_session):
+    kafka_broker_session.create_topic("of-another-test")
+
+def test_two(kafka_broker_session):
+    assert False, "mine"
+""",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    assert "of-another-test" not in result.stdout.str().partition("test_two")[2].partition("assert False")[2]
 
 
 def test_loading_the_plugin_costs_next_to_nothing() -> None:
@@ -333,6 +425,28 @@ def test_pytest_is_told_to_leave_the_package_alone() -> None:
     from odradek import pytest_plugin
 
     hook = SimpleNamespace(_must_rewrite={"odradek", "another"})
-    pytest_plugin.pytest_addoption(cast("Any", SimpleNamespace(rewrite_hook=hook)))
+    parser = pytest.Parser(_ispytest=True)
+    pytest_plugin.pytest_addoption(parser, cast("Any", SimpleNamespace(rewrite_hook=hook)))
     assert hook._must_rewrite == {"another"}
-    pytest_plugin.pytest_addoption(cast("Any", object()))
+    pytest_plugin.pytest_addoption(pytest.Parser(_ispytest=True), cast("Any", object()))
+
+
+def test_a_failed_test_shows_what_was_refused(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+import struct
+import odradek
+import pytest
+
+@pytest.mark.kafka(security=odradek.Security(authorizer=True))
+def test_denied(kafka_broker):
+    host, _, port = kafka_broker.bootstrap_servers.partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as client:
+        client.sendall(struct.pack(">ihhihh1s", 13, 10, 0, 42, -1, 1, b"g"))
+        client.recv(100)
+    assert False, "mine"
+""",
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["why (*", "*User:ANONYMOUS*was denied DESCRIBE on GROUP g*"])

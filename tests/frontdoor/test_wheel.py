@@ -12,10 +12,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
-import odradek, odradek.pytest_plugin, pathlib, sys
+import importlib.resources, odradek, odradek.pytest_plugin, pathlib, sys
 assert "site-packages" in odradek.__file__ and sys.argv[1] in odradek.__file__, odradek.__file__
 with odradek.KafkaBroker(topics={"orders": 2}) as broker:
-    assert set(broker.topics()) == {"orders"}
+    assert set(broker.topics) == {"orders"}
+page = importlib.resources.files("odradek.control.page")
+assert all(page.joinpath(f"page.{kind}").is_file() for kind in ("html", "css", "js"))
 print("works")
 """
 

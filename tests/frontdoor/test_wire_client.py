@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import odradek
+from odradek.client_security import ClientSecurity
 from odradek.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+from odradek.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.protocol.schema import codec
 from odradek.wire_client import WireClient, WireError
 
@@ -85,3 +88,51 @@ def test_nobody_listens() -> None:
         port = listener.getsockname()[1]
     with pytest.raises(WireError, match=f"127.0.0.1:{port}: Connection refused"):
         WireClient("127.0.0.1", port)
+
+
+PLAIN = ClientSecurity.parse(
+    {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "a", "sasl.password": "hush"}
+)
+
+
+def logging_in(asked: list[int], lifetime_ms: int) -> Answer:
+    """A broker that accepts each log-in for so long, and notes the keys of the requests."""
+
+    def answer(number: int, frame: bytes) -> bytes:
+        key, _, correlation_id = struct.unpack(">hhi", frame[:8])
+        asked.append(key)
+        head = struct.pack(">i", correlation_id)
+        if key == 18:
+            return versions(correlation_id, (3, 0, 1), (17, 1, 1), (36, 1, 1))
+        if key == 17:
+            handshake = SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"])
+            return head + codec(SaslHandshakeResponse, 1).encode(handshake)
+        if key == 36:
+            accepted = SaslAuthenticateResponse(error_code=0, auth_bytes=b"", session_lifetime_ms=lifetime_ms)
+            return head + codec(SaslAuthenticateResponse, 1).encode(accepted)
+        return head + codec(MetadataResponse, 1).encode(MetadataResponse())
+
+    return answer
+
+
+def test_the_log_in_comes_behind_the_versions(serve: Callable[[Answer], int]) -> None:
+    asked: list[int] = []
+    with WireClient("127.0.0.1", serve(logging_in(asked, 0)), security=PLAIN) as client:
+        client.request(MetadataRequest(topics=[]))
+        client.request(MetadataRequest(topics=[]))
+        assert client.session_ends_in_s is None
+    assert asked == [18, 17, 36, 3, 3]
+
+
+def test_a_client_logs_in_again_before_its_session_ends(
+    serve: Callable[[Answer], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    now = [1000.0]
+    monkeypatch.setattr("odradek.wire_client.time.monotonic", lambda: now[0])
+    with WireClient("127.0.0.1", serve(logging_in(asked, 100_000)), security=PLAIN) as client:
+        for moment in (1000.0, 1084.0, 1086.0, 1087.0):
+            now[0] = moment
+            client.request(MetadataRequest(topics=[]))
+        assert client.session_ends_in_s == 99.0
+    assert asked == [18, 17, 36, 3, 3, 17, 36, 3, 3]

@@ -22,12 +22,18 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "the Python source that they write is run against the constructs in tests/protocol/test_compiler.py",
     ),
     "src/odradek/commands/pipeline.py": "needs Spark, so it is tested with the jobs: tests/pipeline/test_command.py",
+    **dict.fromkeys(
+        [f"broker/facade/remote/{name}.py" for name in ("transport", "hold", "group", "clock", "transcript", "forks")],
+        "parts of a broker over HTTP, tested as one: tests/broker/facade/remote/test_broker.py",
+    ),
+    "src/odradek/control/child.py": "the child of tests/broker/facade/test_process.py",
     "broker/partitions/topic.py": "the registry's, and tested with it: tests/broker/partitions/test_registry.py",
     "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",
 }
 """Module to the reason why it has no test module of its own."""
 
 TESTED_AS_ONE = {
+    "broker/facade/verbs": "through both flavours, with the facade modules whose functions they call",
     "broker/coordinator/group/consumer": "through the group machine: in conversations recorded from Kafka",
 }
 """Package whose modules are parts of one thing, to how that is tested. Its test folder must not be empty."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from odradek.client_security.options import SaslOptions, TlsOptions
 from odradek.pipeline.cluster_client import EARLIEST, LATEST
 from odradek.pipeline.source_options import OptionError, SourceOptions, offset_for
 
@@ -14,6 +15,9 @@ from odradek.pipeline.source_options import OptionError, SourceOptions, offset_f
         ({}, "one of the two"),
         ({"kafka.bootstrap.servers": "127.0.0.1:1"}, "needs subscribe"),
         ({"path": "x", "startingOffset": "3"}, "unknown option startingoffset"),
+        ({"path": "x", "kafka.acks": "3"}, "unknown option kafka.acks"),
+        ({"path": "x", "kafka.sasl.pasword": "3"}, "unknown security option sasl.pasword"),
+        ({"path": "x", "kafka.security.protocol": "TLS"}, "security.protocol: 'TLS' is none of"),
         ({"path": "x", "startingOffsets": "soon"}, "earliest, latest or"),
         ({"path": "x", "isolation": "serializable"}, "read_committed or read_uncommitted"),
         ({"path": "x", "recordsPerTask": "0"}, "a positive number"),
@@ -56,3 +60,20 @@ def test_topics_are_chosen() -> None:
     assert SourceOptions.parse({"path": "x", "subscribePattern": "orders.*"}).choose(there) == ["orders", "orders-2"]
     with pytest.raises(OptionError, match="no topic c, d"):
         SourceOptions.parse({"path": "x", "subscribe": "c,a,d"}).choose(there)
+
+
+def test_security_options_are_those_of_sparks_connector() -> None:
+    options = SourceOptions.parse(
+        {
+            "kafka.bootstrap.servers": "127.0.0.1:1",
+            "subscribe": "a",
+            "kafka.security.protocol": "SASL_SSL",
+            "kafka.sasl.mechanism": "PLAIN",
+            "kafka.sasl.jaas.config": 'x.PlainLoginModule required username="alice" password="hush";',
+            "kafka.ssl.truststore.type": "PEM",
+            "kafka.ssl.truststore.location": "/ca.pem",
+        }
+    )
+    assert options.security.tls == TlsOptions(ca_location="/ca.pem")
+    assert options.security.sasl == SaslOptions("PLAIN", {"username": "alice", "password": "hush"})
+    assert "hush" not in repr(options)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from odradek.protocol import primitives as p
 from odradek.protocol.compiler import compile_decoder, compile_encoders
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.file_slice import joined
 from odradek.protocol.message import Message, VersionedMessage
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -50,7 +51,7 @@ def test_compiled_equals_interpreted(message: type[VersionedMessage], data: st.D
         value = data.draw(instances(message, version))
         encoded = codec_.encode(value)
         assert encoded == interpreted_build(codec_, value)
-        assert b"".join(codec_.encode_parts(value)) == encoded
+        assert joined(codec_.encode_parts(value)) == encoded
         assert codec_.decode(encoded) == interpreted_parse(codec_, encoded) == (value, len(encoded))
         framed = b"head" + encoded + b"more"
         assert codec_.decode(memoryview(framed), 4) == (value, 4 + len(encoded))
@@ -132,7 +133,7 @@ def test_large_records_are_parts_of_their_own() -> None:
     request = ProduceRequest(topic_data=[topic])
     parts = codec(ProduceRequest, 9).encode_parts(request)
     assert [part for part in parts if isinstance(part, memoryview)] == [records[:5_000], records[5_000:]]
-    assert b"".join(parts) == codec(ProduceRequest, 9).encode(request)
+    assert joined(parts) == codec(ProduceRequest, 9).encode(request)
     assert interpreted_build(codec(ProduceRequest, 9), request) == codec(ProduceRequest, 9).encode(request)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
@@ -16,6 +18,22 @@ class MakeTopic(Protocol):
     """Creates a topic with a name of its own and answers the name."""
 
     def __call__(self, label: str = "t", partitions: int = 1, **configs: str) -> str: ...
+
+
+def of_clients(items: list[pytest.Item], folder: str, mark: pytest.MarkDecorator) -> None:
+    """Mark the tests of a folder. Client libraries leave broken sockets to the garbage collector: no test's fault."""
+    leaving = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+    for item in items:
+        if str(item.path).startswith(folder + os.sep):
+            item.add_marker(mark)
+            item.add_marker(leaving)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected() -> Iterator[None]:
+    """What clients left is collected before the tests of another module are judged by it."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture

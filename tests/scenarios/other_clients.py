@@ -26,37 +26,30 @@ def _cached(label: str, *sources: Path) -> Path:
     return cache_dir() / f"{label}-{digest}"
 
 
-def _reports(command: list[str], bootstrap: str) -> Report:
-    done = subprocess.run([*command, bootstrap], capture_output=True, text=True, timeout=300, check=False)
-    errors = {each["scenario"]: each["error"] for each in map(json.loads, done.stdout.splitlines())}
-    return lambda name: str(errors.get(name, f"no report: {done.stderr[-2000:]}"))
-
-
-@pytest.fixture(scope="module")
-def go_report(target: Target) -> Report:
-    """Error of a franz-go scenario, or an empty text."""
+def go_program(source: str) -> Path:
+    """A program of this folder's Go module, built; skips where it cannot be."""
     go = shutil.which("go")
     if go is None:
         pytest.skip("needs Go: no `go` on the PATH")
     folder = HERE / "go"
-    program = _cached("franz-go", folder / "main.go", folder / "go.mod", folder / "go.sum")
+    program = _cached("franz-go", folder / source, folder / "go.mod", folder / "go.sum")
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
+        package = f"./{Path(source).parent}"
         built = subprocess.run(
-            [go, "build", "-o", str(program), "."], cwd=folder, capture_output=True, text=True, check=False
+            [go, "build", "-o", str(program), package], cwd=folder, capture_output=True, text=True, check=False
         )
         if built.returncode:
             pytest.skip(f"needs the Go modules of franz-go: {built.stderr.strip().splitlines()[-1]}")
-    return _reports([str(program)], target.bootstrap)
+    return program
 
 
-@pytest.fixture(scope="module")
-def js_report(target: Target) -> Report:
-    """Error of a kafkajs scenario, or an empty text."""
+def js_folder() -> tuple[str, Path]:
+    """Node, and a folder with the programs in JavaScript and kafkajs; skips where there are none."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         pytest.skip("needs Node.js: no `node` or `npm` on the PATH")
-    sources = (HERE / "js" / "scenarios.mjs", HERE / "js" / "package.json")
+    sources = [HERE / "js" / name for name in ("scenarios.mjs", "control.mjs", "logins.mjs", "package.json")]
     folder = _cached("kafkajs", *sources)
     if not (folder / "complete").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +60,27 @@ def js_report(target: Target) -> Report:
         if installed.returncode:
             pytest.skip(f"needs kafkajs from npm: {(installed.stderr + installed.stdout).strip()[-200:]}")
         (folder / "complete").touch()
-    return _reports([node, str(folder / "scenarios.mjs")], target.bootstrap)
+    return node, folder
+
+
+def reports(command: list[str]) -> Report:
+    """What a program says of its scenarios: the error of each, or an empty text."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    errors = {each["scenario"]: each["error"] for each in map(json.loads, done.stdout.splitlines())}
+    return lambda name: str(errors.get(name, f"no report: {done.stderr[-2000:]}"))
+
+
+@pytest.fixture(scope="module")
+def go_report(target: Target) -> Report:
+    """Error of a franz-go scenario, or an empty text."""
+    return reports([str(go_program("main.go")), target.bootstrap])
+
+
+@pytest.fixture(scope="module")
+def js_report(target: Target) -> Report:
+    """Error of a kafkajs scenario, or an empty text."""
+    node, folder = js_folder()
+    return reports([node, str(folder / "scenarios.mjs"), target.bootstrap])
 
 
 @pytest.mark.parametrize("scenario", GO_SCENARIOS)

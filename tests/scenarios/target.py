@@ -76,7 +76,9 @@ def wait_until(what: str, probe: Callable[[], Answer], timeout: float = 60) -> A
 @contextmanager
 def odradek_target(nodes: int = 1, config: Mapping[str, str] = SCENARIO_CONFIG) -> Iterator[Target]:
     """``odradek serve`` in its own process, stopped at the end; a stop that is not clean is an error."""
-    command = [sys.executable, "-m", "odradek", "serve", "--host", "127.0.0.1", "--port", "0", "--nodes", str(nodes)]
+    command = [sys.executable, "-m", "odradek", "serve", "--nodes", str(nodes)]
+    if "listeners" not in config:
+        command += ["--host", "127.0.0.1", "--port", "0"]
     for name, value in config.items():
         command += ["--config", f"{name}={value}"]
     with tempfile.TemporaryDirectory(prefix="odradek-") as folder:
@@ -118,6 +120,30 @@ class _LogWatch:
         self._seen += len(added)
         text = added.decode(errors="replace")
         return text if "Traceback" in text else ""
+
+
+@contextmanager
+def odradek_of_file(file: Path) -> Iterator[None]:
+    """``odradek serve --config-file`` in its own process; a traceback in its log, or a bad end, is an error."""
+    log = file.with_suffix(".log")
+    command = [sys.executable, "-m", "odradek", "serve", "--config-file", str(file)]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=output, text=True)
+    assert process.stdout is not None
+    with process.stdout:
+        line = process.stdout.readline()
+        if not line.startswith("odradek ready on "):
+            process.kill()
+            process.wait()
+            raise RuntimeError(f"odradek did not start: {line!r} {log.read_text(errors='replace')[-3000:]}")
+        try:
+            yield
+        finally:
+            process.terminate()
+            status = process.wait(60)
+    text = log.read_text(errors="replace")
+    assert status == 0, f"odradek stopped with status {status}: {text[-3000:]}"
+    assert "Traceback" not in text, text[-8000:]
 
 
 @contextmanager

@@ -17,6 +17,7 @@ class KeptStore(MemoryLogStore):
     __slots__ = ("loaded",)
 
     def __init__(self, loaded: LoadedLog) -> None:
+        super().__init__()
         self.loaded = loaded
 
     def load(self) -> LoadedLog | None:
@@ -27,6 +28,7 @@ class KeptBackend(MemoryBackend):
     __slots__ = ("loaded",)
 
     def __init__(self, loaded: LoadedLog) -> None:
+        super().__init__()
         self.loaded = loaded
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:

@@ -12,7 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.file_slice import FileSlice, joined
 from odradek.protocol.record_batch import Record, build_batch, iter_batches
+from odradek.storage.backend import LogBackend
+from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.log_config import LogConfig
+from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import AppendOrigin, PartitionLog, RecordsRefused
 from tests.storage.log_model import LogModel
 from tests.storage.logs import NOW, batches, committed, end, make_log, put, records
@@ -262,3 +267,32 @@ def test_each_offset_is_found_whatever_the_sizes(sizes: list[int], limit: int) -
     for offset in range(len(sizes)):
         found = list(iter_batches(log.read(offset, max_bytes=limit, up_to_offset=len(sizes)).parts))
         assert found[0].base_offset == offset
+
+
+@pytest.mark.parametrize("kind", ["memory", "disk"])
+def test_a_large_read_to_be_sent(kind: str, tmp_path: Path) -> None:
+    backend: LogBackend = MemoryBackend(0) if kind == "memory" else DiskBackend(tmp_path, now_ms=lambda: NOW)
+    log = PartitionLog("t", 0, LogConfig(segment_bytes=1 << 20), backend, now_ms=NOW)
+    for i in range(40):
+        put(log, (None, bytes([i]) * 70_000))
+    for offset in (0, 5, 38):
+        read = log.read(offset, max_bytes=300_000, up_to_offset=40)
+        sent = log.read_to_send(offset, max_bytes=300_000, up_to_offset=40)
+        assert sum(map(len, sent.parts)) == sent.size_bytes == read.size_bytes
+        assert joined(sent.parts) == b"".join(read.parts)
+        assert all(isinstance(part, FileSlice) for part in sent.parts) == (kind == "memory")
+    under_way = log.read_to_send(0, max_bytes=500_000, up_to_offset=40)
+    content = joined(under_way.parts)
+    log.delete_records(40)
+    assert joined(under_way.parts) == content
+    log.close()
+    backend.close()
+    assert joined(under_way.parts) == content
+
+
+def test_a_small_read_is_sent_from_memory() -> None:
+    log = make_log()
+    put(log, (None, b"v"))
+    sent = log.read_to_send(0, max_bytes=1000, up_to_offset=1)
+    assert [type(part) for part in sent.parts] == [memoryview]
+    assert log.read_to_send(1, max_bytes=1000, up_to_offset=1) == ([], 0)

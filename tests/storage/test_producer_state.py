@@ -7,7 +7,7 @@ import pytest
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import MAX_SEQUENCE
 from odradek.storage.partition_log import AppendOrigin, RecordsRefused
-from odradek.storage.producer_state import ProducerStates
+from odradek.storage.producer_state import BatchMetadata, ProducerStates
 from tests.storage.logs import NOW, end, make_log, put
 
 OUT_OF_ORDER = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -124,3 +124,15 @@ def test_coordinator_writes_check_the_epoch_but_no_sequence() -> None:
     with pytest.raises(KafkaError) as caught:
         put(log, producer=(1, 2, -1), transactional=True, origin=AppendOrigin.COORDINATOR)
     assert caught.value.code is OLD_EPOCH
+
+
+def test_a_producer_that_is_further_than_a_log_that_went_back_may_go_on_once() -> None:
+    states = ProducerStates("t-0")
+    states.data_appended(7, 0, BatchMetadata(0, 4, 0, 4, 1), transactional=False)
+    with pytest.raises(KafkaError):
+        states.check_data(7, 0, 9, 0, 5, False)
+    states.rewind()
+    assert states.check_data(7, 0, 9, 0, 5, False) is None
+    states.data_appended(7, 0, BatchMetadata(9, 9, 5, 5, 1), transactional=False)
+    with pytest.raises(KafkaError):
+        states.check_data(7, 0, 12, 0, 6, False)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import HashTable, slots_of_copy
+from odradek.protocol.java_hash_table import CROWDED, TREES_FROM, HashTable, slots_of_copy
 from odradek.protocol.java_maps import hash_of_number, hash_of_text, hash_of_uuid, java_order, signed_hash_of_text
 
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""
 
+NOTHING: Partitions = {}
+
+_SPREAD_FROM = 1 << 16
+"""Java spreads the upper half of a hash over the lower one: a smaller number stands in the slot of its own."""
 _FIBONACCI = -7046029254386353131
 _MASK = (1 << 64) - 1
 
@@ -20,27 +24,46 @@ _MASK = (1 << 64) - 1
 class MemberSpec(NamedTuple):
     """A member as an assignor sees it.
 
-    `topic_ids`: of the topics that it subscribes to and that exist, in Kafka's order. `assigned`: what it was
-    to have until now.
+    `topic_ids`: of the topics that it subscribes to and that exist, in Kafka's order.
     """
 
     instance_id: str | None
     topic_ids: Sequence[bytes]
     topic_count: int  # names that it subscribes to, those of missing topics included
-    assigned: Partitions
+
+
+class PresentTarget(Protocol):
+    """What everybody was to have until now."""
+
+    @property
+    def by_member(self) -> Mapping[str, Partitions]:
+        """The partitions of each member that has a target."""
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """How many partitions each member has that has any."""
+
+    @property
+    def topic_ids(self) -> Collection[bytes]:
+        """The topics of which anybody has a partition."""
+
+    def of(self, member_id: str) -> Partitions:
+        """The partitions of a member, none if it has no target."""
+
+    def taken(self, topic_id: bytes) -> Collection[int]:
+        """The partitions of a topic that anybody has."""
 
 
 class GroupSpec(NamedTuple):
     """A group as an assignor sees it. `members` stand in Kafka's order (see `member_order`).
 
-    `homogeneous`: all members subscribe to the same topics. `taken(topic_id)`: the partitions that anybody
-    was to have until now.
+    `homogeneous`: all members subscribe to the same topics.
     """
 
     members: Mapping[str, MemberSpec]
     homogeneous: bool
     partition_counts: Mapping[bytes, int]
-    taken: Callable[[bytes], Collection[int]]
+    present: PresentTarget
 
 
 Assignor = Callable[[GroupSpec], dict[str, Partitions]]
@@ -50,10 +73,19 @@ Assignor = Callable[[GroupSpec], dict[str, Partitions]]
 def stored_order(rows: Iterable[tuple[bytes, Sequence[int]]]) -> Partitions:
     """The rows of a stored assignment as Kafka walks them once it has read them."""
     by_topic = dict(rows)
-    return {
-        topic_id: tuple(HashTable(hash_of_number, by_topic[topic_id], slots_of_copy(len(by_topic[topic_id]))))
-        for topic_id in HashTable(hash_of_uuid, by_topic)
-    }
+    topic_ids = by_topic if len(by_topic) < 2 else HashTable(hash_of_uuid, by_topic)
+    return {topic_id: _in_set_order(by_topic[topic_id]) for topic_id in topic_ids}
+
+
+def _in_set_order(partitions: Sequence[int]) -> tuple[int, ...]:
+    """Partitions in the order of `new HashSet<>(list)`."""
+    size = len(partitions)
+    if size < 2:
+        return tuple(partitions)
+    slots = slots_of_copy(size)
+    if (size < CROWDED or slots >= TREES_FROM) and max(partitions) < _SPREAD_FROM and len(set(partitions)) == size:
+        return tuple(sorted(partitions, key=(slots - 1).__and__))
+    return tuple(HashTable(hash_of_number, partitions, slots))
 
 
 def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), without: Iterable[str] = ()) -> list[str]:
@@ -63,7 +95,7 @@ def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), wi
     """
     gone = set(without)
     ordered = java_order((*timeline_order(present, peak), *more), hash_of_text)
-    return [member_id for member_id in ordered if member_id not in gone]
+    return [member_id for member_id in ordered if member_id not in gone] if gone else ordered
 
 
 def timeline_order(present: Sequence[str], peak: int) -> list[str]:
@@ -72,19 +104,24 @@ def timeline_order(present: Sequence[str], peak: int) -> list[str]:
     `present` is in the order of arrival. `peak`: the most members that Kafka's table has made room for since it was
     loaded, which is one more than there were if a member was updated.
     """
+    shift = 64 - timeline_bits(peak)
+    latest_first = present[::-1]
+    return sorted(latest_first, key=lambda member_id: timeline_hash(member_id) >> shift)
+
+
+def timeline_bits(peak: int) -> int:
+    """How many bits of a hash make the slot in Kafka's versioned hash table; it grows when it is a third overfull."""
     bits = 1
     while peak * 3 > 4 << bits:
         bits += 1
-    shift = 64 - bits
-    latest_first = present[::-1]
-    return sorted(latest_first, key=lambda member_id: _timeline_hash(member_id) >> shift)
+    return bits
 
 
 @lru_cache(maxsize=1 << 14)
-def _timeline_hash(text: str) -> int:
+def timeline_hash(text: str) -> int:
     """The Fibonacci hash of a text; its upper bits are the text's slot in Kafka's versioned hash table.
 
-    Such a table grows when it is a third overfull; what shares a slot is walked latest first.
+    What shares a slot is walked latest first.
     """
     return signed_hash_of_text(text) * _FIBONACCI & _MASK
 

@@ -5,22 +5,29 @@ Replies are the answers' contents; errors come as `KafkaError`. What only one ki
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.runtime.machine import Command, R
 from odradek.protocol.errors import ErrorCode
 
+Visible = Callable[[Iterable[str]], frozenset[str]]
+"""Says which of some topics a client may see."""
+Forbidden = Callable[[Sequence[str]], Sequence[str]]
+"""Says which of some topics a client may not create."""
+
 
 class GroupCommand(Command[R]):
     """An order about one group. Subclasses have `group_id` in their slots.
 
     `home`: the kind that decides unless the group's own kind does (see `kinds`); None: the machine itself.
+    `why_members_go`: what the log says of members that the command takes out.
     """
 
     __slots__ = ()
     home: ClassVar[GroupType | None] = None
+    why_members_go: ClassVar[str] = "leaves"
     group_id: str
 
 

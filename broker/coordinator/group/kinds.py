@@ -81,3 +81,9 @@ class GroupKind(Protocol):
 
     def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
         """Topics were made, grown or deleted; what is decided from that follows with the groups' next commands."""
+
+    def kept(self) -> Any:
+        """What it knows besides the groups; see `runtime.copying.Copyable`."""
+
+    def take(self, kept: Any) -> None:
+        """Know what another one knew. Its groups are here already."""

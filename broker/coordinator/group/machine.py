@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from odradek.broker.coordinator.group import commands as c
 from odradek.broker.coordinator.group import kinds
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, as_known
 from odradek.broker.coordinator.group.classic.kind import ClassicKind
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import Group, GroupKind, KindContext
@@ -18,16 +20,20 @@ from odradek.broker.coordinator.group.offset_records import OFFSET_COMMIT_KEYS
 from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OffsetBook
 from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
 from odradek.broker.coordinator.group.refusals import commit_error, group_error
-from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.coordinator.group.registry import CommittedGroups, Groups
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
 from odradek.broker.coordinator.group.topic_source import FixedTopics, TopicSource
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import KafkaError
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
 
 Decision = Callable[[Any, int], Outcome[Any]]
+
+
+def _leave_alone(record: LogRecord) -> None:
+    """A record of a kind that this broker does not serve."""
 
 
 def _random_id() -> str:
@@ -68,6 +74,7 @@ class GroupMachine:
         self._own = dict(self._decide)
         self._by_type: dict[type[Command[Any]], dict[GroupType, Decision]] = {}
         self._kinds: dict[GroupType, GroupKind] = {}
+        self._replays: dict[bytes, Callable[[LogRecord], None]] = {}
         self.classic = ClassicKind(self.context, self.stored)
         self.groups.dormant = self.classic
         self._add(self.classic)
@@ -86,14 +93,20 @@ class GroupMachine:
 
     def replay(self, record: LogRecord) -> None:
         """See `Machine`. Records of kinds that this broker does not serve are left alone."""
-        key = record.key
-        if key.startswith(OFFSET_COMMIT_KEYS):
+        begin = record.key[:2]
+        if begin in OFFSET_COMMIT_KEYS:
             self.stored.replay(record)
             return
-        record_type = record_type_of(key)
+        replay = self._replays.get(begin)
+        if replay is None:
+            replay = self._replays[begin] = self._find_replay(record_type_of(begin))
+        replay(record)
+
+    def _find_replay(self, record_type: int) -> Callable[[LogRecord], None]:
         kind_type = KIND_OF_RECORD.get(record_type)
-        if kind_type is not None and kind_type in kinds.KIND_MODULES:
-            self._kind(kind_type).replay(record_type, record)
+        if kind_type is None or kind_type not in kinds.KIND_MODULES:
+            return _leave_alone
+        return partial(self._kind(kind_type).replay, record_type)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
         """See `Machine`."""
@@ -119,6 +132,44 @@ class GroupMachine:
         for kind in self._kinds.values():
             effects += kind.on_loaded(now_ms)
         return effects
+
+    # -- ReplicatedMachine
+
+    replays_committed = False
+
+    def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
+        """See `ReplicatedMachine`."""
+        return self.settings.commit_timeout_ms
+
+    def await_commit(self, records: Sequence[NewRecord]) -> None:
+        """See `ReplicatedMachine`: records are replayed when they are appended."""
+
+    def commit_settled(self, records: Sequence[NewRecord]) -> None:
+        """See `ReplicatedMachine`: nothing is replayed later."""
+
+    def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
+        """See `ReplicatedMachine`."""
+        return self.classic.commit_late(command, now_ms)
+
+    def as_committed(self, committed: GroupMachine) -> GroupMachine:
+        """See `ReplicatedMachine`. A rebalance is no record: classic groups show theirs as it is."""
+        shown = copy(committed)
+        shown.groups = CommittedGroups(committed.groups, self.groups, as_known)
+        return shown
+
+    # -- copies
+
+    def kept(self) -> object:
+        """See `runtime.copying.Copyable`."""
+        kinds_kept = {kind_type: kind.kept() for kind_type, kind in self._kinds.items()}
+        return self.groups.live(), self.stored.offsets, self.stored.pending, kinds_kept
+
+    def take(self, kept: tuple[dict[str, Group], Any, Any, dict[GroupType, Any]]) -> None:
+        """See `runtime.copying.Copyable`."""
+        groups, self.stored.offsets, self.stored.pending, kinds_kept = kept
+        self.groups.live().update(groups)
+        for kind_type, kind_kept in kinds_kept.items():
+            self._kind(kind_type).take(kind_kept)
 
     # -- reading
 
@@ -148,8 +199,21 @@ class GroupMachine:
         self._kinds[kind.group_type] = kind
         for command, decision in kind.decisions.items():
             decisions = self._by_type.setdefault(command, {})
-            decisions[kind.group_type] = decision
+            decisions[kind.group_type] = decision if kind is self.classic else self._told(decision)
             self._decide[command] = self._routed(command, decisions)
+
+    def _told(self, decision: Decision) -> Decision:
+        """The decision, with its story in the log if somebody listens."""
+
+        def decide(command: c.GroupCommand[Any], now_ms: int) -> Outcome[Any]:
+            outcome = decision(command, now_ms)
+            if outcome.records and _log.isEnabledFor(logging.INFO):
+                from odradek.broker.coordinator.group.story import follow
+
+                follow(self.groups.get, command, outcome)
+            return outcome
+
+        return decide
 
     def _routed(self, command: type[Command[Any]], decisions: dict[GroupType, Decision]) -> Decision:
         """What decides on a command that these kinds know: see `kinds`."""

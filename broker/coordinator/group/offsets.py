@@ -117,8 +117,9 @@ class OffsetBook:
                 codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
             codes.append(_NONE)
-            value = encode_offset_value(offset, leader_epoch, metadata or "", now_ms, expires, topic_id)
-            records.append((encode_offset_key(group_id, topic, partition), value))
+            said = (offset, leader_epoch, metadata or "", now_ms, expires, topic_id)
+            key = encode_offset_key(group_id, topic, partition)
+            records.append(NewRecord(key, encode_offset_value(*said), said if expires < 0 else None))
         return records, codes
 
     # -- reading
@@ -172,7 +173,7 @@ class OffsetBook:
                 continue
             codes.append(_NONE)
             if self._known(command.group_id, topic, partition):
-                records.append((encode_offset_key(command.group_id, topic, partition), None))
+                records.append(NewRecord(encode_offset_key(command.group_id, topic, partition)))
         return Outcome(records, reply=codes)
 
     def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
@@ -184,14 +185,14 @@ class OffsetBook:
     def deletion(self, group: Group) -> list[NewRecord]:
         """The records that delete a group and all its offsets."""
         group_id = group.group_id
-        records: list[NewRecord] = [(encode_offset_key(group_id, *place), None) for place in self._places(group_id)]
+        records: list[NewRecord] = [NewRecord(encode_offset_key(group_id, *place)) for place in self._places(group_id)]
         return [*records, *group.tombstones()]
 
     def forget(self, command: ForgetPartitions, now_ms: int) -> Outcome[None]:
         """Topics or partitions are deleted: so are the offsets that groups have of them."""
         gone = set(command.places)
         records = [
-            (encode_offset_key(group_id, *place), None)
+            NewRecord(encode_offset_key(group_id, *place))
             for group_id in self._stored.group_ids()
             for place in self._places(group_id)
             if place in gone
@@ -209,7 +210,7 @@ class OffsetBook:
         effects: list[Effect] = []
         for group in self._groups.all():
             expired, all_expired = self._expired(group, now_ms)
-            records += [(encode_offset_key(group.group_id, *place), None) for place in expired]
+            records += [NewRecord(encode_offset_key(group.group_id, *place)) for place in expired]
             if all_expired and group.is_empty and group.expires:
                 records += group.tombstones()
                 effects += group.on_removed()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from struct import Struct
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.schema import codec
@@ -39,6 +41,30 @@ def decode_key(kind: type[V], key: bytes) -> V:
     """The reverse of `encode_key`, for a key whose record type is known."""
     decoded: V = codec(kind, 0).decode(key, 2)[0]
     return decoded
+
+
+def known_key(kind: type[V], key: bytes) -> V:
+    """`decode_key`, remembered: a group's records come with the same keys over and over. Not to be changed."""
+    decoded: V = _known_key(cast("Hashable", kind), key)
+    return decoded
+
+
+@lru_cache(maxsize=1 << 12)
+def _known_key(kind: Hashable, key: bytes) -> Any:
+    return decode_key(cast("type[CoordinatorRecord]", kind), key)
+
+
+def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRecord:
+    """A record that says its value as it is: nothing of it may change afterwards."""
+    return NewRecord(key, encode_value(value, version), value)
+
+
+def value_of(kind: type[V], record: NewRecord | LogRecord) -> V | None:
+    """What a record says, None for a tombstone. Not to be changed."""
+    if record.value is None:
+        return None
+    said: V | None = record.said
+    return decode_value(kind, record.value) if said is None else said
 
 
 def encode_value(value: CoordinatorRecord, version: int = 0) -> bytes:

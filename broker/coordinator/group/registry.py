@@ -88,6 +88,10 @@ class Groups:
         if group_id in self._groups and not isinstance(self._groups[group_id], kind):
             del self._groups[group_id]
 
+    def live(self) -> dict[str, Group]:
+        """The groups that are in memory."""
+        return self._groups
+
     def ids(self) -> list[str]:
         """The ids of all groups."""
         dormant = () if self.dormant is None else self.dormant.ids()
@@ -99,3 +103,28 @@ class Groups:
             group = self.get(group_id)
             if group is not None:
                 yield group
+
+
+class CommittedGroups(Groups):
+    """The groups that `committed` knows, to read from; those of the classic kind as they are in `live`.
+
+    `as_known(group, live)`: a classic group as others see it, by what is committed of it and by what it is.
+    """
+
+    def __init__(self, committed: Groups, live: Groups, as_known: Callable[[Group, Group], Group]) -> None:
+        super().__init__()
+        self._as_known = as_known
+        self._committed = committed
+        self._live = live
+
+    def get(self, group_id: str) -> Group | None:
+        """See `Groups`."""
+        group = self._committed.get(group_id)
+        if group is None or group.group_type is not GroupType.CLASSIC:
+            return group
+        live = self._live.get(group_id)
+        return self._as_known(group, live) if live is not None and live.group_type is GroupType.CLASSIC else group
+
+    def ids(self) -> list[str]:
+        """See `Groups`."""
+        return self._committed.ids()

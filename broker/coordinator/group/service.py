@@ -85,4 +85,5 @@ def read_settings(config: BrokerConfig) -> GroupSettings:
         offset_metadata_max_bytes=config.get_int("offset.metadata.max.bytes"),
         offsets_retention_ms=config.get_int("offsets.retention.minutes") * _MINUTE_MS,
         offsets_check_interval_ms=config.get_int("offsets.retention.check.interval.ms"),
+        commit_timeout_ms=config.get_int("offsets.commit.timeout.ms"),
     )

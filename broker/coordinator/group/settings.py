@@ -19,6 +19,7 @@ class GroupSettings(NamedTuple):
     offset_metadata_max_bytes: int = 4096  # offset.metadata.max.bytes
     offsets_retention_ms: int = 10_080 * 60_000  # offsets.retention.minutes
     offsets_check_interval_ms: int = 600_000  # offsets.retention.check.interval.ms
+    commit_timeout_ms: int = 5_000  # offsets.commit.timeout.ms, for whatever a coordinator writes
     new_member_join_timeout_ms: int = 300_000  # Kafka has no key for it
 
 

@@ -65,7 +65,11 @@ class StoredOffsets:
         if record.value is None:
             self._remove_offset(group_id, place)
             return
-        offset = decode_offset_value(record.value, record.offset)
+        said = record.said
+        if said is None:
+            offset = decode_offset_value(record.value, record.offset)
+        else:
+            offset = CommittedOffset._make((*said, record.offset))
         if record.producer_id < 0:
             offsets = self.offsets.get(group_id)
             if offsets is None:

@@ -8,6 +8,7 @@ from odradek.broker.coordinator.share_state.commands import ReadState, WriteStat
 from odradek.broker.coordinator.share_state.service import ShareStateService
 from odradek.broker.partitions.share.share_partition import StateWrite
 from odradek.broker.partitions.share.states import ShareKey, StoredState
+from odradek.broker.runtime.inbox import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _AS_MEMBERS_GET_THEM = {
@@ -49,6 +50,17 @@ class ShareStateClient:
             self._service().ask_about(command)
         except KafkaError as error:
             raise _for_members(error) from error
+
+    def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
+        """See `StateClient`."""
+        try:
+            return self._service().shard_for(key.text).settled()
+        except KafkaError:
+            return None  # what was written before is in the log of whoever coordinates next
+
+    def as_members_get_it(self, error: KafkaError) -> KafkaError:
+        """See `StateClient`."""
+        return _for_members(error)
 
 
 def _for_members(error: KafkaError) -> KafkaError:

@@ -48,6 +48,10 @@ class ShareStateSettings(Protocol):
         """share.coordinator.state.topic.prune.interval.ms"""
 
     @property
+    def write_timeout_ms(self) -> int:
+        """share.coordinator.write.timeout.ms"""
+
+    @property
     def idle_interval_ms(self) -> int:
         """share.coordinator.cold.partition.snapshot.interval.ms"""
 
@@ -100,7 +104,7 @@ class ShareStateMachine:
         key = decode_key(record.key)
         if record.key.startswith(UPDATE):
             if record.value is not None:
-                self._replay_update(key, decode_update(record.value))
+                self._replay_update(key, record.said or decode_update(record.value))
         elif record.key.startswith(SNAPSHOT):
             self._replay_snapshot(key, record)
 
@@ -117,6 +121,40 @@ class ShareStateMachine:
         """See `Machine`."""
         return self._next_prune(), self._next_idle()
 
+    # -- ReplicatedMachine
+
+    replays_committed = False
+
+    def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
+        """See `ReplicatedMachine`."""
+        return self._settings.write_timeout_ms
+
+    def await_commit(self, records: Sequence[NewRecord]) -> None:
+        """See `ReplicatedMachine`: records are replayed when they are appended."""
+
+    def commit_settled(self, records: Sequence[NewRecord]) -> None:
+        """See `ReplicatedMachine`: nothing is replayed later."""
+
+    def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
+        """See `ReplicatedMachine`."""
+        return ()
+
+    def as_committed(self, committed: ShareStateMachine) -> ShareStateMachine:
+        """See `ReplicatedMachine`."""
+        return committed
+
+    # -- copies
+
+    def kept(self) -> object:
+        """See `runtime.copying.Copyable`."""
+        epochs = self._leader_epochs, self._state_epochs
+        return self.states, epochs, self._updates, self._snapshots, self._pruned_to
+
+    def take(self, kept: Any) -> None:
+        """See `runtime.copying.Copyable`."""
+        self.states, epochs, self._updates, self._snapshots, self._pruned_to = kept
+        self._leader_epochs, self._state_epochs = epochs
+
     # -- replaying
 
     def _replay_snapshot(self, key: ShareKey, record: LogRecord) -> None:
@@ -124,7 +162,7 @@ class ShareStateMachine:
             for table in (self.states, self._leader_epochs, self._state_epochs, self._updates, self._snapshots):
                 table.pop(key, None)
             return
-        state = decode_snapshot(record.value)
+        state: ShareState = record.said or decode_snapshot(record.value)
         self._note_epochs(key, state.leader_epoch, state.state_epoch)
         self.states[key] = state
         self._snapshots[key] = record.offset
@@ -223,7 +261,7 @@ class ShareStateMachine:
         self._check_topic(command.key)
         if command.key not in self.states:
             return Outcome()
-        return Outcome([(encode_key(SNAPSHOT, command.key), None)])
+        return Outcome([NewRecord(encode_key(SNAPSHOT, command.key))])
 
     def _summary(self, command: c.ReadSummary, now_ms: int) -> Outcome[c.StateSummary]:
         self._check_partition(command.key)
@@ -240,7 +278,7 @@ class ShareStateMachine:
     def _record(self, key: ShareKey, state: ShareState, delta: ShareDelta, now_ms: int) -> NewRecord:
         """An update, or a snapshot of everything when there have been enough updates."""
         if self._updates.get(key, 0) < self._settings.updates_per_snapshot:
-            return encode_key(UPDATE, key), encode_update(delta)
+            return NewRecord(encode_key(UPDATE, key), encode_update(delta), delta)
         start_offset = state.start_offset if delta.start_offset == -1 else delta.start_offset
         return _snapshot(
             key,
@@ -277,7 +315,7 @@ class ShareStateMachine:
 
     def _forget_topics(self, command: c.ForgetDeletedTopics, now_ms: int) -> Outcome[None]:
         gone = [key for key in self.states if not self._partition_count(key.topic_id)]
-        return Outcome([(encode_key(SNAPSHOT, key), None) for key in gone], atomic=False)
+        return Outcome([NewRecord(encode_key(SNAPSHOT, key)) for key in gone], atomic=False)
 
     def _next_prune(self) -> Effect:
         return Schedule(PRUNE_TIMER, self._settings.prune_interval_ms, c.Prune())
@@ -301,4 +339,4 @@ class ShareStateMachine:
 
 
 def _snapshot(key: ShareKey, state: ShareState) -> NewRecord:
-    return encode_key(SNAPSHOT, key), encode_snapshot(state)
+    return NewRecord(encode_key(SNAPSHOT, key), encode_snapshot(state), state)

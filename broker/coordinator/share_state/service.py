@@ -33,6 +33,11 @@ class LiveSettings:
         return self._config.get_int("share.coordinator.state.topic.prune.interval.ms")
 
     @property
+    def write_timeout_ms(self) -> int:
+        """See `ShareStateSettings`."""
+        return self._config.get_int("share.coordinator.write.timeout.ms")
+
+    @property
     def idle_interval_ms(self) -> int:
         """See `ShareStateSettings`."""
         return self._config.get_int("share.coordinator.cold.partition.snapshot.interval.ms")

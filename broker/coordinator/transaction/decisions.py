@@ -110,7 +110,7 @@ def add_partitions(old: Transaction, command: AddPartitions, now_ms: int) -> Tra
     """The transaction with more partitions; None when it has them already."""
     if RULES[old.state].add is AddAction.WAIT:
         raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
-    _check_identity(old, command.producer_id, command.producer_epoch)
+    check_identity(old, command.producer_id, command.producer_epoch)
     if old.state is TransactionState.ONGOING:
         if command.partitions <= old.partitions:
             return None
@@ -129,7 +129,7 @@ def add_partitions(old: Transaction, command: AddPartitions, now_ms: int) -> Tra
 
 def verify_partitions(transaction: Transaction, command: VerifyPartitions) -> dict[TopicPartition, ErrorCode]:
     """NONE for each partition of the open transaction, TRANSACTION_ABORTABLE for each other one."""
-    _check_identity(transaction, command.producer_id, command.producer_epoch)
+    check_identity(transaction, command.producer_id, command.producer_epoch)
     if transaction.state in ENDING:
         raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
     return {
@@ -138,7 +138,8 @@ def verify_partitions(transaction: Transaction, command: VerifyPartitions) -> di
     }
 
 
-def _check_identity(transaction: Transaction, producer_id: int, producer_epoch: int) -> None:
+def check_identity(transaction: Transaction, producer_id: int, producer_epoch: int) -> None:
+    """INVALID_PRODUCER_ID_MAPPING or PRODUCER_FENCED unless it is the id's present producer."""
     if transaction.producer_id != producer_id:
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if transaction.producer_epoch != producer_epoch:
@@ -153,7 +154,7 @@ def end_action(old: Transaction, command: EndTransaction) -> EndAction:
     rules = RULES[old.state]
     epoch = command.producer_epoch
     if command.client_version < 2:
-        _check_identity(old, command.producer_id, epoch)
+        check_identity(old, command.producer_id, epoch)
         assert rules.end_v1 is not None
         action = rules.end_v1.pick(command.commit, retried=False)
     else:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from typing import NamedTuple
 
 from odradek.broker.coordinator.transaction.states import ENDING, TransactionState
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
@@ -56,6 +57,13 @@ class Hold:
         self._book.release(self)
 
 
+class HoldCopy(NamedTuple):
+    """A hold, and whether it was reached when it was copied."""
+
+    hold: Hold
+    reached: bool
+
+
 class HoldBook:
     """All holds of a cluster. It outlives the machines: a reloaded coordinator is held at the same points.
 
@@ -96,6 +104,21 @@ class HoldBook:
         for hold in self._holds.get((transactional_id, at), ()):
             if not hold.reached:
                 hold.arrival.set_result(None)
+
+    def copied(self) -> list[HoldCopy]:
+        """The holds as they are now, for `go_on_with`."""
+        return [HoldCopy(hold, hold.reached) for hold in self.active()]
+
+    def go_on_with(self, copies: Iterable[HoldCopy]) -> None:
+        """Hold what was held then, and nothing else. Own holds are the same objects; others are made anew."""
+        self._holds.clear()
+        for other, reached in copies:
+            hold = other if other._book is self else Hold(self, other.transactional_id, other.at)
+            if hold.reached != reached:
+                hold.arrival = Future()
+                if reached:
+                    hold.arrival.set_result(None)
+            self._holds.setdefault((hold.transactional_id, hold.at), []).append(hold)
 
     def active(self) -> list[Hold]:
         """The holds that have not been released."""

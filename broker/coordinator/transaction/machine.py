@@ -23,14 +23,15 @@ from odradek.broker.coordinator.transaction.commands import (
 )
 from odradek.broker.coordinator.transaction.decisions import must_exist
 from odradek.broker.coordinator.transaction.holds import HoldBook, marker_point
+from odradek.broker.coordinator.transaction.refusals import refusal
 from odradek.broker.coordinator.transaction.states import ENDING, RULES, EndAction, InitAction, TransactionState
 from odradek.broker.coordinator.transaction.transaction import (
     NO_PRODUCER_EPOCH,
     TopicPartition,
     Transaction,
-    read_record,
     record_key,
     record_value,
+    said_by,
 )
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -55,6 +56,10 @@ class TransactionSettings(Protocol):
     @property
     def expire_interval_ms(self) -> int:
         """transaction.remove.expired.transaction.cleanup.interval.ms"""
+
+    @property
+    def request_timeout_ms(self) -> int:
+        """request.timeout.ms"""
 
     @property
     def abort_interval_ms(self) -> int:
@@ -87,7 +92,8 @@ class TransactionMachine:
     """The transactional ids of one partition (`transactions`), and the transactions that are ending.
 
     Hard state: `transactions`, changed in `replay` only. Soft state, lost in a reload: which markers are missing (a
-    reload writes all of them again), and the epoch that a client had before its current one (KIP-360 retries).
+    reload writes all of them again), the epoch that a client had before its current one (KIP-360 retries), and
+    `_uncommitted`, whose next state is appended and not on all replicas in sync.
 
     A transaction ends in three steps: `_prepare` stores the decision, `WriteMarkers` has each partition get its marker
     and comes back as `MarkersWritten`, `_complete` stores the end when no marker is missing. A `HoldBook` can stop it
@@ -103,6 +109,7 @@ class TransactionMachine:
         self._last_epochs: dict[str, int] = {}
         self._keys: dict[str, bytes] = {}
         self._timers_set: set[str] = set()
+        self._uncommitted: set[str] = set()
         self._decide: dict[type[Any], Callable[[Any, int], Outcome[Any]]] = {
             InitProducerId: self._init_producer_id,
             AddPartitions: self._add_partitions,
@@ -124,7 +131,7 @@ class TransactionMachine:
 
     def replay(self, record: LogRecord) -> None:
         """See `Machine`."""
-        transactional_id, transaction = read_record(record.key, record.value)
+        transactional_id, transaction = said_by(record)
         if transaction is None:
             self.transactions.pop(transactional_id, None)
             self._open.discard(transactional_id)
@@ -142,15 +149,43 @@ class TransactionMachine:
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """Clients get the error; what nobody waits for is tried again."""
+        """Clients get the error that Kafka makes of it; what nobody waits for is tried again."""
         if isinstance(command, MarkersWritten):
-            ending = self.ending.get(command.transactional_id)
-            if ending is not None:
-                ending.waiting.difference_update(command.partitions)
-            return Outcome(effects=[self._retry(command.transactional_id)])
+            return Outcome(effects=self._complete_later(command))
         if isinstance(command, ExpireIds):
             return Outcome(effects=self._set_timers())
-        return None
+        if isinstance(command, AbortTransaction):
+            return Outcome()
+        raise KafkaError(refusal(error.code)) from error
+
+    # -- ReplicatedMachine
+
+    replays_committed = True
+
+    def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
+        """See `ReplicatedMachine`: as long as the transaction may be open."""
+        transaction = said_by(outcome.records[0])[1] if outcome.records else None
+        return self._settings.request_timeout_ms if transaction is None else transaction.timeout_ms
+
+    def await_commit(self, records: Sequence[NewRecord]) -> None:
+        """See `ReplicatedMachine`: the ids are CONCURRENT_TRANSACTIONS until then."""
+        self._uncommitted.update(said_by(record)[0] for record in records)
+
+    def commit_settled(self, records: Sequence[NewRecord]) -> None:
+        """See `ReplicatedMachine`."""
+        self._uncommitted.difference_update(said_by(record)[0] for record in records)
+
+    def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
+        """See `ReplicatedMachine`: the end of a transaction is stored again."""
+        return self._complete_later(command) if isinstance(command, MarkersWritten) else ()
+
+    def as_committed(self, committed: TransactionMachine) -> TransactionMachine:
+        """See `ReplicatedMachine`."""
+        return self
+
+    def _check_settled(self, transactional_id: str) -> None:
+        if transactional_id in self._uncommitted:
+            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """See `Machine`: transactions whose end was decided go on, with all of their markers."""
@@ -160,10 +195,21 @@ class TransactionMachine:
                 effects += self._begin_markers(transaction, now_ms)
         return effects
 
+    # -- copies
+
+    def kept(self) -> object:
+        """See `runtime.copying.Copyable`."""
+        return self.transactions, self.ending, self._open, self._last_epochs, self._timers_set
+
+    def take(self, kept: Any) -> None:
+        """See `runtime.copying.Copyable`."""
+        self.transactions, self.ending, self._open, self._last_epochs, self._timers_set = kept
+
     # -- requests
 
     def _init_producer_id(self, command: InitProducerId, now_ms: int) -> Outcome[ProducerIdentity | None]:
         transactional_id = command.transactional_id
+        self._check_settled(transactional_id)
         old = self.transactions.get(transactional_id)
         if old is not None:
             action = RULES[old.state].init
@@ -185,6 +231,7 @@ class TransactionMachine:
         return Outcome([self._record(old, new)], reply=reply, then=then)
 
     def _add_partitions(self, command: AddPartitions, now_ms: int) -> Outcome[None]:
+        self._check_settled(command.transactional_id)
         old = must_exist(self.transactions.get(command.transactional_id))
         new = decisions.add_partitions(old, command, now_ms)
         if new is None:
@@ -197,7 +244,11 @@ class TransactionMachine:
         return Outcome(reply=decisions.verify_partitions(transaction, command))
 
     def _end_transaction(self, command: EndTransaction, now_ms: int) -> Outcome[ProducerIdentity]:
-        old = must_exist(self.transactions.get(command.transactional_id))
+        known = self.transactions.get(command.transactional_id)
+        if command.client_version < 2 and known is not None:
+            decisions.check_identity(known, command.producer_id, command.producer_epoch)
+        self._check_settled(command.transactional_id)
+        old = must_exist(known)
         action = decisions.end_action(old, command)
         if action is EndAction.DONE:
             return Outcome(reply=ProducerIdentity(old.producer_id, old.producer_epoch))
@@ -279,7 +330,7 @@ class TransactionMachine:
         transactional_id = command.transactional_id
         prepared = self.transactions.get(transactional_id)
         ending = self.ending.get(transactional_id)
-        if prepared is None or ending is None:
+        if prepared is None or ending is None or transactional_id in self._uncommitted:
             return Outcome()
         if (prepared.producer_id, prepared.producer_epoch) != (command.producer_id, command.producer_epoch):
             return Outcome()
@@ -301,6 +352,13 @@ class TransactionMachine:
             return ()
 
         return Outcome([self._record(prepared, done)], then=then)
+
+    def _complete_later(self, command: MarkersWritten) -> list[Effect]:
+        """The markers are written, but the end could not be stored: it is tried again."""
+        ending = self.ending.get(command.transactional_id)
+        if ending is not None:
+            ending.waiting.difference_update(command.partitions)
+        return [self._retry(command.transactional_id)]
 
     def _go_on(self, command: GoOn, _: int) -> Outcome[None]:
         if command.transactional_id not in self.ending:
@@ -327,7 +385,7 @@ class TransactionMachine:
     def _abort_timed_out(self, _: AbortTimedOut, now_ms: int) -> Outcome[None]:
         self._timers_set.discard("abort")
         effects = self._set_timers()
-        for transactional_id in sorted(self._open):
+        for transactional_id in sorted(self._open - self._uncommitted):
             transaction = self.transactions[transactional_id]
             if transaction.start_ms + transaction.timeout_ms < now_ms:
                 effects.append(Schedule(("abort", transactional_id), 0, AbortTransaction(transaction)))
@@ -337,6 +395,8 @@ class TransactionMachine:
         expected = command.expected
         transaction = self.transactions.get(expected.transactional_id)
         if transaction is None or transaction.state is not TransactionState.ONGOING:
+            return Outcome()
+        if transaction.transactional_id in self._uncommitted:
             return Outcome()
         if (transaction.producer_epoch, transaction.start_ms) != (expected.producer_epoch, expected.start_ms):
             return Outcome()
@@ -349,7 +409,9 @@ class TransactionMachine:
         expired = [
             transaction.transactional_id
             for transaction in self.transactions.values()
-            if transaction.last_update_ms <= oldest_ms and RULES[transaction.state].expires
+            if transaction.last_update_ms <= oldest_ms
+            and RULES[transaction.state].expires
+            and transaction.transactional_id not in self._uncommitted
         ]
         if not expired:
             return Outcome(effects=self._set_timers())
@@ -359,7 +421,7 @@ class TransactionMachine:
                 self._last_epochs.pop(transactional_id, None)
             return self._set_timers()
 
-        records: list[NewRecord] = [(record_key(transactional_id), None) for transactional_id in expired]
+        records: list[NewRecord] = [NewRecord(record_key(transactional_id)) for transactional_id in expired]
         return Outcome(records, then=then, atomic=False)
 
     # -- small parts
@@ -373,4 +435,5 @@ class TransactionMachine:
         key = self._keys.get(new.transactional_id)
         if key is None:
             key = self._keys[new.transactional_id] = record_key(new.transactional_id)
-        return key, record_value(new, self._settings.transaction_version)
+        version = self._settings.transaction_version
+        return NewRecord(key, record_value(new, version), new if version else None)

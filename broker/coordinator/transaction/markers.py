@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from odradek.broker.clock import BrokerClock
@@ -10,6 +10,8 @@ from odradek.broker.coordinator.internal_topic import TopicStore
 from odradek.broker.coordinator.service import HasId
 from odradek.broker.coordinator.transaction.transaction import MAX_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.waiters import Waiter
+from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -34,11 +36,64 @@ class GroupCoordinators(Protocol):
 
     def complete_transaction(
         self, partition: int, producer: Producer, commit: bool, coordinator_epoch: int, node: HasId | None = None
-    ) -> None: ...
+    ) -> int: ...
+
+
+class UncommittedMarker:
+    """A marker that not all replicas in sync of its partition have."""
+
+    __slots__ = ("_epoch", "_offset", "_partition", "_settled")
+
+    def __init__(self, partition: Partition, offset: int) -> None:
+        self._partition = partition
+        self._offset = offset
+        self._epoch = partition.leader_epoch
+
+    def then(self, settled: Callable[[KafkaError | None], None]) -> Callable[[], None]:
+        """Call `settled` when it is committed (None), or never will be, as far as its leader knows.
+
+        Returns what forgets it.
+        """
+        self._settled = settled
+        return self._listen()
+
+    def _listen(self) -> Callable[[], None]:
+        waiters = self._partition.waiters
+        waiter = Waiter(1 << 62, lambda: self._look(waiter))
+        waiters.add(waiter)
+        return lambda: waiters.discard(waiter)
+
+    def _look(self, waiter: Waiter) -> None:
+        partition = self._partition
+        partition.waiters.discard(waiter)
+        if waiter.over:
+            return
+        if partition.deleted:
+            self._settled(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        elif partition.leader_epoch != self._epoch:
+            self._settled(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        elif partition.log.high_watermark > self._offset:
+            self._settled(None)
+        else:
+            self._listen()
+
+    async def committed(self, clock: BrokerClock, timeout_ms: int) -> None:
+        """Wait until it is committed; raises what `then` is told, or REQUEST_TIMED_OUT."""
+        slot: ReplySlot[None] = ReplySlot()
+        forget = self.then(lambda error: slot.complete(None) if error is None else slot.fail(error))
+        try:
+            with clock.move_on_after(timeout_ms / 1000):
+                return await slot.wait()
+        finally:
+            forget()
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
 
 class MarkerWriter:
-    """Writes the markers of one cluster. `groups()` gives its group coordinators, made when they are first needed."""
+    """Writes the markers of one cluster. `groups()` gives its group coordinators, made when they are first needed.
+
+    `cuts`: pairs of nodes that do not reach each other now.
+    """
 
     def __init__(
         self,
@@ -46,7 +101,9 @@ class MarkerWriter:
         nodes: Mapping[int, MarkedNode],
         groups: Callable[[], GroupCoordinators],
         clock: BrokerClock,
+        cuts: Collection[frozenset[int]] = (),
     ) -> None:
+        self._cuts = cuts
         self._topics = topics
         self._nodes = nodes
         self._groups = groups
@@ -62,23 +119,35 @@ class MarkerWriter:
         coordinator_epoch: int,
         transaction_version: int = 0,
         node: HasId | None = None,
-    ) -> None:
+        coordinator_id: int = -1,
+    ) -> UncommittedMarker | None:
         """Append a marker to one partition; in `__consumer_offsets` also settle the offsets that were pending on it.
 
-        With `node`, that node must lead the partition. `transaction_version` 2 asks for a newer epoch than the
-        partition knows (KIP-890), except where the same marker is there already. Raises `KafkaError`, then nothing is
-        written.
+        Returns what to wait for while the partition's replicas lack the marker.
+
+        With `node`, that node must lead the partition; with `coordinator_id`, that node must reach its leader.
+        `transaction_version` 2 asks for a newer epoch than the partition knows (KIP-890), except where the same marker
+        is there already. Raises `KafkaError`, then nothing is written.
         """
         partition = self._target(topic_name, index, producer, node)
+        if self._cuts and frozenset((coordinator_id, partition.leader_id)) in self._cuts:
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION)
         if transaction_version >= 2:
             _check_new_epoch(partition, producer)
         if topic_name == GROUP_TOPIC:
-            self._groups().complete_transaction(index, producer, commit, coordinator_epoch, node)
-            return
+            offset = self._groups().complete_transaction(index, producer, commit, coordinator_epoch, node)
+            return self._uncommitted(partition, offset)
         now_ms = self._clock.now_ms()
         marker = EndTxnMarker(commit, coordinator_epoch)
         batch = build_end_txn_batch(marker, producer_id=producer.id, producer_epoch=producer.epoch, timestamp=now_ms)
-        partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
+        offset = partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).last_offset
+        return self._uncommitted(partition, offset)
+
+    @staticmethod
+    def _uncommitted(partition: Partition, offset: int) -> UncommittedMarker | None:
+        if partition.replica_set is None or partition.log.high_watermark > offset:
+            return None
+        return UncommittedMarker(partition, offset)
 
     def _target(self, topic_name: str, index: int, producer: Producer, node: HasId | None) -> Partition:
         """The partition, if it can take a marker now."""
@@ -88,6 +157,9 @@ class MarkerWriter:
         if producer.id == NO_PRODUCER_ID or producer.epoch == NO_PRODUCER_EPOCH:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a marker needs a producer: {producer}")
         partition = topic.partitions[index]
+        if partition.leader_id < 0 and node is None:
+            # Kafka 4.3.1 takes a partition that nobody leads for one that is deleted: its transaction is left hanging.
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         leader = self._nodes.get(partition.leader_id)
         if leader is None or not leader.up or (node is not None and partition.leader_id != node.id):
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)

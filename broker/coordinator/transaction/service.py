@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.internal_topic import InternalTopic, TopicStore
@@ -19,10 +21,19 @@ from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.markers import MarkerWriter, is_gone
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
-from odradek.broker.coordinator.transaction.verification import Support, TransactionVerifier, produce_error
+from odradek.broker.coordinator.transaction.verification import (
+    Asked,
+    Errors,
+    Support,
+    TransactionVerifier,
+    produce_error,
+)
+from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Effect, Producer
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+Refusals = Mapping[TopicPartition, KafkaError]
 
 
 class LiveSettings:
@@ -60,6 +71,11 @@ class LiveSettings:
         return self._config.get_int("transaction.remove.expired.transaction.cleanup.interval.ms")
 
     @property
+    def request_timeout_ms(self) -> int:
+        """See `TransactionSettings`."""
+        return self._config.get_int("request.timeout.ms")
+
+    @property
     def abort_interval_ms(self) -> int:
         """See `TransactionSettings`."""
         return self._config.get_int("transaction.abort.timed.out.transaction.cleanup.interval.ms")
@@ -86,6 +102,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         markers: MarkerWriter,
         transaction_version: Callable[[], int],
         allocate: Callable[[int], int],
+        cuts: Collection[frozenset[int]] = (),
     ) -> None:
         def machine(partition: int) -> TransactionMachine:
             return TransactionMachine(LiveSettings(config, transaction_version, new_producer_id, partition), self.holds)
@@ -96,22 +113,19 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         super().__init__(topic, surroundings, machine, perform=self._perform_effect)
         self.holds = HoldBook(self._go_on)
         self.markers = markers
-        self.verifier = TransactionVerifier(topics, config, surroundings.clock, self.ask_now)
+        self._cuts = cuts
+        self.verifier = TransactionVerifier(topics, config, surroundings.clock, self.begin)
         self._config = config
 
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: ProducerIdentity | None, node: HasId
-    ) -> ProducerIdentity:
-        """The producer id and epoch that the id has from now on; `expected`: those that the client has, if any.
-
-        Raises CONCURRENT_TRANSACTIONS while an older transaction ends.
+    ) -> ProducerIdentity | ReplySlot[ProducerIdentity | None] | None:
+        """The producer id and epoch that the id has from now on, or where to wait for them; None while an older
+        transaction ends (CONCURRENT_TRANSACTIONS). `expected`: those that the client has, if any.
         """
         if not 0 < timeout_ms <= self._config.get_int("transaction.max.timeout.ms"):
             raise KafkaError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-        identity = self.ask_now(transactional_id, InitProducerId(transactional_id, timeout_ms, expected), node)
-        if identity is None:
-            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
-        return identity
+        return self.begin(transactional_id, InitProducerId(transactional_id, timeout_ms, expected), node)
 
     def verify_append(
         self,
@@ -121,11 +135,20 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         producer_epoch: int,
         partitions: Sequence[TopicPartition],
         api_version: int,
-    ) -> Mapping[TopicPartition, KafkaError]:
+        node_id: int,
+    ) -> Refusals | Coroutine[Any, Any, Refusals]:
         """See `odradek.broker.partitions.verification.AppendVerifier`."""
         support = Support.of_produce(api_version)
+        if not self.reached_from(node_id, transactional_id):
+            return _refusals(dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION), support)
         errors = self.verifier.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
-        return {partition: produce_error(code, support) for partition, code in errors.items()}
+        if isinstance(errors, Asked):
+            return _refusals_later(errors, support)
+        return _refusals(errors, support)
+
+    def reached_from(self, node_id: int, transactional_id: str) -> bool:
+        """Whether a node reaches the coordinator of an id."""
+        return not self._cuts or frozenset((node_id, self.leader_for(transactional_id))) not in self._cuts
 
     async def wait_to_retry(self, began_ms: int) -> bool:
         """See `odradek.broker.partitions.verification.AppendVerifier`."""
@@ -143,23 +166,41 @@ class TransactionService(CoordinatorService[TransactionMachine]):
     def _write_markers(self, shard: Shard[TransactionMachine], effect: WriteMarkers) -> None:
         """Write what can be written now, and tell the coordinator, which completes the transaction if that was all."""
         producer = Producer(effect.producer_id, effect.producer_epoch)
+        coordinator_id = -1 if self.topic.partitions is None else self.topic.partitions[shard.partition].leader_id
         written: list[TopicPartition] = []
+        again = False
         for topic_name, index in effect.partitions:
             try:
-                self.markers.write(
+                uncommitted = self.markers.write(
                     topic_name,
                     index,
                     producer,
                     commit=effect.commit,
                     coordinator_epoch=shard.journal.leader_epoch,
                     transaction_version=effect.transaction_version,
+                    coordinator_id=coordinator_id,
                 )
             except KafkaError as error:
                 if not is_gone(error):
+                    again = True
                     continue
-            written.append((topic_name, index))
-        again = len(written) < len(effect.partitions)
-        shard.follow_up(MarkersWritten(effect.transactional_id, *producer, written, again))
+                uncommitted = None
+            if uncommitted is None:
+                written.append((topic_name, index))
+            else:
+                uncommitted.then(partial(self._marker_settled, shard, effect, (topic_name, index)))
+        if written or again or not effect.partitions:
+            shard.follow_up(MarkersWritten(effect.transactional_id, *producer, written, again))
+
+    @staticmethod
+    def _marker_settled(
+        shard: Shard[TransactionMachine], effect: WriteMarkers, partition: TopicPartition, error: KafkaError | None
+    ) -> None:
+        """A marker that waited for replicas is committed, or has to be written again."""
+        if shard.is_active:
+            written = [partition] if error is None or is_gone(error) else []
+            producer = Producer(effect.producer_id, effect.producer_epoch)
+            shard.follow_up(MarkersWritten(effect.transactional_id, *producer, written, not written))
 
     def _go_on(self, transactional_id: str) -> None:
         """A hold was released."""
@@ -167,3 +208,11 @@ class TransactionService(CoordinatorService[TransactionMachine]):
             self.shard_for(transactional_id).submit(GoOn(transactional_id))
         except KafkaError:
             return  # nobody coordinates the id now; whoever does next goes on by itself
+
+
+def _refusals(errors: Errors, support: Support) -> Refusals:
+    return {partition: produce_error(code, support) for partition, code in errors.items()}
+
+
+async def _refusals_later(asked: Asked, support: Support) -> Refusals:
+    return _refusals(await asked.errors(), support)

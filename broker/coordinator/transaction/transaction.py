@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.stored import decode_transaction_record, encode_record_key, encode_record_value
 from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
@@ -99,6 +100,12 @@ def read_record(key: bytes, value: bytes | None) -> tuple[str, Transaction | Non
         next_producer_epoch=stored.next_producer_epoch,
         client_transaction_version=stored.client_transaction_version,
     )
+
+
+def said_by(record: NewRecord | LogRecord) -> tuple[str, Transaction | None]:
+    """The same as `read_record`, without decoding where the record tells."""
+    said: Transaction | None = record.said
+    return read_record(record.key, record.value) if said is None else (said.transactional_id, said)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

@@ -15,6 +15,7 @@ from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.internal_topic import TopicStore
 from odradek.broker.coordinator.transaction.commands import AddPartitions, VerifyPartitions
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Command, R
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -52,16 +53,38 @@ class Support(Enum):
 Errors = dict[TopicPartition, ErrorCode]
 
 
-class Ask(Protocol):
-    """Gives a command to the coordinator of a transactional id and returns the reply."""
+class Asked:
+    """Partitions that a coordinator adds to a transaction once its own replicas know of it.
 
-    def __call__(self, transactional_id: str, command: Command[R], /) -> R: ...
+    `known`: the errors of other partitions.
+    """
+
+    __slots__ = ("_known", "_partitions", "_slot")
+
+    def __init__(self, slot: ReplySlot[None], partitions: Collection[TopicPartition], known: Errors) -> None:
+        self._slot = slot
+        self._partitions = partitions
+        self._known = known
+
+    async def errors(self) -> Errors:
+        """Wait for the coordinator; what it refused."""
+        try:
+            await self._slot.wait()
+        except KafkaError as error:
+            return self._known | dict.fromkeys(self._partitions, _for_leader(error.code))
+        return self._known
+
+
+class Ask(Protocol):
+    """Gives a command to the coordinator of a transactional id and returns the reply, or where to wait for it."""
+
+    def __call__(self, transactional_id: str, command: Command[R], /) -> R | ReplySlot[R]: ...
 
 
 class TransactionVerifier:
     """Asks the coordinators of one cluster on behalf of its partition leaders.
 
-    `ask(transactional_id, command)` gives the coordinator's reply, or raises its `KafkaError`.
+    `ask(transactional_id, command)` gives the coordinator's reply (or the slot of it), or raises its `KafkaError`.
     """
 
     def __init__(self, topics: TopicStore, config: BrokerConfig, clock: BrokerClock, ask: Ask) -> None:
@@ -86,7 +109,8 @@ class TransactionVerifier:
         began_ms = self._clock.now_ms()
         may_go_on = True
         while True:
-            errors = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
+            found = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
+            errors = await found.errors() if isinstance(found, Asked) else found
             waits = support is Support.REGISTER and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
             if not waits or not may_go_on:
                 return errors
@@ -108,8 +132,8 @@ class TransactionVerifier:
         producer_epoch: int,
         partitions: Collection[TopicPartition],
         support: Support,
-    ) -> Errors:
-        """One attempt of `verify`."""
+    ) -> Errors | Asked:
+        """One attempt of `verify`, as far as it goes without waiting."""
         errors: Errors = {}
         asked: list[TopicPartition] = []
         for partition in partitions:
@@ -120,7 +144,7 @@ class TransactionVerifier:
         if support is Support.REGISTER:
             if not transactional_id:
                 return errors | dict.fromkeys(asked, ErrorCode.INVALID_REQUEST)
-            return errors | self._register(transactional_id, producer_id, producer_epoch, asked)
+            return self._register(transactional_id, producer_id, producer_epoch, asked, errors)
         if not self._config.get_bool("transaction.partition.verification.enable"):
             return {}
         if not transactional_id:
@@ -137,24 +161,29 @@ class TransactionVerifier:
         return state is not None and producer_epoch < state.producer_epoch
 
     def _register(
-        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
-    ) -> Errors:
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Collection[TopicPartition],
+        known: Errors,
+    ) -> Errors | Asked:
         topics = self._topics
         if not partitions:
-            return {}
+            return known
         unknown = {
             (name, index): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for name, index in partitions
             if (topic := topics.get(name)) is None or not 0 <= index < len(topic.partitions)
         }
         if unknown:
-            return dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) | unknown
+            return known | dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) | unknown
         command = AddPartitions(transactional_id, producer_id, producer_epoch, partitions, 2)
         try:
-            self._ask(transactional_id, command)
+            reply = self._ask(transactional_id, command)
         except KafkaError as error:
-            return dict.fromkeys(partitions, _for_leader(error.code))
-        return {}
+            return known | dict.fromkeys(partitions, _for_leader(error.code))
+        return Asked(reply, partitions, known) if isinstance(reply, ReplySlot) else known
 
     def _verify(
         self,
@@ -168,7 +197,8 @@ class TransactionVerifier:
             return {}
         command = VerifyPartitions(transactional_id, producer_id, producer_epoch, partitions)
         try:
-            found: Errors = self._ask(transactional_id, command)
+            found = self._ask(transactional_id, command)
+            assert not isinstance(found, ReplySlot), "nothing is written"
         except KafkaError as error:
             return dict.fromkeys(partitions, _for_leader(error.code))
         missing = ErrorCode.TRANSACTION_ABORTABLE

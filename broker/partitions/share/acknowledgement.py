@@ -53,11 +53,11 @@ def release(partition: SharePartition, member_id: str) -> bool:
     return work.store()
 
 
-def expire_locks(partition: SharePartition, now_ms: int) -> tuple[bool, KafkaError | None]:
+def expire_locks(partition: SharePartition, now_ms: int) -> tuple[list[tuple[str, StateBatch]], KafkaError | None]:
     """Records whose locks have run out are available again.
 
-    Tells whether there were any, and why that could not be stored, if so: they are available all the same, as time
-    cannot be taken back.
+    Tells who held them and what they are now, and why that could not be stored, if so: they are available all the same,
+    as time cannot be taken back.
     """
     work = _Answers(partition)
     for first_offset, last_offset in partition.locks_due(now_ms):
@@ -68,7 +68,7 @@ def expire_locks(partition: SharePartition, now_ms: int) -> tuple[bool, KafkaErr
         work.store(keep=True)
     except KafkaError as refused:
         error = refused
-    return bool(work.settled), error
+    return [(settled.member_id, settled.batch) for settled in work.settled], error
 
 
 def _give_back(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import trio
 
-from odradek.broker.partitions.share import acknowledgement
+from odradek.broker.partitions.share import acknowledgement, story
 from odradek.broker.partitions.share.offset_reset import reset_offset
 from odradek.broker.partitions.share.sessions import SessionKey, ShareSessionCache
 from odradek.broker.partitions.share.share_partition import SharePartition, StateWrite
@@ -37,6 +37,13 @@ _FENCING = frozenset(
 """Errors of the share coordinator after which a leader forgets what it knows and reads it again."""
 
 
+class Stored(Protocol):
+    """A write of the share coordinator that its followers lack."""
+
+    async def wait(self) -> None:
+        """Until they have it; `KafkaError` if that takes too long, or another coordinator takes over."""
+
+
 class StateClient(Protocol):
     """The share coordinator, as leaders ask it. Both raise `KafkaError`, with the code that members get."""
 
@@ -46,6 +53,20 @@ class StateClient(Protocol):
     def write(self, key: ShareKey, state_epoch: int, leader_epoch: int, write: StateWrite) -> None:
         """Store what members have decided."""
 
+    def uncommitted(self, key: ShareKey) -> Stored | None:
+        """What to wait at until the share coordinator's replicas have what was stored; None if they have it."""
+
+    def as_members_get_it(self, error: KafkaError) -> KafkaError:
+        """What members hear of an error that `Stored.wait` raises."""
+
+
+class ShareCopy(NamedTuple):
+    """A share partition as it was; `machine`: see `SharePartition.copied`."""
+
+    key: ShareKey
+    state_epoch: int
+    machine: bytes
+
 
 class LiveSharePartition:
     """The machine of a share partition on the leader of its partition, while that leads in one epoch.
@@ -53,10 +74,11 @@ class LiveSharePartition:
     `waiters`: fetches that wait for records to come back. `fenced`: another one has taken its place.
     """
 
-    __slots__ = ("due_ms", "fenced", "key", "leader_epoch", "machine", "node_id", "partition", "waiters")
+    __slots__ = ("due_ms", "fenced", "key", "leader_epoch", "machine", "node_id", "partition", "state_epoch", "waiters")
 
-    def __init__(self, key: ShareKey, partition: Partition, machine: SharePartition) -> None:
+    def __init__(self, key: ShareKey, partition: Partition, machine: SharePartition, state_epoch: int) -> None:
         self.key = key
+        self.state_epoch = state_epoch
         self.partition = partition
         self.node_id = partition.leader_id
         self.leader_epoch = partition.leader_epoch
@@ -133,12 +155,7 @@ class SharePartitions:
             return live
         partition.check_leader(node_id)
         stored = self._client.read(key, partition.leader_epoch)
-        leader_epoch = partition.leader_epoch
-
-        def store(write: StateWrite) -> None:
-            self._client.write(key, stored.state_epoch, leader_epoch, write)
-
-        machine = SharePartition(lambda: self._settings_of(key.group_id), store)
+        machine = self._machine(key, partition, stored.state_epoch)
         start_offset = stored.start_offset
         if start_offset == -1:
             reset = self._settings_of(key.group_id).auto_offset_reset
@@ -147,8 +164,39 @@ class SharePartitions:
             machine.load(start_offset, stored.batches)
         except ValueError as error:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the state of {key} cannot be used: {error}") from error
-        live = self._live[key] = LiveSharePartition(key, partition, machine)
+        live = self._live[key] = LiveSharePartition(key, partition, machine, stored.state_epoch)
         return live
+
+    def _machine(self, key: ShareKey, partition: Partition, state_epoch: int) -> SharePartition:
+        leader_epoch = partition.leader_epoch
+
+        def store(write: StateWrite) -> None:
+            self._client.write(key, state_epoch, leader_epoch, write)
+            if story.is_told():
+                story.tell_archived(key.group_id, partition, write.batches)
+
+        return SharePartition(lambda: self._settings_of(key.group_id), store)
+
+    # -- copies
+
+    def copied(self) -> list[ShareCopy]:
+        """What is known of each share partition now, for `go_on_with`."""
+        return [
+            ShareCopy(live.key, live.state_epoch, live.machine.copied())
+            for live in self._live.values()
+            if live.is_current
+        ]
+
+    def go_on_with(self, copies: Iterable[ShareCopy], partition_of: Callable[[bytes, int], Partition]) -> None:
+        """Forget everything, and know this. Sessions end with their connections: nobody has one."""
+        self.forget_all()
+        self._due.clear()
+        for key, state_epoch, copy in copies:
+            partition = partition_of(key.topic_id, key.partition)
+            machine = self._machine(key, partition, state_epoch)
+            machine.take(copy)
+            live = self._live[key] = LiveSharePartition(key, partition, machine, state_epoch)
+            self.watch(live)
 
     # -- members
 
@@ -160,6 +208,17 @@ class SharePartitions:
         self._carry_out(
             live, lambda: acknowledgement.acknowledge(live.machine, member_id, batches, self._clock.now_ms())
         )
+
+    def uncommitted(self, key: ShareKey) -> Stored | None:
+        """What to wait at before a member is told that its acknowledgement counts; None if it does."""
+        return self._client.uncommitted(key)
+
+    def not_stored(self, key: ShareKey, error: KafkaError) -> KafkaError:
+        """What was acknowledged may be lost: it is read again; returns what the member hears."""
+        live = self.find(key)
+        if live is not None:
+            self._fence(live)
+        return self._client.as_members_get_it(error)
 
     def release(self, key: ShareKey, member_id: str) -> None:
         """A member is gone from a partition: what it holds is available again. Raises what `acknowledge` does."""
@@ -269,6 +328,8 @@ class SharePartitions:
 
     def _expire(self, live: LiveSharePartition, now_ms: int) -> None:
         found, error = acknowledgement.expire_locks(live.machine, now_ms)
+        if story.is_told():
+            story.tell_expired(live.key.group_id, live.partition, found)
         if error is not None and error.code in _FENCING:
             self._fence(live)
         elif found:

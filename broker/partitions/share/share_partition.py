@@ -8,6 +8,7 @@ Locks are not stored, so after a reload acquired records are available again.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
@@ -81,6 +82,21 @@ class SharePartition:
         """What the group's configuration says now."""
         return self._read_settings()
 
+    # -- copies
+
+    def copied(self) -> bytes:
+        """Everything it knows, locks included, for `take`."""
+        window = self.gap_window
+        gap = None if window is None else (window.start_offset, window.end_offset)
+        known = self.runs, self.start_offset, self.end_offset, self.delivery_complete_count, gap
+        return pickle.dumps((known, self._available_from, self._locks), pickle.HIGHEST_PROTOCOL)
+
+    def take(self, copy: bytes) -> None:
+        """Know what another one knew."""
+        known, self._available_from, self._locks = pickle.loads(copy)
+        self.runs, self.start_offset, self.end_offset, self.delivery_complete_count, gap = known
+        self.gap_window = None if gap is None else GapWindow(*gap)
+
     # -- loading
 
     def load(self, start_offset: int, batches: Sequence[StateBatch]) -> None:
@@ -142,7 +158,9 @@ class SharePartition:
         return offset
 
     def _first_available(self, from_offset: int) -> int | None:
-        for run in self.runs_from(from_offset):
+        floor = self.floor(from_offset)
+        for key in self.runs.irange(from_offset if floor is None else floor.first_offset):
+            run: InFlightRun = self.runs[key]
             for piece in run.touching(from_offset, run.last_offset):
                 if piece.state is AVAILABLE:
                     return max(piece.first_offset, self.start_offset)

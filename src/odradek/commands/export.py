@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from odradek.client_config_file import add_client_config, client_security
 from odradek.commands import CommandError
 
 
@@ -14,10 +15,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="where to write; must not exist or be empty")
     parser.add_argument("--from", dest="source", required=True, metavar="HOST:PORT", help="any Kafka to copy from")
     parser.add_argument("--topic", action="append", default=[], metavar="NAME", help="only this topic (repeatable)")
+    add_client_config(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy, and say what was copied."""
+    from odradek.client_security import SecurityOptionError
     from odradek.export import export
     from odradek.protocol.errors import KafkaError
     from odradek.wire_client import WireError
@@ -26,8 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not colon or not port.isdecimal():
         raise CommandError(f"--from {arguments.source}: expected HOST:PORT")
     try:
-        report = export(arguments.directory, host.strip("[]"), int(port), arguments.topic)
-    except (WireError, KafkaError) as error:
+        security = client_security(arguments.client_config)
+        report = export(arguments.directory, host.strip("[]"), int(port), arguments.topic, security=security)
+    except (WireError, KafkaError, SecurityOptionError) as error:
         raise CommandError(str(error)) from error
     for remark in report.remarks:
         print(remark, file=sys.stderr)

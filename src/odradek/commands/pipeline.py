@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from odradek.client_config_file import add_client_config, client_options, client_security, connector_options
 from odradek.commands import CommandError
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     replay.add_argument("folder")
     replay.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     replay.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
+    add_client_config(replay)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,6 +96,7 @@ def _place_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--log-dir", metavar="DIR", help="a log directory of Kafka or odradek")
     where.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="a running cluster")
+    add_client_config(parser)
 
 
 def _table_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,6 +112,7 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delays", default="5m,5m,30m,30m,30m,1h", help="the n-th failure waits the n-th")
     parser.add_argument("--topic", action="append", default=[], metavar="DELAY=NAME", help="name a delay's topic")
     parser.add_argument("--kafka", action="append", default=[], metavar="NAME=VALUE", help="the connector's options")
+    add_client_config(parser)
 
 
 def _spark(arguments: argparse.Namespace) -> SparkSession:
@@ -130,7 +134,7 @@ def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
 def _place(arguments: argparse.Namespace) -> LogPlace:
     from odradek.pipeline.jobs.logs import LogPlace
 
-    return LogPlace(arguments.log_dir, arguments.bootstrap_servers)
+    return LogPlace(arguments.log_dir, arguments.bootstrap_servers, client_options(arguments.client_config))
 
 
 def _jars(arguments: argparse.Namespace) -> int:
@@ -165,7 +169,7 @@ def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
         arguments.checkpoint,
         load_handler(handler) if handler else print,
         policy=policy,
-        kafka=_pairs(arguments.kafka, "--kafka"),
+        kafka=connector_options(arguments.client_config) | _pairs(arguments.kafka, "--kafka"),
         on_batch=_show_batch,
     )
 
@@ -256,8 +260,10 @@ def _replay(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs.archive import replay
 
     rename = _pairs(arguments.rename, "--rename")
+    security = client_security(arguments.client_config)
     with _session(arguments) as spark:
-        results = replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename).collect()
+        replayed = replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename, security=security)
+        results = replayed.collect()
     for row in sorted(results):
         written = f"{row.records} records in {row.batches} batches from offset {row.first_offset}"
         print(f"{row.topic}-{row.partition}: {written}")

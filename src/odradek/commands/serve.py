@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +16,19 @@ from odradek.commands import CommandError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.topic_spec import TopicSpec
-    from odradek.broker.metadata.node import Node
+    from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
+_HOST, _PORT = "127.0.0.1", 9092
 _LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+Control = Callable[["Cluster"], AbstractContextManager[str]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default %(default)s)")
-    parser.add_argument("--port", type=_port, default=9092, help="port, 0 = any free one (default %(default)s)")
+    parser.add_argument("--host", help=f"address to listen on, without `listeners` (default {_HOST})")
+    parser.add_argument("--port", type=_port, help=f"port, 0 = any free one, without `listeners` (default {_PORT})")
     parser.add_argument("--nodes", type=_count, default=1, help="brokers in the cluster; node n listens on PORT+n-1")
     parser.add_argument(
         "--topic",
@@ -32,9 +38,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="create a topic if it does not exist (repeatable)",
     )
     parser.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a broker config of Kafka (repeatable)"
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a broker config of Kafka (repeatable), such as advertised.listeners=PLAINTEXT://kafka:9092, listeners, "
+        "node.id; goes before the file's",
     )
-    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="keep the logs in DIR (default: in memory)")
+    parser.add_argument(
+        "--config-file",
+        type=Path,
+        metavar="FILE",
+        help="Kafka's server.properties; unknown names in it are kept with a warning",
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="keep the logs in DIR (default: log.dirs, else in memory)"
+    )
+    parser.add_argument(
+        "--add-scram",
+        action="append",
+        default=[],
+        metavar="SCRAM-SHA-256=[name=NAME,password=PASSWORD]",
+        help="a user of SCRAM, if there is none of that name, as kafka-storage format takes it (repeatable)",
+    )
+    parser.add_argument(
+        "--control-port",
+        type=_port,
+        metavar="PORT",
+        help="serve the control API over HTTP on this port, 0 = any free one (docs/control.md)",
+    )
+    parser.add_argument(
+        "--control-host",
+        default=_HOST,
+        metavar="HOST",
+        help="address of the control API (default %(default)s); another one than this machine's needs a token",
+    )
+    parser.add_argument(
+        "--control-token",
+        default=os.environ.get("ODRADEK_CONTROL_TOKEN") or None,
+        metavar="TOKEN",
+        help="what callers of the control API have to show (default $ODRADEK_CONTROL_TOKEN)",
+    )
+    parser.add_argument(
+        "--strict",
+        nargs="?",
+        const="warn",
+        default="",
+        metavar="RULES",
+        help="log warnings where clients rely on what a real cluster does not promise; 'warn -auto-created' leaves a "
+        "rule out, 'warn +partitioner-order' takes one in (docs/testing.md)",
+    )
+    parser.add_argument(
+        "--no-transcript",
+        action="store_true",
+        help="keep nothing of what clients ask and are answered, as --config odradek.transcript=false",
+    )
     parser.add_argument("--log-level", choices=_LEVELS, default="warning", help="what to log (default %(default)s)")
 
 
@@ -44,23 +102,45 @@ def run(arguments: argparse.Namespace) -> int:
 
     from odradek.broker.clock import BrokerClock
     from odradek.broker.cluster import Cluster
+    from odradek.broker.config.config_file import broker_config
 
     logging.basicConfig(level=arguments.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     topics = _topics(arguments.topic)
-    config = dict(_pair(text, "--config") for text in arguments.config)
+    values = dict(_pair(text, "--config") for text in arguments.config)
+    if arguments.no_transcript:
+        values["odradek.transcript"] = "false"
     try:
+        users = _users(arguments.add_scram)
+        config = broker_config(values, arguments.config_file)
         cluster = Cluster(nodes=arguments.nodes, config=config, data_dir=arguments.data_dir, clock=BrokerClock())
+        host, port = _where(cluster, arguments)
     except (ValueError, OSError) as error:
         raise CommandError(_one_line(error)) from error
+    control = _with_strictness(_control(arguments), arguments.strict)
     cluster.bug_log.on_bug = lambda bug: logging.getLogger("odradek").error("%s", bug)
     try:
-        trio.run(_serve, cluster, topics, arguments.host, arguments.port, clock=cluster.clock)
+        trio.run(_serve, cluster, topics, users, (host, port), control, clock=cluster.clock)
     except Exception as error:
         raise _expected(error) from None
     return 0
 
 
-async def _serve(cluster: Cluster, topics: dict[str, TopicSpec], host: str, port: int) -> None:
+def _where(cluster: Cluster, arguments: argparse.Namespace) -> tuple[str | None, int]:
+    """Host and port to listen on; neither where `listeners` says so."""
+    if not cluster.has_addresses:
+        return arguments.host or _HOST, _PORT if arguments.port is None else arguments.port
+    if arguments.host is not None or arguments.port is not None:
+        raise CommandError("listeners says where to listen: give no --host and --port beside it")
+    return None, 0
+
+
+async def _serve(
+    cluster: Cluster,
+    topics: dict[str, TopicSpec],
+    users: Sequence[UserScramCredentialRecord],
+    address: tuple[str | None, int],
+    control: Control,
+) -> None:
     import trio
 
     from odradek.broker.facade.topic_spec import create_topic
@@ -70,14 +150,49 @@ async def _serve(cluster: Cluster, topics: dict[str, TopicSpec], host: str, port
             for name, spec in topics.items():
                 if cluster.topics.get(name) is None:
                     create_topic(cluster, name, spec)
-            await cluster.listen(host, port)
-            print("odradek ready on " + ",".join(_address(node) for node in cluster.nodes.values()), flush=True)
-            async for _ in signals:
-                break
+            for user in users:
+                cluster.add_scram_user(user)
+            await cluster.listen(*address)
+            with control(cluster) as url:
+                if url:
+                    print(f"odradek control on {url}", flush=True)
+                print("odradek ready on " + ",".join(_addresses(cluster)), flush=True)
+                async for _ in signals:
+                    break
 
 
-def _address(node: Node) -> str:
-    return f"[{node.host}]:{node.port}" if ":" in node.host else f"{node.host}:{node.port}"
+def _control(arguments: argparse.Namespace) -> Control:
+    """What serves the control API, and its URL; nothing unless it is asked for. CommandError for what cannot be."""
+    if arguments.control_port is None:
+        return lambda cluster: nullcontext("")
+    try:
+        from odradek.control.server import serving
+
+        return serving(arguments.control_host, arguments.control_port, arguments.control_token)
+    except (ImportError, ValueError) as error:
+        raise CommandError(str(error)) from error
+
+
+def _with_strictness(control: Control, strict: str) -> Control:
+    """Log what clients rely on, too. CommandError for a rule that does not exist."""
+    if not strict:
+        return control
+    from odradek.commands.strict_log import logging_strictness
+
+    try:
+        return logging_strictness(control, strict)
+    except ValueError as error:
+        raise CommandError(f"--strict: {error}") from error
+
+
+def _addresses(cluster: Cluster) -> list[str]:
+    """Where the nodes listen; with the listener's name where there are several."""
+    from odradek.broker.config.listeners import address_text
+
+    endpoints = [endpoint for node in cluster.nodes.values() for endpoint in node.endpoints.values()]
+    if len(endpoints) == len(cluster.nodes):
+        return [address_text(each.host, each.port) for each in endpoints]
+    return [str(each.listener._replace(host=each.host, port=each.port)) for each in endpoints]
 
 
 def _expected(error: BaseException) -> BaseException:
@@ -99,6 +214,17 @@ def _one_line(error: BaseException) -> str:
         return f"{where}{error.strerror}"
     text = error.message if isinstance(error, KafkaError) and error.message else str(error)
     return " ".join(text.split())
+
+
+def _users(texts: Sequence[str]) -> list[UserScramCredentialRecord]:
+    if not texts:
+        return []
+    from odradek.broker.security.sasl.add_scram import scram_record
+
+    try:
+        return [scram_record(text) for text in texts]
+    except ValueError as error:
+        raise CommandError(f"--add-scram: {error}") from error
 
 
 def _topics(texts: Sequence[str]) -> dict[str, TopicSpec]:

@@ -88,6 +88,7 @@ func modernJoinCase(size, repeats int) figures {
 			members[k] = &modernMember{peer: connect(address), group: group, topic: topic}
 		}
 		groupReady(members[0].peer, group)
+		fmt.Println(`{"event": "start"}`)
 		start := time.Now()
 		var all sync.WaitGroup
 		var settled atomic.Int32
@@ -100,6 +101,7 @@ func modernJoinCase(size, repeats int) figures {
 		}
 		all.Wait()
 		took := time.Since(start)
+		fmt.Println(`{"event": "stop"}`)
 		result.Seconds += took.Seconds()
 		result.latencies = append(result.latencies, took.Seconds()*1e6)
 		for _, m := range members {

@@ -143,6 +143,7 @@ func joinCase(size, repeats int) figures {
 			members[k] = &member{peer: connect(address), group: group}
 		}
 		groupReady(members[0].peer, group)
+		fmt.Println(`{"event": "start"}`)
 		start := time.Now()
 		var all sync.WaitGroup
 		for _, m := range members {
@@ -154,6 +155,7 @@ func joinCase(size, repeats int) figures {
 		}
 		all.Wait()
 		took := time.Since(start)
+		fmt.Println(`{"event": "stop"}`)
 		result.Seconds += took.Seconds()
 		result.latencies = append(result.latencies, took.Seconds()*1e6)
 		for _, m := range members {

@@ -16,6 +16,8 @@ import (
 
 var (
 	address string
+	secure  bool
+	who     string
 	warm    time.Duration
 	span    time.Duration
 )
@@ -54,6 +56,9 @@ var cases = map[string]func() figures{
 	"modern-join-10":  func() figures { return modernJoinCase(10, 20) },
 	"modern-join-100": func() figures { return modernJoinCase(100, 5) },
 	"modern-hold":     modernHoldCase,
+	"streams-hold":    streamsHoldCase,
+	"login-plain":     func() figures { return loginCase(8, loginPlain) },
+	"login-scram":     func() figures { return loginCase(8, loginScram) },
 }
 
 // measure runs a step on each of n connections, first unmeasured for the warm-up time, then for the span.
@@ -126,6 +131,8 @@ func check(err error) {
 
 func main() {
 	flag.StringVar(&address, "b", "127.0.0.1:9092", "address of the broker")
+	flag.BoolVar(&secure, "s", false, "speak TLS, with whatever certificate the broker has")
+	flag.StringVar(&who, "u", "", "log in by PLAIN on each connection: name:password")
 	flag.DurationVar(&span, "t", 3*time.Second, "how long to measure")
 	flag.DurationVar(&warm, "w", time.Second, "how long to warm up")
 	flag.Parse()

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -18,6 +20,8 @@ type peer struct {
 	reader *bufio.Reader
 	answer []byte
 	number int32
+
+	name, password string
 }
 
 var formatter = kmsg.NewRequestFormatter(kmsg.FormatterClientID("odradek-load"))
@@ -26,7 +30,15 @@ func connect(address string) *peer {
 	socket, err := net.Dial("tcp", address)
 	check(err)
 	check(socket.(*net.TCPConn).SetNoDelay(true))
-	return &peer{socket: socket, reader: bufio.NewReaderSize(socket, 1<<16)}
+	if secure {
+		socket = tls.Client(socket, &tls.Config{InsecureSkipVerify: true})
+	}
+	p := &peer{socket: socket, reader: bufio.NewReaderSize(socket, 1<<16)}
+	if who != "" {
+		p.name, p.password, _ = strings.Cut(who, ":")
+		loginPlain(p)
+	}
+	return p
 }
 
 func (p *peer) write(frame []byte) {

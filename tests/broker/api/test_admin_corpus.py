@@ -73,7 +73,7 @@ def recorded() -> list[dict[str, Any]]:
 def situation(row: dict[str, Any]) -> Cluster:
     """A cluster as the recording one was when it got this request, as far as the answer shows it."""
     cluster = Cluster(config=STATIC, cluster_id="MkU3OEVBNTcwNTJENDM2Qk")
-    cluster.nodes[1].port = 19392
+    cluster.nodes[1].first.port = 19392
     case: str = row["case"]
     if case.endswith(".all") and row["api"] in ("Metadata", "DescribeLogDirs"):
         for topic in row["response_json"].get("topics") or row["response_json"]["results"][0]["topics"]:

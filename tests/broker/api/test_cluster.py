@@ -1,4 +1,4 @@
-"""DescribeCluster, DescribeLogDirs, UpdateFeatures, DescribeQuorum, elections and reassignments with several nodes."""
+"""DescribeCluster, DescribeLogDirs, UpdateFeatures and DescribeQuorum with several nodes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.protocol.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    ReassignablePartition,
-    ReassignableTopic,
-)
+from odradek.broker.partitions.replicas import NOTHING
 from odradek.protocol.messages.describe_cluster import DescribeClusterRequest
 from odradek.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from odradek.protocol.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
-from odradek.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
-from odradek.protocol.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from odradek.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
@@ -56,6 +50,20 @@ def test_log_sizes_are_those_of_the_batches(cluster: Cluster) -> None:
     asked = [DescribableLogDirTopic("a", [0]), DescribableLogDirTopic("a", [0, 9]), DescribableLogDirTopic("x", [0])]
     [some] = ask(cluster, DescribeLogDirsRequest(asked)).results
     assert [(t.name, [p.partition_index for p in t.partitions]) for t in some.topics] == [("a", [0])]
+
+
+def test_only_the_size_tells_that_a_follower_is_behind(cluster: Cluster) -> None:
+    partition = cluster.topics.by_name("a").partitions[0]
+    batch = build_batch([Record(0, 1, None, b"v")])
+    partition.append(batch, now_ms=1)
+    cluster.replicator.hold(partition, 2, NOTHING)
+    partition.append(batch, now_ms=1)
+    asked = DescribeLogDirsRequest([DescribableLogDirTopic("a", [0])])
+    sizes = {}
+    for node in (1, 2):
+        [seen] = ask(cluster, asked, node_id=node).results[0].topics[0].partitions
+        sizes[node] = (seen.partition_size, seen.offset_lag)
+    assert sizes == {1: (2 * len(batch), 0), 2: (len(batch), 0)}
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
@@ -163,45 +171,3 @@ def test_the_controller_leads_the_quorum(cluster: Cluster) -> None:
     assert [node.node_id for node in response.nodes] == [1]
     other = ask(cluster, DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(1)])]))
     assert other.topics[0].partitions[0].error_code == 3
-
-
-# -- leaders and replicas
-
-
-def elected(cluster: Cluster, kind: int, asked: list[TopicPartitions] | None) -> list[tuple[str, int, int]]:
-    response = ask(cluster, ElectLeadersRequest(kind, asked))
-    return [
-        (topic.topic, entry.partition_id, entry.error_code)
-        for topic in response.replica_election_results
-        for entry in topic.partition_result
-    ]
-
-
-def test_preferred_leaders_come_back(cluster: Cluster) -> None:
-    set_node_up(cluster, 1, False)
-    set_node_up(cluster, 1, True)
-    topic = cluster.topics.get("a")
-    assert topic is not None
-    assert topic.partitions[0].leader_id == 2
-    assert elected(cluster, 0, None) == [("a", 0, 0)]
-    assert topic.partitions[0].leader_id == 1
-    assert elected(cluster, 0, [TopicPartitions("a", [0])]) == [("a", 0, 84)]
-    set_node_up(cluster, 2, False)
-    assert elected(cluster, 0, [TopicPartitions("a", [1])]) == [("a", 1, 80)]
-    set_node_up(cluster, 3, False)
-    assert elected(cluster, 1, [TopicPartitions("a", [1])]) == [("a", 1, 83)]
-
-
-def test_a_reassignment_is_done_at_once(cluster: Cluster) -> None:
-    def reassign(replicas: list[int], *, allow: bool = True) -> tuple[int, str | None]:
-        topics = [ReassignableTopic("a", [ReassignablePartition(0, replicas)])]
-        [result] = ask(cluster, AlterPartitionReassignmentsRequest(1000, allow, topics)).responses
-        return result.partitions[0].error_code, result.partitions[0].error_message
-
-    topic = cluster.topics.get("a")
-    assert topic is not None
-    assert reassign([3, 2]) == (0, None)
-    assert (topic.partitions[0].replicas, topic.partitions[0].leader_id) == ((3, 2), 3)
-    assert reassign([1], allow=False) == (38, "The replication factor is changed from 2 to 1")
-    assert reassign([1]) == (0, None)
-    assert ask(cluster, ListPartitionReassignmentsRequest()).topics == []

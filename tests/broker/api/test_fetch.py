@@ -12,6 +12,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from odradek.broker.requests.parked import Parked as ParkedRequest
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
 from odradek.storage.partition_log import AppendOrigin
 from tests.fakes.data_plane import START_MS, DataPlane, offsets_of, partitions_of
 from tests.fakes.nodes import set_leader
@@ -46,9 +48,11 @@ class Parked:
         self.response = response
 
 
-async def parked(plane: DataPlane, nursery: trio.Nursery, wanted: Any = None, **options: Any) -> Parked:
+async def parked(
+    plane: DataPlane, nursery: trio.Nursery, wanted: Any = None, *, version: int = 12, **options: Any
+) -> Parked:
     request = plane.fetch_request(wanted or {"a": 0}, **{"max_wait_ms": 10_000, **options})
-    waiting = plane.call(request, 12)
+    waiting = plane.call(request, version)
     assert isinstance(waiting, ParkedRequest), "answered at once"
     fetch = Parked(plane)
     nursery.start_soon(fetch.run, waiting.response(plane.cluster.clock))
@@ -150,18 +154,35 @@ async def led_elsewhere(plane: DataPlane) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "code"),
-    [(deleted, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (led_elsewhere, ErrorCode.NOT_LEADER_OR_FOLLOWER)],
+    ("change", "asked", "code"),
+    [
+        (deleted, {}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (led_elsewhere, {"version": 10}, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (led_elsewhere, {"current_leader_epoch": 0}, ErrorCode.FENCED_LEADER_EPOCH),
+    ],
 )
 async def test_a_partition_that_goes_away_ends_the_wait(
-    plane: DataPlane, autojump_clock: MockClock, change: Callable[[DataPlane], Awaitable[None]], code: ErrorCode
+    plane: DataPlane,
+    autojump_clock: MockClock,
+    change: Callable[[DataPlane], Awaitable[None]],
+    asked: dict[str, int],
+    code: ErrorCode,
 ) -> None:
     async with trio.open_nursery() as nursery:
-        fetch = await parked(plane, nursery)
+        fetch = await parked(plane, nursery, **asked)
         await change(plane)
     assert [data.error_code for data in partitions_of(fetch.response)] == [code]
     assert fetch.answered_after_ms < 1000
     assert partitions_of(fetch.response)[0].aborted_transactions is None
+
+
+async def test_a_consumer_may_go_on_waiting_at_a_follower(plane: DataPlane, autojump_clock: MockClock) -> None:
+    async with trio.open_nursery() as nursery:
+        fetch = await parked(plane, nursery)
+        await led_elsewhere(plane)
+        record = build_batch([Record(0, 1, None, b"v")])
+        plane.cluster.topics.by_name("a").partitions[0].append(record, now_ms=1)
+    assert offsets_of(partitions_of(fetch.response)[0]) == [0]
 
 
 async def test_a_fetch_that_is_cancelled_leaves_nothing_behind(plane: DataPlane, autojump_clock: MockClock) -> None:

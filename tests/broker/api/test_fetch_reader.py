@@ -201,8 +201,8 @@ def test_leader_epochs_are_checked(plane: DataPlane) -> None:
 def test_another_node_names_the_leader() -> None:
     plane = DataPlane(nodes=3)
     plane.cluster.create_topic("r", assignments={0: [3, 1]})
-    plane.cluster.nodes[3].port = 7777
-    response = plane.fetch({"r": 0}, version=16, node=1, max_wait_ms=5000)
+    plane.cluster.nodes[3].first.port = 7777
+    response = plane.fetch({"r": 0}, version=16, node=2, max_wait_ms=5000)
     assert one(response).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert one(response).current_leader.leader_id == 3
     assert [(each.node_id, each.host, each.port) for each in response.node_endpoints] == [(3, "broker.test", 7777)]

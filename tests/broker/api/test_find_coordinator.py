@@ -34,7 +34,7 @@ def recorded() -> list[Any]:
 @pytest.mark.parametrize("row", recorded())
 def test_as_recorded(row: dict[str, Any]) -> None:
     plane = DataPlane()
-    plane.cluster.nodes[1].port = 19392
+    plane.cluster.nodes[1].first.port = 19392
     plane.connection.host = "127.0.0.1"
     version = row["version"]
     response = plane.call(from_json(FindCoordinatorRequest, version, row["request_json"]), version)

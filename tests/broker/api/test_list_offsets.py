@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.cluster import Cluster
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.replicas import NOTHING
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.messages.offset_for_leader_epoch import (
@@ -13,7 +16,9 @@ from odradek.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from odradek.protocol.record_batch import HEADER_SIZE
+from odradek.protocol.record_batch import HEADER_SIZE, build_batch
+from odradek.protocol.records import Record
+from tests.fakes.ask import ask as ask_node
 from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.nodes import set_leader
 
@@ -168,3 +173,59 @@ def test_damaged_records_are_told_of_their_partition_alone(plane: DataPlane) -> 
     assert ask(plane, -1)[0] == 0
     assert ask(plane, -1, partition=1)[0] == 0
     assert plane.cluster.bug_log.bugs == []
+
+
+# -- a leader that does not know yet what is committed; asked of a cluster of Kafka 4.3.1
+
+
+@pytest.fixture
+def behind() -> Cluster:
+    """Node 2 leads t-0 anew: of its five records it knows three committed, since node 3 has not come to it."""
+    cluster = Cluster(nodes=4)
+    partition = cluster.create_topic("t", assignments={0: [1, 2, 3]}).partitions[0]
+    append(partition, 3)
+    cluster.replicator.hold(partition, 3, NOTHING)
+    append(partition, 2)
+    cluster.replicator.node_lost(1)
+    cluster.membership.lose(1)
+    assert (partition.leader_id, partition.log.high_watermark, partition.log.log_end_offset) == (2, 3, 5)
+    return cluster
+
+
+def append(partition: Partition, count: int) -> None:
+    partition.append(build_batch([Record(i, START_MS + i, None, b"v") for i in range(count)]), now_ms=START_MS)
+
+
+def listed(
+    cluster: Cluster, timestamp: int, *, node: int = 2, version: int = 7, replica: int = -1, epoch: int = -1
+) -> tuple[str, int]:
+    topics = [ListOffsetsTopic("t", [ListOffsetsPartition(0, epoch, timestamp)])]
+    answer = (
+        ask_node(cluster, ListOffsetsRequest(replica, topics=topics), version, node_id=node).topics[0].partitions[0]
+    )
+    return ErrorCode(answer.error_code).name, answer.offset
+
+
+@pytest.mark.parametrize(("version", "code"), [(4, "LEADER_NOT_AVAILABLE"), (5, "OFFSET_NOT_AVAILABLE")])
+def test_a_new_leader_that_is_behind_its_own_epoch_does_not_tell_the_end(
+    behind: Cluster, version: int, code: str
+) -> None:
+    assert listed(behind, -1, version=version) == (code, -1)
+    assert listed(behind, START_MS + 9, version=version) == (code, -1)
+    assert listed(behind, START_MS, version=version) == ("NONE", 0)
+    assert listed(behind, -2, version=version) == ("NONE", 0)
+    behind.replicator.hold(behind.topics.by_name("t").partitions[0], 3, None)
+    assert listed(behind, -1, version=version) == ("NONE", 5)
+
+
+@pytest.mark.parametrize("replica", [-2, 0, 2, 77])
+def test_others_than_consumers_are_told_where_the_log_ends(behind: Cluster, replica: int) -> None:
+    assert listed(behind, -1, replica=replica) == ("NONE", 5)
+
+
+def test_who_debugs_a_replica_may_ask_any(behind: Cluster) -> None:
+    assert listed(behind, -1, node=3, replica=-2) == ("NONE", 3)
+    assert listed(behind, -1, node=3, replica=2) == ("NOT_LEADER_OR_FOLLOWER", -1)
+    assert listed(behind, -1, node=3) == ("NOT_LEADER_OR_FOLLOWER", -1)
+    assert listed(behind, -1, node=4, replica=-2, epoch=9) == ("NOT_LEADER_OR_FOLLOWER", -1)
+    assert listed(behind, -1, node=3, replica=-2, epoch=0) == ("FENCED_LEADER_EPOCH", -1)

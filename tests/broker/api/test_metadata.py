@@ -70,7 +70,7 @@ def test_a_kept_answer_follows_every_change(cluster: Cluster) -> None:
         )
 
     assert picture() == picture()
-    cluster.nodes[1].port = 9999
+    cluster.nodes[1].first.port = 9999
     assert (1, 9999) in picture()[0]
     cluster.create_topic("c")
     assert ("c", 1) in picture()[1]

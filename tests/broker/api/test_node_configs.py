@@ -10,7 +10,7 @@ from odradek.broker.cluster import Cluster
 
 def test_a_plain_node() -> None:
     cluster = Cluster(nodes=2)
-    cluster.nodes[2].port = 9093
+    cluster.nodes[2].first.port = 9093
     assert own_configs(cluster.nodes[2]) == {
         "broker.id": "2",
         "controller.listener.names": "CONTROLLER",
@@ -23,7 +23,7 @@ def test_a_plain_node() -> None:
 def test_rack_address_and_directory_show(tmp_path: Path) -> None:
     cluster = Cluster(data_dir=tmp_path)
     cluster.nodes[1].rack = "r1"
-    cluster.nodes[1].advertised = ("kafka.test", 7)
+    cluster.nodes[1].first.advertised = ("kafka.test", 7)
     own = own_configs(cluster.nodes[1])
     assert own["broker.rack"] == "r1"
     assert own["advertised.listeners"] == "PLAINTEXT://kafka.test:7"

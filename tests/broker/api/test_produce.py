@@ -205,7 +205,7 @@ def test_an_error_with_acks_0_closes_the_connection(plane: DataPlane) -> None:
 def test_another_node_names_the_leader() -> None:
     plane = DataPlane(nodes=2)
     plane.cluster.create_topic("r", assignments={0: [2, 1]})
-    plane.cluster.nodes[2].port = 9999
+    plane.cluster.nodes[2].first.port = 9999
     topic = TopicProduceData("r", partition_data=[PartitionProduceData(0, plane.batch())])
     response = plane.call(several(topic), 10, node=1)
     answer = response.responses[0].partition_responses[0]

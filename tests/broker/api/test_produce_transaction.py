@@ -43,6 +43,7 @@ class Verifier:
         producer_epoch: int,
         partitions: Sequence[tuple[str, int]],
         api_version: int,
+        node_id: int,
     ) -> Mapping[tuple[str, int], KafkaError]:
         self.asked.append((transactional_id, producer_id, producer_epoch, partitions, api_version))
         return {key: error for key, error in self.refusals.items() if key in partitions}

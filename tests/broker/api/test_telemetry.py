@@ -83,14 +83,14 @@ def test_a_push_that_is_taken_is_kept_and_one_that_is_refused_is_not() -> None:
             broker.clock.advance(minutes=5)
             push.metrics = b"two"
             assert client.request(push).error_code == ErrorCode.NONE
-        pushes = broker.telemetry_pushes()
+        pushes = broker.telemetry_pushes
         assert [(push.client_id, push.payload, push.terminating) for push in pushes] == [
             ("pusher", b"one", False),
             ("pusher", b"two", False),
         ]
         assert pushes[1].time_ms - pushes[0].time_ms == 300_000
         with pytest.raises(ValueError, match=r"the push of 'pusher' .* is no MetricsData"):
-            broker.client_metrics()
+            _ = broker.client_metrics
 
 
 def test_telemetry_max_bytes_is_obeyed() -> None:

@@ -87,3 +87,31 @@ def test_client_metrics_and_selection() -> None:
     assert one(entries, "metrics").source is S.DEFAULT
     assert selected(entries, None) == selected(entries, []) == entries
     assert selected(entries, ["nonsense"]) == []
+
+
+def test_names_that_nobody_knows_show_without_their_value() -> None:
+    broker = BrokerConfig(file={"my.own.name": "secret"})
+    broker.set_dynamic(1, {"my.dynamic": "x"})
+    entries = {entry.name: entry for entry in broker_entries(broker, 1, {})}
+    for name, source in (("my.own.name", ConfigSource.STATIC_BROKER), ("my.dynamic", ConfigSource.DYNAMIC_BROKER)):
+        entry = entries[name]
+        assert (entry.value, entry.source, entry.is_sensitive, entry.read_only) == (None, source, True, True)
+        assert entry.synonyms == ((name, None, source),)
+
+
+def test_a_listeners_config_stands_before_the_plain_one() -> None:
+    # As a real broker shows it.
+    name = "listener.name.inside.max.connections"
+    broker = BrokerConfig({name: "2147483647"})
+    broker.set_dynamic(None, {name: "61"})
+    broker.set_dynamic(1, {name: "60"})
+    entry = next(entry for entry in broker_entries(broker, 1, {}) if entry.name == name)
+    assert (entry.value, entry.source, entry.read_only) == ("60", ConfigSource.DYNAMIC_BROKER, True)
+    assert entry.synonyms == (
+        (name, "60", 2),
+        (name, "61", 3),
+        (name, "2147483647", 4),
+        ("max.connections", "2147483647", 5),
+    )
+    [default] = cluster_default_entries(broker)
+    assert (default.name, default.value, default.read_only) == (name, "61", True)

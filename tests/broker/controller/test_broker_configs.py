@@ -18,10 +18,10 @@ def test_cluster_wide_and_single_values_are_in_force_and_go() -> None:
     assert cluster.config.get_int(name, 2) == 5
 
 
-def test_what_kafka_keeps_for_plugins_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_kafka_keeps_for_plugins_is_kept(caplog: pytest.LogCaptureFixture) -> None:
     cluster = Cluster()
     records = [ConfigRecord(4, "", "my.plugin.x", "5"), ConfigRecord(4, "", "log.cleaner.threads", "many")]
     cluster.controller.ask(Adopt([*records, ConfigRecord(4, "", "log.cleaner.backoff.ms", "5")]))
     assert cluster.config.get_int("log.cleaner.backoff.ms") == 5
-    assert cluster.config.dynamic_default.keys() == {"min.insync.replicas", "log.cleaner.backoff.ms"}
+    assert cluster.config.dynamic_default.keys() == {"min.insync.replicas", "log.cleaner.backoff.ms", "my.plugin.x"}
     assert "log.cleaner.threads" in caplog.text

@@ -15,7 +15,9 @@ from odradek.protocol.metadata_records.register_broker_record import RegisterBro
 
 
 def control(cluster: Cluster) -> BrokerControl:
-    return BrokerControl(cluster.image, lambda: PartitionControl(cluster.image, cluster.config))
+    return BrokerControl(
+        cluster.image, lambda: PartitionControl(cluster.image, cluster.config, lambda topic_id, index: False)
+    )
 
 
 def kinds(records: object) -> list[str]:

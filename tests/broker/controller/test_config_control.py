@@ -92,6 +92,20 @@ def test_validation_changes_nothing(cluster: Cluster) -> None:
     assert overrides(cluster) == {}
 
 
+_NOT_0 = (
+    "Invalid value org.apache.kafka.common.config.ConfigException: Invalid {} 0 for configuration Invalid dynamic "
+    "configuration"
+)
+_NOT_ADVERTISED = (
+    "requirement failed: inter.broker.listener.name must be a listener name defined in advertised.listeners. The valid "
+    "options based on currently configured listeners are SSL"
+)
+_STAYS = (
+    "Invalid value org.apache.kafka.common.config.ConfigException: Security protocol cannot be updated for existing "
+    "listener ListenerName(PLAINTEXT) for configuration Invalid dynamic configuration"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "assignments", "code", "why"),
     [
@@ -224,15 +238,51 @@ def test_a_broker_takes_settings_of_logins_that_it_does_not_have(cluster: Cluste
             INVALID_REQUEST,
             "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
         ),
-        # Kafka keeps unknown names for plugins; here there are none.
-        ("1", "retention.ms", SET, "5", INVALID_REQUEST, "Unknown broker config name: retention.ms"),
         (
-            "1",
-            "max.connections",
+            "",
+            "listener.name.inside.unknown.thing",
             SET,
             "5",
             INVALID_REQUEST,
-            "config 'max.connections' is not supported by odradek (only its default '2147483647' is)",
+            "Cannot update these configs at default cluster level, broker id must be specified: "
+            "[listener.name.inside.unknown.thing]",
+        ),
+        ("1", "listeners", SET, "SSL://:1", INVALID_REQUEST, _NOT_ADVERTISED),
+        (
+            "1",
+            "listener.security.protocol.map",
+            SET,
+            "PLAINTEXT:SSL",
+            INVALID_REQUEST,
+            _STAYS,
+        ),
+        ("1", "max.connections", SET, "0", INVALID_REQUEST, _NOT_0.format("max.connections")),
+        ("", "max.connection.creation.rate", SET, "0", INVALID_REQUEST, _NOT_0.format("max.connection.creation.rate")),
+        ("", "listener.name.plaintext.max.connections", SET, "0", INVALID_REQUEST, _NOT_0.format("max.connections")),
+        (
+            "",
+            "max.connections",
+            SET,
+            "-1",
+            INVALID_REQUEST,
+            "Invalid value -1 for configuration max.connections: Value must be at least 0",
+        ),
+        (
+            "1",
+            "max.connections.per.ip",
+            SET,
+            "0",
+            INVALID_REQUEST,
+            "requirement failed: max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides "
+            "property is set.",
+        ),
+        (
+            "",
+            "max.connections.per.ip.overrides",
+            SET,
+            "a@b:3",
+            INVALID_REQUEST,
+            "max.connections.per.ip.overrides contains invalid addresses : a@b",
         ),
     ],
 )

@@ -115,7 +115,7 @@ def test_with_one_log_live_replicas_are_in_sync_at_once() -> None:
 
 def test_other_replicas_bring_their_directories() -> None:
     wanted = change(registered((1, 2, 3), 1), {1, 2, 3, 4})
-    wanted.replicas, wanted.isr, wanted.rejoin = (4, 1), (4, 1), True
+    wanted.replicas, wanted.isr = (4, 1), (4, 1)
     record = written(wanted)
     assert (record.replicas, record.isr) == ([4, 1], [4, 1])
     assert record.directories == [DIRECTORIES[4], DIRECTORIES[1]]
@@ -125,3 +125,37 @@ def test_other_replicas_bring_their_directories() -> None:
 
 def test_without_keeps_the_order() -> None:
     assert without([3, 1, 2], frozenset({1})) == (3, 2)
+
+
+def test_a_crashed_replica_is_no_longer_eligible() -> None:
+    wanted = change(registered((), -1, elr=(1, 2), last=(2,)), {3}, min_isr=2)
+    wanted.crashed = frozenset({2})
+    record = written(wanted)
+    assert (record.leader, record.eligible_leader_replicas, record.last_known_elr) == (NO_LEADER_CHANGE, [1], None)
+
+
+def test_who_is_wanted_leads_whatever_it_lacks() -> None:
+    wanted = change(registered((), -1, elr=(1,), last=(1,)), {2, 3})
+    wanted.wanted = 3
+    record = written(wanted)
+    assert (record.leader, record.isr, record.leader_recovery_state) == (3, [3], 1)
+    assert (record.eligible_leader_replicas, record.last_known_elr) == ([], [])
+
+
+def test_a_leader_that_tells_who_is_in_sync_has_recovered() -> None:
+    wanted = change(registered((1,), 1)._replace(recovering=True), {1, 2, 3})
+    wanted.recovered = True
+    record = written(wanted)
+    assert (record.leader, record.isr, record.leader_recovery_state) == (NO_LEADER_CHANGE, None, 0)
+
+
+def test_a_reassignment_is_complete_when_all_that_come_are_in_sync() -> None:
+    before = registered((1, 2), 1)._replace(replicas=(4, 3, 1, 2), adding=(3, 4), removing=(1, 2))
+    waiting = change(before, {1, 2, 3, 4})
+    waiting.isr = (1, 2, 3)
+    assert written(waiting).replicas is None
+    complete = change(before, {1, 2, 3, 4})
+    complete.isr = (1, 2, 3, 4)
+    record = written(complete)
+    assert (record.replicas, record.isr, record.leader) == ([4, 3], [3, 4], 4)
+    assert (record.adding_replicas, record.removing_replicas) == ([], [])

@@ -25,7 +25,7 @@ def test_nodes_are_registered_and_up() -> None:
 def test_an_address_amends_the_registration() -> None:
     cluster = Cluster()
     before = cluster.image.brokers[1]
-    cluster.nodes[1].port = 4711
+    cluster.nodes[1].first.port = 4711
     cluster.membership.listening([1])
     after = cluster.image.brokers[1]
     assert after.endpoints[0].port == 4711

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Reassignment, ReassignPartitions
+from odradek.broker.controller.commands import MoveLeader, Reassignment, ReassignPartitions
 from odradek.broker.controller.data_directory import stored_node_id
+from odradek.broker.partitions.replicas import NOTHING
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError
@@ -73,6 +74,29 @@ def test_after_a_death_the_one_copy_counts(tmp_path: Path) -> None:
     cluster = opened(tmp_path, nodes=2)
     assert values(cluster, "a", 0) == 2
     assert set(cluster.image.topics) == {"a", "b"}
+    cluster.close_logs()
+
+
+def test_after_a_death_the_log_of_the_last_leader_counts(tmp_path: Path) -> None:
+    """The process dies while the replicas' logs differ, and the last leader's log is not in its own directory."""
+    cluster = opened(tmp_path, nodes=3)
+    partition = cluster.create_topic("a", assignments={0: [1, 2, 3]}).partitions[0]
+    fill(cluster, "a", 0, b"both")
+    cluster.controller.ask(MoveLeader(("a", 0), 2))
+    for node in (1, 3):
+        cluster.replicator.hold(partition, node, NOTHING)
+    fill(cluster, "a", 0, b"lost", b"lost")
+    for node in (1, 3, 2):
+        cluster.replicator.node_lost(node)
+        cluster.membership.lose(node)
+    cluster.membership.rejoin(1)
+    cluster.replicator.node_back(1)
+    cluster.controller.ask(MoveLeader(("a", 0), 1, unclean=True))
+    assert values(cluster, "a", 0) == 1
+    assert sum("a-0" in folders(tmp_path, node) for node in (1, 2, 3)) == 2
+    die(cluster)
+    cluster = opened(tmp_path, nodes=3)
+    assert values(cluster, "a", 0) == 1
     cluster.close_logs()
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import ElectLeaders, Reassignment, ReassignPartitions, UnfenceBrokers
+from odradek.broker.controller.commands import (
+    AssignReplicas,
+    ElectLeaders,
+    Reassignment,
+    ReassignPartitions,
+    UnfenceBrokers,
+)
 from odradek.broker.partitions.partition import Partition
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.nodes import set_node_up
@@ -61,7 +67,7 @@ def test_elections_that_are_not_needed_or_cannot_be(cluster: Cluster) -> None:
 def test_replicas_move_and_the_leader_stays_if_it_can(cluster: Cluster) -> None:
     partition = cluster.create_topic("a", assignments={0: [1, 2]}).partitions[0]
     reassign(cluster, [3, 1])
-    assert (partition.replicas, state(partition)) == ((3, 1), (1, 1, (3, 1)))
+    assert (partition.replicas, state(partition)) == ((3, 1), (1, 1, (1, 3)))
     reassign(cluster, [3, 2])
     assert (partition.replicas, state(partition)) == ((3, 2), (3, 2, (3, 2)))
 
@@ -73,3 +79,20 @@ def test_a_node_that_is_up_already_changes_nothing(cluster: Cluster) -> None:
     with pytest.raises(KafkaError) as refused:
         cluster.controller.ask(UnfenceBrokers([9]))
     assert refused.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_a_broker_says_where_its_replicas_are(cluster: Cluster) -> None:
+    cluster.create_topic("a", assignments={0: [1, 2]})
+    topic = cluster.image.topics["a"]
+    before = topic.partitions[0]
+    assert len(before.replicas) > 1
+    node, directory, foreign = before.replicas[1], bytes(15) + b"\x09", bytes(15) + b"\x0a"
+    stranger = max(cluster.nodes) + 1
+    cluster.controller.ask(AssignReplicas(node, [(topic.topic_id, 0, directory), (topic.topic_id, 99, directory)]))
+    after = cluster.image.topics["a"].partitions[0]
+    assert after.directories == (before.directories[0], directory, *before.directories[2:])
+    assert (after.leader_epoch, after.partition_epoch) == (before.leader_epoch, before.partition_epoch + 1)
+    end = cluster.controller.next_offset
+    cluster.controller.ask(AssignReplicas(node, [(topic.topic_id, 0, directory), (bytes(16), 0, directory)]))
+    cluster.controller.ask(AssignReplicas(stranger, [(topic.topic_id, 0, foreign)]))
+    assert cluster.controller.next_offset == end

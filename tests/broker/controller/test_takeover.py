@@ -30,7 +30,7 @@ def old(tmp_path: Path) -> Path:
 def test_the_older_format_is_taken_over(old: Path) -> None:
     told = json.loads((old / OLD_FILE).read_text())
     with odradek.KafkaBroker(data_dir=old, config=CONFIG) as broker:
-        topics = broker.topics(internal=True)
+        topics = broker.all_topics
         assert {name: topic.topic_id for name, topic in topics.items()} == {
             topic["name"]: topic["id"] for topic in told["topics"]
         }
@@ -40,7 +40,7 @@ def test_the_older_format_is_taken_over(old: Path) -> None:
         assert [len(list(broker.records("orders", index, isolation="read_committed"))) for index in (0, 1)] == [11, 10]
         # The logs know epoch 0, and a start is another epoch.
         assert {partition.leader_epoch for partition in topics["orders"].partitions} == {1}
-        assert broker.groups()["g"].offsets["orders", 0].offset == 7
+        assert broker.groups["g"].offsets["orders", 0].offset == 7
         image = broker.cluster.image
         assert dict(image.configs_of(ResourceType.GROUP, "cg")) == told["groups"]["cg"]
         assert dict(image.configs_of(ResourceType.BROKER, "1")) == told["broker_nodes"]["1"]
@@ -54,10 +54,10 @@ def test_the_older_format_is_taken_over(old: Path) -> None:
 def test_it_is_taken_over_once(old: Path) -> None:
     with odradek.KafkaBroker(data_dir=old, config=CONFIG) as broker:
         broker._call(lambda: broker.cluster.delete_topic("idle"))
-        before = broker.topics()["orders"].topic_id
+        before = broker.topics["orders"].topic_id
     with odradek.KafkaBroker(data_dir=old, config=CONFIG) as broker:
-        assert list(broker.topics()) == ["orders"]
-        assert broker.topics()["orders"].topic_id == before
+        assert list(broker.topics) == ["orders"]
+        assert broker.topics["orders"].topic_id == before
 
 
 def test_a_damaged_file_is_named_and_nothing_is_written(old: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_damaged_file_is_named_and_nothing_is_written(old: Path) -> None:
 def test_partitions_alone_become_topics_with_default_settings(old: Path) -> None:
     (old / OLD_FILE).unlink()
     with odradek.KafkaBroker(data_dir=old, config=CONFIG) as broker:
-        topics = broker.topics(internal=True)
+        topics = broker.all_topics
         assert {name: len(topic.partitions) for name, topic in topics.items()} == {
             "orders": 2,
             "idle": 1,
@@ -82,7 +82,7 @@ def test_partitions_alone_become_topics_with_default_settings(old: Path) -> None
         }
         assert dict(topics["orders"].config) == {}
         assert topics["__consumer_offsets"].config["cleanup.policy"] == "compact"
-        assert broker.groups()["g"].offsets["orders", 0].offset == 7
+        assert broker.groups["g"].offsets["orders", 0].offset == 7
         # Ids that the logs know are not given again.
         producers = {producer_id for record in broker.records("orders") if (producer_id := record.producer_id) >= 0}
         assert broker._call(lambda: broker.cluster.controller.producer_ids.allocate(1)) > max(producers)
@@ -94,7 +94,7 @@ def test_what_the_metadata_does_not_know_is_put_aside(old: Path) -> None:
     stranger = old / "stranger-0"
     (old / "orders-0").rename(stranger)
     with odradek.KafkaBroker(data_dir=old, config=CONFIG) as broker:
-        assert set(broker.topics()) == {"orders", "idle"}
+        assert set(broker.topics) == {"orders", "idle"}
         assert list(broker.records("orders", 0)) == []
     assert not stranger.exists()
     assert [path.is_dir() for path in old.glob("stranger-0.*-stray")] == [True]

@@ -13,7 +13,7 @@ def test_create_topic_is_ready_at_once() -> None:
         info = broker.create_topic("p-data", 2, config={"max.message.bytes": 5000})
         assert len(info.partitions) == 2
         produce_three(broker)
-        assert broker.topics()["p-data"].partitions[0].high_watermark == 3
+        assert broker.topics["p-data"].partitions[0].high_watermark == 3
         with pytest.raises(odradek.KafkaError, match="exists"):
             broker.create_topic("p-data")
         with pytest.raises(odradek.KafkaError):
@@ -23,7 +23,7 @@ def test_create_topic_is_ready_at_once() -> None:
 def test_nodes_have_ports_of_their_own() -> None:
     with odradek.KafkaBroker(nodes=3, topics={"orders": 6}) as broker:
         assert len(set(broker.bootstrap_servers.split(","))) == 3
-        assert {each.leader for each in broker.topics()["orders"].partitions} == {1, 2, 3}
+        assert {each.leader for each in broker.topics["orders"].partitions} == {1, 2, 3}
 
 
 def test_a_refused_topic_is_named_and_a_misspelt_config_gets_a_suggestion() -> None:
@@ -46,7 +46,7 @@ def test_faults_are_checked_where_they_are_set() -> None:
 
 def test_nothing_is_there_at_first() -> None:
     with odradek.KafkaBroker() as broker:
-        assert broker.groups() == {}
+        assert broker.groups == {}
         assert broker.transactions == {}
         assert broker.group("nobody").state == "Dead"
 

@@ -43,8 +43,8 @@ def test_all_about_a_consumer_group() -> None:
     with KafkaBroker(topics={"t": 2, "u": 1}, config=CONFIG) as broker, client_of(broker) as client:
         assert join(client, "a") == 2
         assert join(client, "b") == 3
-        info = broker.groups()["g"]
-        assert info == broker.group("g").info()
+        info = broker.groups["g"]
+        assert info == broker.group("g").info
         assert (info.type, info.state, info.protocol_type, info.protocol) == (
             "consumer",
             "Reconciling",
@@ -69,7 +69,7 @@ def test_waiting_for_a_consumer_group() -> None:
     with KafkaBroker(topics={"t": 2}, config=CONFIG) as broker, client_of(broker) as client:
         late = threading.Timer(0.05, join, [client, "a"])
         late.start()
-        assert broker.group("g").wait_stable_sync(members=1).assignments == {("t", 0): ["a"], ("t", 1): ["a"]}
+        assert broker.group("g").wait_stable(members=1).assignments == {("t", 0): ["a"], ("t", 1): ["a"]}
         late.join()
         join(client, "b")
         topic_id = (
@@ -82,10 +82,10 @@ def test_waiting_for_a_consumer_group() -> None:
         client.request(ConsumerGroupHeartbeatRequest("g", "a", 2, topic_partitions=owned), 1)
         late = threading.Timer(0.05, client.request, [ConsumerGroupHeartbeatRequest("g", "b", 3), 1])
         late.start()
-        info = broker.group("g").wait_stable_sync(members=2)
+        info = broker.group("g").wait_stable(members=2)
         assert all(len(member.assignment["t"]) == 1 and member.assignment == member.target for member in info.members)
         late.join()
         client.request(ConsumerGroupHeartbeatRequest("g", "a", -1), 1)
         client.request(ConsumerGroupHeartbeatRequest("g", "b", -1), 1)
-        assert broker.group("g").wait_sync(lambda group: group.state == "Empty").members == ()
+        assert broker.group("g").wait(lambda group: group.state == "Empty").members == ()
         assert broker.bugs == []

@@ -1,15 +1,13 @@
-"""Waiting for a future of another thread, in trio and in asyncio code."""
+"""Waiting for a future of another thread, in trio and blocking."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from concurrent.futures import Future
 
-import pytest
 import trio
 
-from odradek.broker.facade.future_wait import settled
+from odradek.broker.facade.future_wait import blocking_settled, trio_settled
 
 
 def test_trio_code_waits_for_a_result_of_another_thread() -> None:
@@ -17,28 +15,19 @@ def test_trio_code_waits_for_a_result_of_another_thread() -> None:
 
     async def main() -> bool:
         threading.Thread(target=future.set_result, args=("done",)).start()
-        return await settled(future, 60)
+        return await trio_settled(future, 60)
 
     assert trio.run(main)
 
 
-def test_asyncio_code_waits_for_a_result_of_another_thread() -> None:
+def test_trio_code_gives_up_after_its_time() -> None:
     future: Future[str] = Future()
-
-    async def main() -> bool:
-        threading.Thread(target=future.set_result, args=("done",)).start()
-        return await settled(future, 60)
-
-    assert asyncio.run(main())
-
-
-@pytest.mark.parametrize("run", [trio.run, lambda main: asyncio.run(main())])
-def test_it_gives_up_after_its_time(run: object) -> None:
-    future: Future[str] = Future()
-
-    async def main() -> bool:
-        return await settled(future, 0.01)
-
-    assert callable(run)
-    assert not run(main)
+    assert not trio.run(trio_settled, future, 0.01)
     future.set_result("late: nobody waits, and nothing breaks")
+
+
+def test_a_thread_waits_for_a_result_of_another_one() -> None:
+    future: Future[str] = Future()
+    threading.Thread(target=future.set_result, args=("done",)).start()
+    assert blocking_settled(future, float("inf"))
+    assert not blocking_settled(Future(), 0.01)

@@ -32,7 +32,7 @@ def test_a_group_that_does_not_exist_has_none_and_the_message_names_the_groups()
     with KafkaBroker(topics={"t": 1}) as broker:
         with pytest.raises(LagUnknownError, match="group 'shipping' does not exist; there is no group at all"):
             _ = broker.group("shipping").lag
-        assert broker.group("shipping").info().lag is None
+        assert broker.group("shipping").info.lag is None
         commit(broker, "shipping", "t", 0, 0)
         commit(broker, "billing", "t", 0, 0)
         assert broker.group("shipping").lag == 0

@@ -14,7 +14,8 @@ from confluent_kafka import Consumer
 
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.group_info import GroupInfo
-from odradek.broker.facade.threaded import KafkaBroker, open_broker
+from odradek.broker.facade.open_broker import open_broker
+from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -65,8 +66,8 @@ def leave(broker: KafkaBroker, member_id: str, group: str = "g") -> None:
 
 def test_all_about_a_group(broker: KafkaBroker) -> None:
     me = member(broker)
-    info = broker.groups()["g"]
-    assert info == broker.group("g").info()
+    info = broker.groups["g"]
+    assert info == broker.group("g").info
     assert (info.state, info.generation, info.protocol, info.protocol_type) == ("Stable", 1, "range", "consumer")
     assert (info.leader, info.coordinator) == (me, 1)
     (only,) = info.members
@@ -82,7 +83,7 @@ def test_all_about_a_group(broker: KafkaBroker) -> None:
 
 
 def test_a_group_that_is_not_there_is_dead(broker: KafkaBroker) -> None:
-    assert broker.groups() == {}
+    assert broker.groups == {}
     assert broker.group("g").state == "Dead"
     member(broker)
     assert broker.group("other").state == "Dead"
@@ -91,12 +92,12 @@ def test_a_group_that_is_not_there_is_dead(broker: KafkaBroker) -> None:
 def test_waiting_ends_when_the_group_gets_there(broker: KafkaBroker) -> None:
     late = threading.Timer(0.05, member, [broker])
     late.start()
-    info = broker.group("g").wait_stable_sync(members=1)
+    info = broker.group("g").wait_stable(members=1)
     assert [m.client_id for m in info.members] == ["c"]
     late.join()
     late = threading.Timer(0.05, leave, [broker, info.members[0].member_id])
     late.start()
-    assert broker.group("g").wait_sync(lambda g: g.state == "Empty").generation == 2
+    assert broker.group("g").wait(lambda g: g.state == "Empty").generation == 2
     late.join()
     assert broker.cluster.groups.watchers == {}
 
@@ -104,13 +105,13 @@ def test_waiting_ends_when_the_group_gets_there(broker: KafkaBroker) -> None:
 def test_waiting_ends_with_an_error_that_says_how_it_stands(broker: KafkaBroker) -> None:
     me = member(broker)
     with pytest.raises(TimeoutError, match=f"Stable, generation 1, members: {me}"):
-        broker.group("g").wait_stable_sync(members=2, timeout=0.05)
+        broker.group("g").wait_stable(members=2, timeout=0.05)
 
     def odd(info: GroupInfo) -> bool:
         raise LookupError(info.group_id)
 
     with pytest.raises(LookupError):
-        broker.group("g").wait_sync(odd)
+        broker.group("g").wait(odd)
     assert broker.cluster.groups.watchers == {}
 
 
@@ -119,10 +120,10 @@ def test_a_generation_that_leaves_partitions_out_is_not_stable(broker: KafkaBrok
     group = broker.group("g")
     seen = f"Stable, generation 1, members: {me}, assigned: t-0, missing: t-1"
     with pytest.raises(TimeoutError, match=seen):
-        group.wait_stable_sync(members=1, timeout=0.01)
-    assert group.wait_stable_sync(members=1, partitions=1).assignments == {("t", 0): [me]}
+        group.wait_stable(members=1, timeout=0.01)
+    assert group.wait_stable(members=1, partitions=1).assignments == {("t", 0): [me]}
     with pytest.raises(TimeoutError, match=seen):
-        group.wait_stable_sync(partitions=2, timeout=0.01)
+        group.wait_stable(partitions=2, timeout=0.01)
 
 
 def test_cooperative_members_have_all_partitions_when_the_wait_is_over(broker: KafkaBroker) -> None:
@@ -142,7 +143,7 @@ def test_cooperative_members_have_all_partitions_when_the_wait_is_over(broker: K
             config = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "coop"}
             consumers.append(Consumer({**config, "partition.assignment.strategy": "cooperative-sticky"}))
             consumers[-1].subscribe(["many"])
-            info = broker.group("coop").wait_stable_sync(members=members)
+            info = broker.group("coop").wait_stable(members=members)
             assert list(info.assignments) == [("many", index) for index in range(4)]
     finally:
         over.set()
@@ -154,17 +155,19 @@ def test_cooperative_members_have_all_partitions_when_the_wait_is_over(broker: K
 def test_waiting_in_asyncio(broker: KafkaBroker) -> None:
     late = threading.Timer(0.05, member, [broker])
     late.start()
-    assert asyncio.run(broker.group("g").wait_stable(members=1)).generation == 1
-    with pytest.raises(TimeoutError):
-        asyncio.run(broker.group("x").wait_stable(timeout=0.01))
+
+    async def main() -> None:
+        info = await asyncio.to_thread(broker.group("g").wait_stable, members=1)
+        assert info.generation == 1
+        with pytest.raises(TimeoutError):
+            await asyncio.to_thread(broker.group("x").wait_stable, timeout=0.01)
+
+    asyncio.run(main())
     late.join()
 
 
-def test_waiting_in_trio_for_a_broker_in_the_same_run_and_in_a_thread(broker: KafkaBroker) -> None:
-    member(broker)
-
+def test_waiting_in_trio_for_a_broker_in_the_same_run() -> None:
     async def main() -> None:
-        assert (await broker.group("g").wait_stable()).generation == 1
         async with open_broker(topics={"t": 2}) as own:
             with pytest.raises(TimeoutError):
                 await own.group("g").wait_stable(timeout=0.01)
@@ -178,7 +181,7 @@ def test_waiting_in_trio_for_a_broker_in_the_same_run_and_in_a_thread(broker: Ka
 def test_a_coordinator_can_be_made_to_load_again(broker: KafkaBroker) -> None:
     me = member(broker)
     broker.reload_coordinator(broker.cluster.groups.partition_for("g"))
-    info = broker.group("g").wait_stable_sync(timeout=30)
+    info = broker.group("g").wait_stable(timeout=30)
     assert [m.member_id for m in info.members] == [me]
 
 
@@ -187,11 +190,11 @@ def test_a_look_finds_a_coordinator_loaded() -> None:
         async with open_broker(topics={"t": 2}) as own:
             await trio.to_thread.run_sync(member, own)
             partition = own.cluster.groups.partition_for("g")
-            own.reload_coordinator(partition)
+            await own.reload_coordinator(partition)
             assert own.group("g").state == "Stable"
-            own.reload_coordinator(partition)
-            assert list(own.groups()) == ["g"]
-            own.reload_coordinator(partition)
+            await own.reload_coordinator(partition)
+            assert list(own.groups) == ["g"]
+            await own.reload_coordinator(partition)
             assert (await own.group("g").wait_stable(timeout=30)).state == "Stable"
 
     trio.run(main)

@@ -36,4 +36,4 @@ def test_offsets_that_make_no_sense_are_refused_together() -> None:
             with pytest.raises(KafkaError) as caught:
                 broker.set_offsets("g", {("t", 0): 0, place: 0})
             assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        assert broker.groups() == {}
+        assert broker.groups == {}

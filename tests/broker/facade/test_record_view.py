@@ -26,3 +26,24 @@ def test_records_come_back_decoded() -> None:
             broker.records("p-data", 2)
         with pytest.raises(ValueError, match="isolation"):
             broker.records("p-data", isolation="dirty")  # type: ignore[arg-type]
+
+
+def test_a_part_of_the_records_is_read() -> None:
+    with odradek.KafkaBroker(topics={"t": 2}) as broker:
+        broker.produce_all("t", [odradek.ProducerRecord(str(number), partition=0) for number in range(100)])
+        broker.produce("t", "other", partition=1)
+        assert [each.offset for each in broker.records("t", 0, start=90, limit=3)] == [90, 91, 92]
+        assert [each.partition for each in broker.records("t", start=0, limit=101)] == [0] * 100 + [1]
+        assert list(broker.records("t", 0, start=100)) == []
+        assert list(broker.records("t", 0, limit=0)) == []
+        with pytest.raises(ValueError, match="limit=-1"):
+            broker.records("t", limit=-1)
+
+
+def test_a_committed_transaction_behind_an_aborted_one_is_read_from_its_middle() -> None:
+    with odradek.KafkaBroker(topics={"t": 1}) as broker:
+        broker.produce_all("t", ["a", "b"], transactional_id="tx", transaction="abort")  # 0, 1, marker 2
+        broker.produce_all("t", ["c", "d"], transactional_id="tx")  # 3, 4, marker 5
+        for start, expected in ((0, [3, 4]), (1, [3, 4]), (2, [3, 4]), (4, [4]), (5, [])):
+            found = broker.records("t", 0, start=start, isolation="read_committed")
+            assert [each.offset for each in found] == expected

@@ -11,7 +11,8 @@ import trio
 import trio.testing
 
 from odradek.broker.facade.call import BrokerClosedError
-from odradek.broker.facade.threaded import KafkaBroker, open_broker
+from odradek.broker.facade.open_broker import open_broker
+from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import KafkaError
 
 
@@ -101,8 +102,7 @@ def test_awaiting_in_the_callers_trio_run() -> None:
 
             async def write() -> None:
                 for value in ("a", "b"):
-                    await trio.lowlevel.checkpoint()
-                    own.produce("t", value)
+                    await own.produce("t", value)
 
             nursery.start_soon(write)
             assert [record.value for record in await own.wait_records("t", 2)] == [b"a", b"b"]

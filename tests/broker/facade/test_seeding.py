@@ -11,8 +11,9 @@ import pytest
 import trio
 from confluent_kafka import Consumer, TopicPartition
 
+from odradek.broker.facade.open_broker import open_broker
 from odradek.broker.facade.producer_record import ProducerRecord, RecordMetadata
-from odradek.broker.facade.threaded import KafkaBroker, open_broker
+from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -86,7 +87,7 @@ def test_nothing_is_created_by_writing(broker: KafkaBroker) -> None:
     with pytest.raises(KafkaError, match=r"no topic 'order' \(did you mean 'orders'\?\)") as caught:
         broker.produce("order", "v")
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert sorted(broker.topics()) == ["orders", "t"]
+    assert sorted(broker.topics) == ["orders", "t"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_nobody_writes_to_a_partition_without_a_leader_or_enough_replicas() -> N
         with pytest.raises(KafkaError) as caught:
             broker.produce("t", "v")
         assert caught.value.code is ErrorCode.NOT_ENOUGH_REPLICAS
-        alone = next(each.index for each in broker.topics()["u"].partitions if each.leader < 0)
+        alone = next(each.index for each in broker.topics["u"].partitions if each.leader < 0)
         with pytest.raises(KafkaError, match="has no leader") as caught:
             broker.produce("u", "v", partition=alone)
         assert caught.value.code is ErrorCode.LEADER_NOT_AVAILABLE
@@ -140,7 +141,7 @@ def test_nobody_writes_to_a_partition_without_a_leader_or_enough_replicas() -> N
 def test_in_the_callers_trio_run() -> None:
     async def main() -> None:
         async with open_broker(topics={"t": 1}) as own:
-            own.produce_all("t", ["a", "b"], transactional_id="tx")
+            await own.produce_all("t", ["a", "b"], transactional_id="tx")
             assert [record.value for record in own.records("t")] == [b"a", b"b"]
 
     trio.run(main)

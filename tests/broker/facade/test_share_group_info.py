@@ -17,11 +17,11 @@ def test_all_about_a_share_group() -> None:
             client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
             first = client.request(ShareGroupHeartbeatRequest("g", "m", 0, None, ["t"]), 1)
             assert first.error_code == 0
-            info = broker.group("g").wait_stable_sync(members=1)
+            info = broker.group("g").wait_stable(members=1)
             while not info.assignments:  # once the share coordinator stores the partitions
                 epoch = info.members[0].epoch
                 client.request(ShareGroupHeartbeatRequest("g", "m", epoch), 1)
-                info = broker.group("g").info()
+                info = broker.group("g").info
         assert (info.type, info.protocol_type, info.protocol, info.leader) == ("share", "share", "simple", None)
         assert info.generation == info.assignment_epoch == info.members[0].epoch
         (member,) = info.members

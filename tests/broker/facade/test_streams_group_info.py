@@ -49,7 +49,7 @@ def join(client: WireClient, member_id: str) -> int:
 
 
 def look(broker: KafkaBroker) -> StreamsGroupInfo:
-    info = broker.group("g").info()
+    info = broker.group("g").info
     assert isinstance(info, StreamsGroupInfo)
     return info
 
@@ -66,7 +66,7 @@ def test_all_about_a_streams_group() -> None:
         assert join(client, "b") == 4
         beat(client, "a", 3, 0, 1)
         info = look(broker)
-        assert info == broker.groups()["g"]
+        assert info == broker.groups["g"]
         assert (info.type, info.state, info.protocol_type, info.protocol) == (
             "streams",
             "Reconciling",
@@ -104,7 +104,7 @@ def test_sources_of_different_width() -> None:
     with KafkaBroker(topics={"t": 3, "u": 1}, config=CONFIG) as broker, client_of(broker) as client:
         topology = Topology(0, [Subtopology("0", ["t", "u"])])
         beat(client, "a", 0, rebalance_timeout_ms=40_000, topology=topology)
-        (member,) = members_of(broker.group("g").wait_stable_sync(members=1))
+        (member,) = members_of(broker.group("g").wait_stable(members=1))
         assert member.active == {"0": (0, 1, 2)}
         assert member.assignment == member.target == {"t": (0, 1, 2), "u": (0,)}
 
@@ -113,5 +113,5 @@ def test_waiting_for_a_streams_group() -> None:
     with KafkaBroker(topics={"t": 2}, config=CONFIG) as broker, client_of(broker) as client:
         late = threading.Timer(0.05, lambda: (join(client, "a"), beat(client, "a", 2)))
         late.start()
-        assert broker.group("g").wait_stable_sync(members=1).assignments == {("t", 0): ["a"], ("t", 1): ["a"]}
+        assert broker.group("g").wait_stable(members=1).assignments == {("t", 0): ["a"], ("t", 1): ["a"]}
         late.join()

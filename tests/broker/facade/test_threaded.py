@@ -1,4 +1,4 @@
-"""``KafkaBroker`` in its own thread and ``open_broker`` in the caller's trio run."""
+"""``KafkaBroker`` in its own thread."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import time
 from typing import Any
 
 import pytest
-import trio
-from trio.testing import MockClock
 
 import odradek
 from odradek.broker.facade.call import BrokerClosedError
 from tests.broker.conftest import request_frame
-from tests.broker.probes import Wire, frames, probes
+from tests.broker.probes import Wire, probes
 
 PRODUCE = next(each for each in probes() if each.case == "produce-ok-v9")
 
@@ -43,7 +41,7 @@ class TestKafkaBroker:
             host, _, port = broker.bootstrap_servers.partition(":")
             assert host == "127.0.0.1"
             socket.create_connection((host, int(port))).close()
-            shown = broker.topics()
+            shown = broker.topics
         assert {name: len(each.partitions) for name, each in shown.items()} == {"orders": 6, "small": 2, "spec": 3}
         assert shown["small"].config == {"retention.ms": "1000", "cleanup.policy": "compact,delete"}
         assert len(shown["orders"].topic_id) == 22
@@ -75,7 +73,7 @@ class TestKafkaBroker:
         assert broker._thread is not None
         broker._thread.join(30)
         with pytest.raises(BrokerClosedError, match="closed") as caught:
-            broker.topics()
+            _ = broker.topics
         assert "the disk is gone" in repr(caught.value.__cause__)
         with pytest.raises(BrokerClosedError, match="ended with an error"):
             broker.close()
@@ -83,13 +81,13 @@ class TestKafkaBroker:
 
     def test_a_broker_that_does_not_run_says_so(self) -> None:
         broker = odradek.KafkaBroker()
-        for ask in (broker.topics, lambda: broker.bootstrap_servers):
+        for ask in (lambda: broker.topics, lambda: broker.bootstrap_servers):
             with pytest.raises(BrokerClosedError, match="not been started"):
                 ask()
         broker.close()
         with broker, pytest.raises(RuntimeError, match="starts once"):
             broker.start()
-        for ask in (broker.topics, lambda: broker.bootstrap_servers):
+        for ask in (lambda: broker.topics, lambda: broker.bootstrap_servers):
             with pytest.raises(BrokerClosedError, match="is closed"):
                 ask()
 
@@ -172,62 +170,3 @@ class TestKafkaBroker:
 
 def probe_frame(start: str) -> bytes:
     return next(each.sent for each in probes() if each.case.startswith(start))
-
-
-class TestOpenBroker:
-    def test_it_runs_in_the_callers_trio_run(self) -> None:
-        async def main() -> None:
-            async with odradek.open_broker(topics={"p-data": 1}) as broker:
-                host, _, port = broker.bootstrap_servers.partition(":")
-                stream = await trio.open_tcp_stream(host, int(port))
-                await stream.send_all(PRODUCE.sent)
-                assert frames(bytes(await stream.receive_some(1000)))
-                assert [each.offset for each in broker.records("p-data")] == [0, 1, 2]
-                await stream.aclose()
-
-        trio.run(main)
-
-    def test_errors_of_the_body_come_out_unwrapped(self) -> None:
-        async def main() -> None:
-            async with odradek.open_broker():
-                raise LookupError("mine")
-
-        with pytest.raises(LookupError, match="mine"):
-            trio.run(main)
-
-    def test_errors_of_the_start_come_out_unwrapped(self) -> None:
-        async def main() -> None:
-            async with odradek.open_broker(topics={"bad name": 1}):
-                pass
-
-        with pytest.raises(odradek.KafkaError):
-            trio.run(main)
-
-    def test_cancellation_ends_it(self) -> None:
-        async def main() -> bool:
-            with trio.move_on_after(0.05) as scope:
-                async with odradek.open_broker():
-                    await trio.sleep_forever()
-            return scope.cancelled_caught
-
-        assert trio.run(main)
-
-    def test_its_clock_follows_a_test_clock_and_can_be_moved_alone(self) -> None:
-        async def main() -> None:
-            async with odradek.open_broker() as broker:
-                before = broker.clock.now_ms()
-                await trio.sleep(3600)
-                assert 3_600_000 <= broker.clock.now_ms() - before < 3_700_000
-                broker.clock.advance(days=1)
-                assert broker.clock.now_ms() - before >= 25 * 3_600_000
-
-        trio.run(main, clock=MockClock(autojump_threshold=0))
-
-
-def test_open_broker_needs_trio_and_says_what_to_use_without_it() -> None:
-    async def main() -> None:
-        async with odradek.open_broker():
-            raise AssertionError
-
-    with pytest.raises(RuntimeError, match=r"odradek\.KafkaBroker"):
-        asyncio.run(main())

@@ -20,7 +20,7 @@ def broker() -> Iterator[KafkaBroker]:
 def test_a_deleted_topic_is_gone_with_its_offsets(broker: KafkaBroker) -> None:
     broker.set_offsets("g", {("t", 0): 0, ("compacted", 0): 0})
     broker.delete_topic("t")
-    assert list(broker.topics()) == ["compacted"]
+    assert list(broker.topics) == ["compacted"]
     assert list(broker.group("g").offsets) == [("compacted", 0)]
     with pytest.raises(KafkaError, match="no topic 't'"):
         broker.delete_topic("t")
@@ -28,7 +28,7 @@ def test_a_deleted_topic_is_gone_with_its_offsets(broker: KafkaBroker) -> None:
 
 def test_records_are_deleted_up_to_an_offset_or_all(broker: KafkaBroker) -> None:
     broker.produce_all("t", ["a", "b", "c", "d", "e", "f"])
-    ends = {each.index: each.high_watermark for each in broker.topics()["t"].partitions}
+    ends = {each.index: each.high_watermark for each in broker.topics["t"].partitions}
     assert broker.delete_records("t", 0, before=1) == {0: 1}
     assert broker.delete_records("t", 0, before=0) == {0: 1}
     assert len(list(broker.records("t"))) == 5

@@ -12,7 +12,7 @@ from odradek.broker.facade.topic_spec import TopicSpec, config_texts, topic_spec
 
 def test_names_of_topics_are_enough() -> None:
     with odradek.KafkaBroker(topics=["orders", "payments"]) as broker:
-        assert {name: len(info.partitions) for name, info in broker.topics().items()} == {
+        assert {name: len(info.partitions) for name, info in broker.topics.items()} == {
             "orders": 1,
             "payments": 1,
         }

@@ -27,5 +27,5 @@ def test_partitions_configs_and_brokers() -> None:
     assert image.names_with_configs(32) == ["g"]
     set_node_up(cluster, 2, False)
     assert [broker.id for broker in image.active_brokers()] == [1]
-    assert directory_of(image, 1) == cluster.membership.directories[1]
+    assert (directory_of(image, 1),) == cluster.membership.directories[1]
     assert "1 topics, 2 brokers" in repr(image)

@@ -5,41 +5,38 @@ from __future__ import annotations
 import pytest
 
 from odradek import KafkaBroker
-from odradek.broker.metadata.node import Node, advertised_addresses
+from odradek.broker.config.listeners import Listener, SecurityProtocol
+from odradek.broker.metadata.node import Endpoint, Node
 from odradek.protocol.messages.metadata import MetadataRequest
 from tests.broker.conftest import request_frame, response_of
 from tests.broker.probes import Wire
 
+_PLAIN = Listener("PLAINTEXT", SecurityProtocol.PLAINTEXT)
+
 
 def test_a_client_is_sent_to_where_it_came() -> None:
-    node = Node(1, "0.0.0.0", 9092)
-    assert node.address_for("10.1.2.3") == ("10.1.2.3", 9092)
-    assert node.address_for(None) == ("0.0.0.0", 9092)
+    node = Node(1, endpoints={"PLAINTEXT": Endpoint(_PLAIN, "0.0.0.0", 9092)})
+    assert node.address_for("PLAINTEXT", "10.1.2.3") == ("10.1.2.3", 9092)
+    assert node.address_for("PLAINTEXT") == ("0.0.0.0", 9092)
 
 
 def test_an_advertised_address_goes_first() -> None:
-    assert Node(1, port=5, advertised=("kafka", 0)).address_for("10.1.2.3") == ("kafka", 5)
-    assert Node(1, port=5, advertised=("kafka", 7)).address_for("10.1.2.3") == ("kafka", 7)
+    assert Endpoint(_PLAIN, port=5, advertised=("kafka", 0)).address_for("10.1.2.3") == ("kafka", 5)
+    assert Endpoint(_PLAIN, port=5, advertised=("kafka", 7)).address_for("10.1.2.3") == ("kafka", 7)
 
 
-@pytest.mark.parametrize(
-    ("listeners", "nodes", "expected"),
-    [
-        ([], 2, []),
-        (["PLAINTEXT://kafka:9092"], 1, [("kafka", 9092)]),
-        (["PLAINTEXT://kafka:9092"], 3, [("kafka", 9092), ("kafka", 9093), ("kafka", 9094)]),
-        (["PLAINTEXT://kafka:0"], 2, [("kafka", 0), ("kafka", 0)]),
-        (["PLAINTEXT://a:1", "PLAINTEXT://[::1]:2"], 2, [("a", 1), ("::1", 2)]),
-    ],
-)
-def test_advertised_listeners(listeners: list[str], nodes: int, expected: list[tuple[str, int]]) -> None:
-    assert advertised_addresses(listeners, nodes) == expected
+def test_each_listener_has_its_address() -> None:
+    secret = Listener("SECRET", SecurityProtocol.SASL_SSL)
+    node = Node(1, endpoints={"SECRET": Endpoint(secret, "::", 1), "PLAINTEXT": Endpoint(_PLAIN, "0.0.0.0", 2)})
+    assert (node.host, node.port) == ("::", 1)
+    assert node.address_for("PLAINTEXT", "a") == ("a", 2)
+    assert node.address_for("SECRET", "a") == ("a", 1)
+    assert node.address_for("OTHER", "a") is None
 
 
-@pytest.mark.parametrize("bad", [["kafka:9092"], ["SSL://a:1"], ["PLAINTEXT://a:99999"], ["PLAINTEXT://a:1"] * 2])
-def test_bad_advertised_listeners(bad: list[str]) -> None:
-    with pytest.raises(ValueError, match=r"advertised\.listeners"):
-        advertised_addresses(bad, 3)
+def test_a_node_has_a_plain_listener_if_nothing_is_said() -> None:
+    assert Node(1).address_for("PLAINTEXT") == ("127.0.0.1", 0)
+    assert Node(1).endpoints["PLAINTEXT"] is not Node(2).endpoints["PLAINTEXT"]
 
 
 @pytest.mark.parametrize(("host", "dialled"), [("0.0.0.0", "127.0.0.1"), ("::1", "::1"), ("localhost", "127.0.0.1")])

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from odradek.broker.net.poller import EpollPoller, TaskPoller
+from odradek.broker.net.sleeping_poller import SleepingPoller
 from tests.fakes.cluster import FakeCluster
 
-KINDS = [TaskPoller, *([EpollPoller] if hasattr(select, "epoll") else [])]
+KINDS = [TaskPoller, *([EpollPoller, SleepingPoller] if hasattr(select, "epoll") else [])]
 
 
 @pytest.fixture(autouse=True, params=KINDS)

@@ -58,7 +58,20 @@ def test_a_claimed_size_alone_does_not_take_its_memory() -> None:
     buffer = ReceiveBuffer(100 * 1024 * 1024)
     feed(buffer, struct.pack(">i", 100 * 1024 * 1024) + b"abcd")
     assert buffer.next_frame() is None
-    assert len(buffer.space()) <= 1024 * 1024
+    assert len(buffer.space()) <= 16 * 1024
+
+
+def test_a_buffer_is_at_most_four_times_what_has_come() -> None:
+    sizes: list[int] = []
+    buffer = ReceiveBuffer(1)
+    buffer.limit(100 * 1024 * 1024, sizes.append)
+    feed(buffer, struct.pack(">i", 100 * 1024 * 1024))
+    came = 4
+    while came < 3_000_000:
+        assert buffer.next_frame() is None
+        came += feed(buffer, bytes(10_000))
+        assert sizes[-1] <= max(16 * 1024, 4 * came)
+    assert len(sizes) < 10
 
 
 def test_a_large_buffer_is_given_back_when_it_is_empty() -> None:

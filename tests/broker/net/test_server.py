@@ -10,6 +10,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from odradek.broker.config.listeners import Listener, SecurityProtocol
+from odradek.broker.metadata.node import Endpoint
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -189,5 +191,75 @@ def test_a_node_that_stops_cuts_its_clients_and_no_others(install: Install) -> N
             await read_frame(first)
             with pytest.raises(OSError):
                 await dial(cluster, 2)
+
+    run(cluster, scenario)
+
+
+def _limited(nodes: int = 1, **values: str) -> FakeCluster:
+    cluster = FakeCluster(nodes)
+    cluster.config.static.update({name.replace("_", "."): value for name, value in values.items()})
+    for node in cluster.nodes.values():
+        plain = SecurityProtocol.PLAINTEXT
+        node.endpoints = {name: Endpoint(Listener(name, plain)) for name in ("IN", "OUT")}
+    return cluster
+
+
+async def _dial(cluster: FakeCluster, listener: str, node_id: int = 1) -> trio.SocketStream:
+    return await trio.open_tcp_stream("127.0.0.1", cluster.nodes[node_id].endpoints[listener].port)
+
+
+async def _answers(stream: trio.SocketStream) -> bool:
+    await stream.send_all(beat())
+    return bool(await read_frame(stream))
+
+
+def test_one_address_too_many_is_closed(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = _limited(nodes=2, max_connections_per_ip="1")
+
+    async def scenario(server: Server) -> None:
+        async with await _dial(cluster, "IN") as first, await _dial(cluster, "OUT", 2) as elsewhere:
+            assert await _answers(first)
+            assert await _answers(elsewhere)
+            async with await _dial(cluster, "OUT") as second:
+                assert await is_closed(second)
+        while server.connections:  # noqa: ASYNC110
+            await trio.sleep(0.001)
+        async with await _dial(cluster, "OUT") as third:
+            assert await _answers(third)
+
+    run(cluster, scenario)
+
+
+def test_a_connection_waits_for_room(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = _limited(max_connections="1")
+
+    async def scenario(server: Server) -> None:
+        async with await _dial(cluster, "OUT") as first:
+            assert await _answers(first)
+            second = await _dial(cluster, "OUT")
+            await second.send_all(beat())
+            await wait_all_tasks_blocked()
+            assert len(server.connections) == 1
+        async with second:
+            assert await read_frame(second)
+
+    run(cluster, scenario)
+
+
+def test_a_brokers_connection_closes_the_idlest_of_the_clients(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = _limited(max_connections="2")
+
+    async def scenario(server: Server) -> None:
+        async with await _dial(cluster, "OUT") as older, await _dial(cluster, "OUT") as newer:
+            assert await _answers(older)
+            cluster.clock.advance(1)
+            assert await _answers(newer)
+            async with await _dial(cluster, "IN") as protected:
+                assert await _answers(protected)
+                assert await is_closed(older)
+                assert await _answers(newer)
 
     run(cluster, scenario)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.recent import RecentRequests
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from tests.fakes.exchanges import raw_exchange
 
 
 def failure(text: str) -> Exception:
@@ -15,13 +17,13 @@ def failure(text: str) -> Exception:
 
 def test_a_bug_shows_traceback_and_last_requests() -> None:
     recent = RecentRequests()
-    recent.entries.append(("c1", 18, 3, 7, "client", 40))
+    recent.entries.append(raw_exchange(ApiVersionsRequest(), 3, connection="c1", client_id="client"))
     log = BugLog(recent)
     log.report("ApiVersions v3", failure("no"), b"frame")
     (bug,) = log.bugs
     assert (bug.where, bug.frame, str(bug.error)) == ("ApiVersions v3", b"frame", "no")
     assert "ValueError: no" in str(bug)
-    assert str(bug).endswith("last requests:\n  c1 ApiVersions v3 correlation 7 client 'client' (40 bytes)")
+    assert str(bug).endswith("last requests:\n  c1 ApiVersions v3 correlation 7 client 'client' (20 bytes)")
 
 
 def test_the_same_traceback_is_kept_once_and_a_hundred_are_enough() -> None:

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import trio
 
+from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.file_slice import joined
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.fakes.cluster import FakeCluster
@@ -20,7 +22,9 @@ from tests.fakes.cluster import FakeCluster
 async def served(cluster: FakeCluster, frame: bytes, info: ConnectionInfo | None = None) -> Parts | None:
     """The answer's parts, waited for if need be, to a request frame with its size."""
     begun = cluster.dispatcher.begin(cluster.nodes[1], info or ConnectionInfo(id="c1"), memoryview(frame)[4:])
-    return await cluster.dispatcher.finish(begun) if isinstance(begun, Pending) else begun
+    answer = await cluster.dispatcher.finish(begun) if isinstance(begun, Pending) else begun
+    assert not isinstance(answer, Pending), "nobody is throttled here"
+    return answer
 
 
 def exchange(cluster: FakeCluster, frame: bytes, info: ConnectionInfo | None = None) -> bytes | None:
@@ -30,7 +34,7 @@ def exchange(cluster: FakeCluster, frame: bytes, info: ConnectionInfo | None = N
         parts = await served(cluster, frame, info)
         if parts is None:
             return None
-        answer = b"".join(parts)
+        answer = joined(parts)
         assert struct.unpack_from(">i", answer)[0] == len(answer) - 4
         return answer[4:]
 
@@ -137,7 +141,7 @@ def test_an_api_has_one_handler(install: Install) -> None:
     install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
     with pytest.raises(RuntimeError, match="two handlers for Heartbeat"):
 
-        @handles(HeartbeatRequest)
+        @handles(HeartbeatRequest, access=OPEN)
         def another(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
             return HeartbeatResponse()
 
@@ -147,7 +151,7 @@ def test_client_ids_of_any_bytes_and_null() -> None:
     for raw in (b"\xff\xfe", "é".encode(), b""):
         exchange(cluster, struct.pack(">ihhih", 10 + len(raw), 18, 0, 1, len(raw)) + raw)
     exchange(cluster, struct.pack(">ihhih", 10, 18, 0, 1, -1))
-    assert [each[4] for each in cluster.recent.entries] == ["\ufffd\ufffd", "é", "", None]
+    assert [each[6] for each in cluster.recent.entries] == ["\ufffd\ufffd", "é", "", None]
 
 
 @pytest.mark.parametrize("tail", [b"", b"\x01", b"\x01\x05\x7fab", b"\xff\xff\xff\xff\xff\xff"])

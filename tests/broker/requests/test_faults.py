@@ -131,3 +131,36 @@ def test_delay_follows_the_broker_clock(install: Install) -> None:
 
     trio.run(run, clock=cluster.clock)
     assert cluster.clock.now_ms() - before >= 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("given", "met"),
+    [
+        ({"group": "g"}, True),
+        ({"group": "h"}, False),
+        ({"client_id": "test"}, True),
+        ({"client_id": "other"}, False),
+        ({"topic": "orders"}, False),
+        ({"transactional_id": "t"}, False),
+    ],
+)
+def test_faults_by_meaning(install: Install, given: dict[str, Any], met: bool) -> None:
+    fault = Fault("Heartbeat", answer="NOT_COORDINATOR", **given)
+    cluster, _ = faulty(install, fault)
+    assert (heartbeat(cluster).error_code == ErrorCode.NOT_COORDINATOR) == met
+    assert fault.hits == int(met)
+
+
+def test_a_partition_belongs_to_a_topic() -> None:
+    with pytest.raises(ValueError, match="name the topic too"):
+        Fault("Produce", partition=0)
+    assert repr(Fault("Produce", topic="a", partition=0)) == "Fault(api='Produce', topic='a', partition=0)"
+
+
+def test_waiting_for_a_fault_to_be_met(install: Install) -> None:
+    fault = Fault("Heartbeat", delay_ms=0)
+    cluster, _ = faulty(install, fault)
+    with pytest.raises(TimeoutError, match="met by 0 requests"):
+        fault.wait_hit(timeout=0)
+    heartbeat(cluster)
+    fault.wait_hit()

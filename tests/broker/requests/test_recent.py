@@ -1,14 +1,222 @@
-"""The last requests as text."""
+"""What is kept of requests, how much of it, and the last ones as text."""
 
 from __future__ import annotations
 
-from odradek.broker.requests.recent import RecentRequests
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.requests.context import CloseConnection, ConnectionInfo
+from odradek.broker.requests.dispatch import Pending
+from odradek.broker.requests.exchange import Exchange, Head, Told
+from odradek.broker.requests.recent import MAX_REQUESTS, WHOLE_BYTES, RecentRequests
+from odradek.broker.transcript.kept_messages import decoded_answer, decoded_request, whole_bytes
+from odradek.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from tests.broker.conftest import request_frame
+from tests.fakes.exchanges import Names, raw_exchange
+
+
+class Asked:
+    """A broker that is asked without sockets."""
+
+    def __init__(self, transcript: str = "true") -> None:
+        self.cluster = Cluster(config={"odradek.transcript": transcript})
+        self.cluster.create_topic("orders", partitions=3)
+
+    def ask(self, request: Any, version: int) -> Exchange:
+        frame = memoryview(request_frame(request, version))[4:]
+        answer = self.cluster.dispatcher.begin(self.cluster.nodes[1], ConnectionInfo(id="c1"), frame)
+        assert not isinstance(answer, Pending)
+        return self.last
+
+    @property
+    def last(self) -> Exchange:
+        return Exchange._make(self.cluster.recent.entries[-1])
+
+
+@pytest.fixture
+def asked() -> Iterator[Asked]:
+    one = Asked()
+    yield one
+    assert not one.cluster.bug_log.bugs
+
+
+def kept_bytes(kept: Any) -> int:
+    """Of a message without its records."""
+    assert isinstance(kept, tuple)
+    assert not isinstance(kept, Head | Told)
+    return sum(len(head) for head, _ in kept)
+
+
+def batch(value_bytes: int, records: int = 1) -> bytes:
+    return build_batch([Record(number, 1000, None, b"v" * value_bytes, ()) for number in range(records)])
+
+
+def produce(*values: int, records: int = 1) -> ProduceRequest:
+    data = [PartitionProduceData(index, batch(size, records)) for index, size in enumerate(values)]
+    return ProduceRequest(None, 1, 30_000, [TopicProduceData("orders", bytes(16), data)])
 
 
 def test_the_last_64_requests_newest_last() -> None:
     recent = RecentRequests()
     for number in range(100):
-        recent.entries.append(("c1", 3, 12, number, None, 20))
+        recent.entries.append(raw_exchange(MetadataRequest(), 12, correlation_id=number, client_id=None))
     lines = recent.lines()
     assert len(lines) == 64
-    assert lines[-1] == "c1 Metadata v12 correlation 99 client None (20 bytes)"
+    assert lines[-1].endswith(" Metadata v12 correlation 99 client None (15 bytes)")
+
+
+def test_small_messages_are_kept_as_they_are(asked: Asked) -> None:
+    kept = asked.ask(ApiVersionsRequest(client_software_name="me", client_software_version="1"), 3)
+    assert (kept.connection, kept.node_id, kept.api_key, kept.version) == ("c1", 1, 18, 3)
+    assert isinstance(kept.frame, bytes)
+    assert len(kept.frame) == kept.size
+    assert isinstance(kept.answer, bytes)
+    assert len(kept.answer) == kept.answer_size + 4 == int.from_bytes(kept.answer[:4]) + 4
+    assert kept.answered >= kept.seconds
+
+
+@pytest.mark.parametrize("version", [8, 11])
+@pytest.mark.parametrize("sizes", [(100_000,), (100_000, 20, 50_000), (3000, 3000, 3000)])
+def test_of_large_records_the_header_of_the_batch_is_kept(asked: Asked, sizes: tuple[int, ...], version: int) -> None:
+    kept = asked.ask(produce(*sizes, records=2), version)
+    whole = whole_bytes(kept.frame)
+    assert whole is not None
+    assert len(whole) == kept.size
+    request: Any = decoded_request(kept)
+    assert request is not None
+    found = request.topic_data[0].partition_data
+    assert [(each.index, len(each.records)) for each in found] == [
+        (index, len(batch(size, 2))) for index, size in enumerate(sizes)
+    ]
+    assert [bytes(each.records[:61]) for each in found] == [batch(size, 2)[:61] for size in sizes]
+    assert kept_bytes(kept.frame) < 3500
+
+
+def test_of_a_large_answer_too(asked: Asked) -> None:
+    for _ in range(3):
+        asked.ask(produce(100_000), 11)
+    fetch = FetchRequest(
+        max_bytes=1_000_000,
+        session_epoch=-1,
+        topics=[FetchTopic("orders", bytes(16), [FetchPartition(0, fetch_offset=0, partition_max_bytes=1_000_000)])],
+    )
+    kept = asked.ask(fetch, 12)
+    answer: Any = decoded_answer(kept)
+    found = answer.responses[0].partitions[0]
+    assert (found.high_watermark, len(found.records)) == (3, 3 * len(batch(100_000)))
+    assert kept_bytes(kept.answer) < 500
+
+
+def test_large_messages_without_records_are_kept_up_to_a_size(asked: Asked) -> None:
+    names = [f"a-topic-with-a-rather-long-name-{number}" for number in range(30)]
+    request = CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], 1000, True)
+    kept = asked.ask(request, 7)
+    assert kept.size > WHOLE_BYTES
+    assert [each.name for each in decoded_request(kept).topics] == names  # type: ignore[union-attr]
+    assert [each.name for each in decoded_answer(kept).topics] == names  # type: ignore[union-attr]
+
+
+def test_of_the_largest_the_beginning_is_kept() -> None:
+    recent = RecentRequests()
+    request = CreateTopicsRequest([CreatableTopic(f"topic-{number}", 1, 1) for number in range(5000)], 1000, True)
+    frame = request_frame(request, 7)[4:]
+    raw = raw_exchange(request, 7)
+    recent.keep_request(raw, request, memoryview(frame), Names())
+    recent.keep_answer(raw, None, [b"\0\0\1\0", bytes(100_000)], 100_004)
+    kept = Exchange._make(raw)
+    assert kept.frame == Head(frame[:WHOLE_BYTES], len(frame))
+    assert kept.answer == Head(b"\0\0\1\0" + bytes(WHOLE_BYTES - 4), 100_004)
+    assert (decoded_request(kept), decoded_answer(kept)) == (None, None)
+
+
+def test_what_may_hold_a_password_is_not_kept(asked: Asked) -> None:
+    password = b"salted-secret"
+    upsertion = ScramCredentialUpsertion("alice", 1, 4096, b"the-salt", password)
+    kept = asked.ask(AlterUserScramCredentialsRequest([], [upsertion]), 0)
+    assert isinstance(kept.frame, Told)
+    assert isinstance(kept.answer, Told)
+    assert "salt" not in repr(kept)
+    assert (decoded_request(kept), decoded_answer(kept)) == (None, None)
+
+
+def test_large_messages_give_way_to_newer_ones() -> None:
+    recent = RecentRequests()
+    request = CreateTopicsRequest([CreatableTopic(f"topic-{number}", 1, 1) for number in range(2000)], 1000, True)
+    frame = memoryview(request_frame(request, 7))[4:]
+    for _ in range(400):
+        raw = raw_exchange(request, 7)
+        recent.keep_request(raw, request, frame, Names())
+        recent.entries.append(raw)
+    entries = [Exchange._make(each) for each in recent.entries]
+    assert entries[0].frame == Head(b"", entries[0].size)
+    assert whole_bytes(entries[-1].frame) == bytes(frame)
+    assert sum(len(whole_bytes(each.frame) or b"") for each in entries) <= 8 * 1024 * 1024
+
+
+def test_memory_is_bounded() -> None:
+    """Each message as large as it may be to be kept at once: the most that a transcript of small messages takes."""
+    one = Asked()
+    body = "x" * (WHOLE_BYTES - 60)
+    request = ApiVersionsRequest(client_software_name=body, client_software_version="1")
+    frame = memoryview(request_frame(request, 3))[4:]
+    info = ConnectionInfo(id="c1")
+    for _ in range(MAX_REQUESTS + 10):
+        one.cluster.dispatcher.begin(one.cluster.nodes[1], info, frame)
+    entries = one.cluster.recent.entries
+    assert len(entries) == MAX_REQUESTS
+    own = [part for raw in entries for part in raw if not isinstance(part, str | None)]
+    used = sum(map(sys.getsizeof, entries)) + sum(map(sys.getsizeof, own))
+    assert MAX_REQUESTS * len(frame) < used < 27_000_000
+
+
+def test_switched_off_it_has_the_last_64_and_no_messages() -> None:
+    one = Asked(transcript="false")
+    for _ in range(100):
+        kept = one.ask(ApiVersionsRequest(), 0)
+    assert (kept.frame, kept.answer) == (None, None)
+    assert kept.answer_size
+    one.ask(produce(5000), 11)
+    assert one.last.frame is None
+    assert len(one.cluster.recent.entries) == 64
+
+
+def test_a_request_that_ends_its_connection_says_why(asked: Asked) -> None:
+    frame = request_frame(MetadataRequest(topics=None), 12)[4:-2]
+    with pytest.raises(CloseConnection):
+        asked.cluster.dispatcher.begin(asked.cluster.nodes[1], ConnectionInfo(id="c1"), memoryview(frame))
+    assert asked.last.cut is not None
+    assert asked.last.cut.startswith("Metadata v12: ")
+    assert not asked.last.answered
+
+
+def test_watchers_are_told_of_each_end(asked: Asked) -> None:
+    told: list[Exchange] = []
+    recent = asked.cluster.recent
+    recent.watchers.append(lambda raw: told.append(Exchange._make(raw)))
+    asked.cluster.dispatcher.watchers_changed()
+    asked.ask(ApiVersionsRequest(), 0)
+    with pytest.raises(CloseConnection):
+        asked.cluster.dispatcher.begin(
+            asked.cluster.nodes[1], ConnectionInfo(id="c1"), memoryview(b"\0\3\0\1" + bytes(6))
+        )
+    assert [(each.api_key, each.cut is None) for each in told] == [(18, True), (3, False)]
+    recent.watchers.clear()
+    asked.cluster.dispatcher.watchers_changed()
+    asked.ask(ApiVersionsRequest(), 0)
+    assert len(told) == 2
+    recent.forget()
+    assert not recent.entries

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from odradek.broker.api.served import SERVED
+from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.registry import Registry, handles
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
@@ -53,6 +54,6 @@ def test_an_api_has_one_handler(install: Install) -> None:
     install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
     with pytest.raises(RuntimeError, match="two handlers for Heartbeat"):
 
-        @handles(HeartbeatRequest)
+        @handles(HeartbeatRequest, access=OPEN)
         def another(ctx: object, request: HeartbeatRequest) -> HeartbeatResponse:
             return HeartbeatResponse()

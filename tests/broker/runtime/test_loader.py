@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from odradek.broker.runtime.loader import build_coordinator_batch, load
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Producer
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Producer
 from odradek.protocol.record_batch import Codec, build_batch
 from odradek.protocol.records import Record
 from tests.fakes.journal import FakeJournal
@@ -46,7 +46,7 @@ def journal() -> FakeJournal:
 
 
 def put(journal: FakeJournal, *records: tuple[str, str | None], producer: Producer | None = None) -> None:
-    journal.append([(k.encode(), None if v is None else v.encode()) for k, v in records], NOW_MS, producer)
+    journal.append([NewRecord(k.encode(), None if v is None else v.encode()) for k, v in records], NOW_MS, producer)
 
 
 def read(journal: FakeJournal) -> Reader:
@@ -109,5 +109,5 @@ def test_compressed_batches_and_records_without_a_key(journal: FakeJournal) -> N
 
 def test_a_batch_is_what_the_general_builder_makes() -> None:
     records = [Record(0, NOW_MS, b"a", b"1"), Record(1, NOW_MS, b"b" * 100, None)]
-    built = build_coordinator_batch([(b"a", b"1"), (b"b" * 100, None)], NOW_MS, Producer(5, 2), -1)
+    built = build_coordinator_batch([NewRecord(b"a", b"1"), NewRecord(b"b" * 100)], NOW_MS, Producer(5, 2), -1)
     assert built == build_batch(records, producer_id=5, producer_epoch=2, transactional=True)

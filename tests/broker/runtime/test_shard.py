@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from odradek.broker.runtime.machine import (
     Command,
     Effect,
     LogRecord,
+    NewRecord,
     Outcome,
     Producer,
     Schedule,
@@ -91,8 +92,8 @@ class Stage:
         assert isinstance(effect, Note)
         self.story.append(effect.text)
 
-    def do(self, *args: Any, **kwargs: Any) -> Do:
-        return Do(lambda: Outcome(*args, **kwargs))
+    def do(self, records: Iterable[tuple[bytes, bytes | None]] = (), **kwargs: Any) -> Do:
+        return Do(lambda: Outcome([NewRecord(*record) for record in records], **kwargs))
 
 
 @pytest.fixture

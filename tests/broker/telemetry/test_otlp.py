@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
 
 from odradek.broker.telemetry.otlp import TelemetryDecodingError, described, metrics_of
 from odradek.broker.telemetry.pushes import TelemetryPush
@@ -26,7 +26,7 @@ def metrics_data(name: str) -> bytes:
     label.key, label.value.string_value = "client_rack", "r1"
     metric = resource.scope_metrics.add().metrics.add()
     metric.name = name
-    metric.sum.aggregation_temporality = 1
+    metric.sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA
     point = metric.sum.data_points.add()
     point.as_int, point.time_unix_nano = 3, 4000 * NS
     attribute = point.attributes.add()
@@ -87,7 +87,7 @@ def test_garbage_says_whose_it_is() -> None:
 def test_without_the_package_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.proto.metrics.v1.metrics_pb2", None)
     taken = push(metrics_data(CONNECTIONS))
-    with pytest.raises(ImportError, match=r"install odradek\[telemetry\].*broker\.telemetry_pushes\(\)"):
+    with pytest.raises(ImportError, match=r"install odradek\[telemetry\].*broker\.telemetry_pushes gives"):
         list(metrics_of([taken]))
     [line] = described(taken)
     assert line.startswith(

@@ -29,7 +29,7 @@ def test_configs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["coverage", "--configs", "--json"]) == 0
     rows = {(row["kind"], row["name"]): row for row in json.loads(capsys.readouterr().out)}
     assert rows["broker", "num.partitions"]["use"] == "honoured"
-    assert rows["broker", "authorizer.class.name"]["use"] == "refused"
+    assert rows["broker", "client.quota.callback.class"]["use"] == "refused"
     assert rows["broker", "group.initial.rebalance.delay.ms"]["default"] == "0"
     assert rows["topic", "retention.ms"]["default"] == "604800000"
     assert main(["coverage", "--configs"]) == 0

@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from odradek.__main__ import main
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from tests.fakes.wire_client import WireClient
+from tests.frontdoor.control.conftest import ask
 
 
 def command(*words: str) -> list[str]:
@@ -116,3 +119,92 @@ def test_options_are_checked(words: tuple[str, str], says: str, capsys: pytest.C
     told = capsys.readouterr().err
     assert words[0] in told
     assert says in told
+
+
+def test_a_config_file_says_where_to_listen(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "listeners=A://127.0.0.1:0,B://127.0.0.1:0\nlistener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT\n"
+        "inter.broker.listener.name=A\njmx.port=9101\n"
+    )
+    process = subprocess.Popen(
+        command("serve", "--config-file", str(file), "--config", "inter.broker.listener.name=B"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert re.fullmatch(r"odradek ready on B://127\.0\.0\.1:\d+,A://127\.0\.0\.1:\d+\n", line)
+    assert "config 'jmx.port' is unknown and has no effect" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("listeners=A://:0", "No security protocol defined for listener A"),
+        ("listeners=PLAINTEXT://:0", "listeners says where to listen: give no --host and --port beside it"),
+        ("num.partitions=x", "Not a number of type INT"),
+        (None, "server.properties: No such file or directory"),
+    ],
+)
+def test_a_config_file_that_does_not_fit(tmp_path: Path, text: str | None, says: str) -> None:
+    file = tmp_path / "server.properties"
+    if text is not None:
+        file.write_text(text)
+    words = command("serve", "--port", "0", "--config-file", str(file))
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert says in done.stderr
+
+
+def test_help_names_what_people_look_for() -> None:
+    done = subprocess.run(command("serve", "--help"), capture_output=True, text=True, timeout=120)
+    for word in ("advertised.listeners", "node.id", "--config-file"):
+        assert word in done.stdout
+
+
+def test_the_control_api_is_served_where_it_is_asked_for() -> None:
+    with serving("--topic", "orders:3", "--control-port", "0", "--control-token", "t") as (process, line):
+        found = re.fullmatch(r"odradek control on (http://127\.0\.0\.1:\d+)\n", line)
+        assert found, line
+        assert process.stdout is not None
+        ready = process.stdout.readline()
+        assert ready.startswith("odradek ready on ")
+        assert ask(found[1], "GET", "/v1/groups")[0] == 401
+        topics = ask(found[1], "GET", "/v1/topics", Authorization="Bearer t")[1]
+        assert len(topics["orders"]["partitions"]) == 3
+        ask(found[1], "POST", "/v1/clock/freeze", Authorization="Bearer t")
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert (out, err) == ("", "")
+
+
+@pytest.mark.parametrize(("words", "kept"), [((), True), (("--no-transcript",), False)])
+def test_the_transcript_can_be_switched_off(words: tuple[str, ...], kept: bool) -> None:
+    with serving("--control-port", "0", *words) as (process, line):
+        assert process.stdout is not None
+        host, _, port = process.stdout.readline().removeprefix("odradek ready on ").partition(":")
+        with WireClient(host, int(port)) as client:
+            client.request(ApiVersionsRequest("test", "1"), 3)
+        (asked,) = ask(line.split()[-1], "GET", "/v1/requests")[1]
+    assert (asked.get("request") is not None) is kept, asked
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--control-host", "0.0.0.0"), "others can reach 0.0.0.0: a control API that is not local needs a token"),
+        (("--control-token", ""), "a token is printable ASCII text, and not empty"),
+    ],
+)
+def test_a_control_api_that_cannot_be_is_refused(words: tuple[str, ...], says: str) -> None:
+    done = subprocess.run(
+        command("serve", "--port", "0", "--control-port", "0", *words), capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"odradek serve: {says}\n"

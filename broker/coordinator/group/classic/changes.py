@@ -8,20 +8,21 @@ from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R
 
 
 class Changes:
-    """Records to write and effects, in order; `then` as in `Outcome`."""
+    """Records to write and effects, in order; `then` and `waits` as in `Outcome`."""
 
-    __slots__ = ("effects", "now_ms", "records", "then")
+    __slots__ = ("effects", "now_ms", "records", "then", "waits")
 
     def __init__(self, now_ms: int) -> None:
         self.now_ms = now_ms
         self.records: list[NewRecord] = []
         self.effects: list[Effect] = []
+        self.waits = True
         self.then: Callable[[], Sequence[Effect]] | None = None
 
     def answered(self, reply: R) -> Outcome[R]:
         """The outcome of a command that is answered now."""
-        return Outcome(self.records, reply=reply, effects=self.effects, then=self.then)
+        return Outcome(self.records, reply=reply, effects=self.effects, then=self.then, waits=self.waits)
 
     def parked(self, ticket: Hashable) -> Outcome[R]:
         """The outcome of a command that is answered later, under this ticket."""
-        return Outcome(self.records, park=ticket, effects=self.effects, then=self.then)
+        return Outcome(self.records, park=ticket, effects=self.effects, then=self.then, waits=self.waits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 
 from odradek.broker.coordinator.group.classic.commands import Protocols
 from odradek.broker.coordinator.group.classic.join_phase import JoinPhase
@@ -21,6 +22,7 @@ from odradek.broker.coordinator.group.classic.states import (
     GroupState,
 )
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
+from odradek.broker.coordinator.group.group import Group
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
 from odradek.broker.coordinator.group.offset_records import CommittedOffset
@@ -159,7 +161,7 @@ class ClassicGroup:
 
     def tombstones(self) -> list[NewRecord]:
         """See `Group`."""
-        return [(encode_group_key(self.group_id), None)]
+        return [NewRecord(encode_group_key(self.group_id))]
 
     def on_removed(self) -> Sequence[Effect]:
         """See `Group`."""
@@ -398,3 +400,14 @@ class ClassicGroup:
 
 def _commit_time(offset: CommittedOffset) -> int:
     return offset.commit_timestamp
+
+
+def as_known(committed: Group, live: Group) -> Group:
+    """A group as others see it: its members wait for their assignment until that is committed."""
+    assert isinstance(committed, ClassicGroup)
+    assert isinstance(live, ClassicGroup)
+    if live.state is not STABLE or committed.generation == live.generation:
+        return live
+    waiting = copy(live)
+    waiting.state = COMPLETING_REBALANCE
+    return waiting

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply
-from odradek.broker.coordinator.group.commands import GroupCommand
+from odradek.broker.coordinator.group.commands import GroupCommand, Visible
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.protocol.errors import ErrorCode
 
@@ -14,7 +14,10 @@ Protocols = tuple[tuple[str, bytes], ...]
 
 
 class JoinGroup(GroupCommand[JoinReply]):
-    """Join, or join again. Parked until the join phase ends. `host` is the client's address."""
+    """Join, or join again. Parked until the join phase ends. `host` is the client's address.
+
+    `visible`: which of some topics the client may see, None for all; a group of the consumer protocol asks.
+    """
 
     home = GroupType.CLASSIC
     __slots__ = (
@@ -28,6 +31,7 @@ class JoinGroup(GroupCommand[JoinReply]):
         "protocols",
         "rebalance_timeout_ms",
         "session_timeout_ms",
+        "visible",
     )
 
     def __init__(
@@ -43,6 +47,7 @@ class JoinGroup(GroupCommand[JoinReply]):
         session_timeout_ms: int = 45_000,
         rebalance_timeout_ms: int = 300_000,
         api_version: int = 9,
+        visible: Visible | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -54,6 +59,7 @@ class JoinGroup(GroupCommand[JoinReply]):
         self.session_timeout_ms = session_timeout_ms
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.api_version = api_version
+        self.visible = visible
 
 
 class SyncGroup(GroupCommand[SyncReply]):

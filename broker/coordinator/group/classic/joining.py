@@ -11,7 +11,7 @@ from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.commands import ExpireMember, JoinGroup
 from odradek.broker.coordinator.group.classic.member import Member, session_key
 from odradek.broker.coordinator.group.classic.rebalance import Rebalance
-from odradek.broker.coordinator.group.classic.records import StoredGroup, encode_group_key, encode_group_value
+from odradek.broker.coordinator.group.classic.records import StoredGroup, group_record
 from odradek.broker.coordinator.group.classic.replies import JoinedMember, JoinReply, join_refused, sync_refused
 from odradek.broker.coordinator.group.classic.states import EMPTY, PREPARING_REBALANCE, JoinAction
 from odradek.broker.coordinator.group.group_type import GroupType
@@ -45,19 +45,27 @@ class Joining:
         """A ticket that no command of this machine's life was parked under."""
         return next(self._tickets)
 
+    def tickets_after(self, used: int) -> None:
+        """Tickets up to this one have been given."""
+        self._tickets = count(used + 1)
+
     def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinReply]:
-        """A member joins. The group is created for an unknown member, and stored at once, even if joining fails."""
+        """A member joins. The group is created for an unknown member, and stored at once, even if joining fails.
+
+        Only a static member that takes its place waits until others have the record.
+        """
         timeout = command.session_timeout_ms
         if not self._settings.min_session_timeout_ms <= timeout <= self._settings.max_session_timeout_ms:
-            return Outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
+            return Outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT), waits=False)
         changes = Changes(now_ms)
+        changes.waits = False
         present = self._groups.get(command.group_id)
         if isinstance(present, ClassicGroup):
             return self._join_group(present, command, changes)
         if present is not None and not (present.is_empty and present.group_type in _GIVE_WAY):
-            return Outcome(reply=join_refused("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+            return Outcome(reply=join_refused("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
         if command.member_id:
-            return Outcome(reply=join_refused(command.member_id, _UNKNOWN))
+            return Outcome(reply=join_refused(command.member_id, _UNKNOWN), waits=False)
         if present is not None:
             changes.records += present.tombstones()
             changes.effects += present.on_removed()
@@ -71,7 +79,7 @@ class Joining:
             self._groups.put(group)
             return ()
 
-        changes.records.append((encode_group_key(group_id), encode_group_value(group.to_stored())))
+        changes.records.append(group_record(group_id, group.to_stored()))
         changes.then = take_in
         return group
 
@@ -218,8 +226,9 @@ class Joining:
             self._rebalance.expect_heartbeat(member, after)
             return after.effects
 
-        changes.records.append((encode_group_key(group.group_id), encode_group_value(stored)))
+        changes.records.append(group_record(group.group_id, stored))
         changes.then = replace
+        changes.waits = True
         return changes.answered(reply)
 
     def _swap(self, group: ClassicGroup, old: Member, member_id: str, command: JoinGroup, changes: Changes) -> Member:

@@ -35,7 +35,7 @@ class ClassicKind:
         self._offsets = offsets
         self._groups = context.groups
         rebalance = Rebalance(context.settings)
-        joining = Joining(rebalance, context.groups, context.new_id)
+        joining = self._joining = Joining(rebalance, context.groups, context.new_id)
         members = self._members = Members(rebalance, joining, context.groups)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
             c.JoinGroup: joining.join,
@@ -60,7 +60,7 @@ class ClassicKind:
                 live.end()
                 self._groups.remove(group_id, ClassicGroup)
             return
-        stored = self.stored[group_id] = decode_group_value(record.value)
+        stored = self.stored[group_id] = record.said or decode_group_value(record.value)
         if live is not None:
             live.take_stored(stored)
         else:
@@ -76,6 +76,10 @@ class ClassicKind:
             return Outcome(reply=join_refused("", group_error(error.code)))
         return Outcome(reply=outcome.reply, effects=outcome.effects)
 
+    def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
+        """See `ReplicatedMachine`: members whose assignment was not committed in time have to join again."""
+        return self._members.assignment_late(command, now_ms) if isinstance(command, c.SyncGroup) else ()
+
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """See `GroupKind`: members have a whole session to show that they live."""
         effects: list[Effect] = []
@@ -89,6 +93,17 @@ class ClassicKind:
     def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
         """See `GroupKind`: the members look at topics themselves."""
         return ()
+
+    def kept(self) -> dict[str, StoredGroup]:
+        """See `GroupKind`."""
+        return self.stored
+
+    def take(self, kept: dict[str, StoredGroup]) -> None:
+        """See `GroupKind`: the tickets of members that wait must not be given again."""
+        self.stored = kept
+        groups = (group for group in self._groups.live().values() if isinstance(group, ClassicGroup))
+        members = [member for group in groups for member in group.members.values()]
+        self._joining.tickets_after(max((m.join_ticket or m.sync_ticket or 0 for m in members), default=0))
 
     # -- Dormant
 

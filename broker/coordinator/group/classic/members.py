@@ -19,9 +19,9 @@ from odradek.broker.coordinator.group.classic.commands import (
 from odradek.broker.coordinator.group.classic.joining import Joining
 from odradek.broker.coordinator.group.classic.member import Member
 from odradek.broker.coordinator.group.classic.rebalance import Rebalance
-from odradek.broker.coordinator.group.classic.records import encode_group_key, encode_group_value
+from odradek.broker.coordinator.group.classic.records import group_record
 from odradek.broker.coordinator.group.classic.replies import SyncReply, sync_refused
-from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, SyncAction
+from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, STABLE, SyncAction
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.runtime.machine import Answer, Effect, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -50,21 +50,21 @@ class Members:
         """A member wants its assignment; the leader brings everybody's, which is stored before anybody gets it."""
         group = self._find(command.group_id)
         if group is None:
-            return Outcome(reply=sync_refused(_UNKNOWN))
+            return Outcome(reply=sync_refused(_UNKNOWN), waits=False)
         try:
             member = group.validate_member(command.member_id, command.instance_id)
         except KafkaError as error:
-            return Outcome(reply=sync_refused(error.code))
+            return Outcome(reply=sync_refused(error.code), waits=False)
         if command.generation_id != group.generation:
-            return Outcome(reply=sync_refused(ErrorCode.ILLEGAL_GENERATION))
+            return Outcome(reply=sync_refused(ErrorCode.ILLEGAL_GENERATION), waits=False)
         if _differs(command.protocol_type, group.protocol_type) or _differs(command.protocol_name, group.protocol):
-            return Outcome(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+            return Outcome(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
         leads = group.leader == member.member_id
         action = group.rules.sync_leader if leads else group.rules.sync_follower
         if action is SyncAction.UNKNOWN:
-            return Outcome(reply=sync_refused(_UNKNOWN))
+            return Outcome(reply=sync_refused(_UNKNOWN), waits=False)
         if action is SyncAction.REJOIN:
-            return Outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS))
+            return Outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), waits=False)
         changes = Changes(now_ms)
         self._rebalance.has_synced(group, member.member_id, changes)
         if action is SyncAction.GIVE:
@@ -85,7 +85,7 @@ class Members:
         assignments = command.assignments
         stored = group.to_stored()
         members = tuple(m._replace(assignment=assignments.get(m.member_id, b"")) for m in stored.members)
-        changes.records.append((encode_group_key(group.group_id), encode_group_value(stored._replace(members=members))))
+        changes.records.append(group_record(group.group_id, stored._replace(members=members)))
 
         def hand_out() -> Sequence[Effect]:
             after = Changes(changes.now_ms)
@@ -106,6 +106,15 @@ class Members:
             self._rebalance.fail_assignment(group, error, changes)
             self._rebalance.begin(group, changes)
         return changes.answered(sync_refused(error))
+
+    def assignment_late(self, command: SyncGroup, now_ms: int) -> Sequence[Effect]:
+        """The replicas did not get the assignment in time, and who waited for it was told so."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is not None and group.state is STABLE and group.generation == command.generation_id:
+            self._rebalance.fail_assignment(group, ErrorCode.COORDINATOR_NOT_AVAILABLE, changes)
+            self._rebalance.begin(group, changes)
+        return changes.effects
 
     # -- Heartbeat, LeaveGroup
 

@@ -21,7 +21,7 @@ from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.commands import EndJoinPhase, EndJoinPhaseIfAll, ExpireSync
 from odradek.broker.coordinator.group.classic.join_phase import JoinPhase, JoinStage
 from odradek.broker.coordinator.group.classic.member import Member, session_key
-from odradek.broker.coordinator.group.classic.records import encode_group_key, encode_group_value
+from odradek.broker.coordinator.group.classic.records import group_record
 from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply, join_refused, sync_refused
 from odradek.broker.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
@@ -129,7 +129,7 @@ class Rebalance:
         _log.info("group %s: generation %d has %d members, protocol %s", *_standing(group), group.protocol)
         changes.effects.append(GroupChanged(group.group_id))
         if group.state is EMPTY:
-            changes.records.append((encode_group_key(group.group_id), encode_group_value(group.to_stored())))
+            changes.records.append(group_record(group.group_id, group.to_stored()))
             return
         for member in group.members.values():
             self.answer_join(group, member, group.join_reply(member.member_id), changes)

@@ -71,7 +71,7 @@ class ClassicMembers:
         self._check_protocols(group, command)
         if not command.member_id and command.instance_id is None and command.api_version >= _MEMBER_ID_REQUIRED_FROM:
             return Outcome(reply=join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
-        step = Step(group, now_ms)
+        step = Step(group, now_ms, visible=command.visible)
         replaced = group.static_member(command.instance_id)
         before = self._member(step, command, member_id)
         subscription = _subscription(command)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.commands import GroupCommand
+from odradek.broker.coordinator.group.commands import GroupCommand, Visible
 from odradek.broker.coordinator.group.group_type import GroupType
 
 
@@ -22,7 +22,8 @@ class HeartbeatReply(NamedTuple):
 class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):
     """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1, static members for a while: -2).
 
-    None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address.
+    None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``visible``: which
+    of some topics the client may see, None for all; its patterns match no others.
     """
 
     home = GroupType.CONSUMER
@@ -40,6 +41,7 @@ class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):
         "regex",
         "server_assignor",
         "topics",
+        "visible",
     )
 
     def __init__(
@@ -58,6 +60,7 @@ class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):
         client_id: str = "",
         host: str = "",
         api_version: int = 1,
+        visible: Visible | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -72,6 +75,18 @@ class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):
         self.client_id = client_id
         self.host = host
         self.api_version = api_version
+        self.visible = visible
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it says nothing of the member, apart from its instance id and what it owns."""
+        return (
+            self.topics is None
+            and self.regex is None
+            and self.rack_id is None
+            and self.server_assignor is None
+            and self.rebalance_timeout_ms == -1
+        )
 
     @property
     def is_full(self) -> bool:
@@ -87,6 +102,7 @@ class FenceMember(GroupCommand[None]):
     """The session of a member is over, or a classic member has not joined or synced in time."""
 
     home = GroupType.CONSUMER
+    why_members_go = "was not heard of in time"
     __slots__ = ("group_id", "member_id")
 
     def __init__(self, group_id: str, member_id: str) -> None:
@@ -98,6 +114,7 @@ class ExpireRevocation(GroupCommand[None]):
     """The time to give up partitions is over for a member that was in ``member_epoch`` when it began."""
 
     home = GroupType.CONSUMER
+    why_members_go = "did not give up its partitions in time"
     __slots__ = ("group_id", "member_epoch", "member_id")
 
     def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
@@ -107,11 +124,12 @@ class ExpireRevocation(GroupCommand[None]):
 
 
 class ResolveRegexes(GroupCommand[None]):
-    """Match the group's patterns against the topics that there are."""
+    """Match the group's patterns against the topics that there are, and that the client may see whose doing it is."""
 
     home = GroupType.CONSUMER
-    __slots__ = ("group_id", "regexes")
+    __slots__ = ("group_id", "regexes", "visible")
 
-    def __init__(self, group_id: str, regexes: Sequence[str]) -> None:
+    def __init__(self, group_id: str, regexes: Sequence[str], visible: Visible | None = None) -> None:
         self.group_id = group_id
         self.regexes = regexes
+        self.visible = visible

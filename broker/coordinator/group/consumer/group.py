@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
 from odradek.broker.coordinator.group.consumer import commits
@@ -10,20 +10,18 @@ from odradek.broker.coordinator.group.consumer.member import Epochs, Member
 from odradek.broker.coordinator.group.consumer.records import group_tombstones
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.consumer.timers import member_timers
+from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
+from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.member_order import MemberOrder
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
 from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
-from odradek.protocol.errors import ErrorCode, KafkaError
-
-EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 
 CONSUMER_PROTOCOL = "consumer"
-_FIRST_EPOCH = 1
 
 
-class ConsumerGroup:
+class ConsumerGroup(EpochGroup[Member]):
     """See `kinds.Group`. Owner: the consumer kind.
 
     Everything here comes from records, except the soft state: until when topics need not be looked at, which version of
@@ -35,16 +33,11 @@ class ConsumerGroup:
     """
 
     group_type = GroupType.CONSUMER
-    expires = True
     protocol_type = CONSUMER_PROTOCOL
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = _FIRST_EPOCH
-        self.metadata_hash = 0
-        self.assignment_epoch = _FIRST_EPOCH
-        self.assignment_timestamp = 0
-        self.members: dict[str, Member] = {}
+        super().__init__(group_id)
+        self.order = MemberOrder()
         self.static_ids: dict[str, str] = {}
         self.target = TargetAssignment()
         self.subscriptions = Subscriptions()
@@ -54,39 +47,17 @@ class ConsumerGroup:
         self.classic_members = 0
         self.classic_protocols: dict[str, int] = {}
         self.has_partition_metadata = False
-        self.peak = 1
         self._holders: dict[bytes, dict[int, int]] = {}
-        self._state: str | None = None
         self._checked_until_ms = 0
         self._checked_in_epoch = 0
         self.checked_topics_version = -1
         self.resolving = False
         self.asked_to_join: set[str] = set()
 
-    def __repr__(self) -> str:
-        return f"ConsumerGroup({self.group_id!r}, {self.state_name}, epoch {self.epoch}, {list(self.members)})"
-
     # -- Group
 
-    @property
-    def state_name(self) -> str:
-        """See `Group`."""
-        if self._state is None:
-            self._state = self._compute_state()
-        return self._state
-
     def _compute_state(self) -> str:
-        if not self.members:
-            return EMPTY
-        if self.epoch > self.assignment_epoch:
-            return ASSIGNING
-        arrived = all(member.is_reconciled_to(self.assignment_epoch) for member in self.members.values())
-        return STABLE if arrived else RECONCILING
-
-    @property
-    def is_empty(self) -> bool:
-        """See `Group`."""
-        return not self.members
+        return self._progress() if self.members else EMPTY
 
     def is_in_state(self, names: Collection[str]) -> bool:
         """See `Group`."""
@@ -109,18 +80,6 @@ class ConsumerGroup:
         """See `Group`."""
         commits.check_fetch(self.group_id, self.members, member_id, member_epoch)
 
-    def check_delete_offsets(self) -> None:
-        """See `Group`: each topic is checked by itself."""
-
-    def check_delete(self) -> None:
-        """See `Group`."""
-        if self.members:
-            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-
-    def expiry_basis(self) -> ExpiryBasis | None:
-        """See `Group`: the commit itself."""
-        return lambda offset: offset.commit_timestamp
-
     def tombstones(self) -> list[NewRecord]:
         """See `Group`."""
         return group_tombstones(self.group_id, self.members, self.regexes)
@@ -131,14 +90,6 @@ class ConsumerGroup:
         return [*timers, GroupChanged(self.group_id)]
 
     # -- reading
-
-    def member(self, member_id: str) -> Member:
-        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
-        member = self.members.get(member_id)
-        if member is None:
-            text = f"Member {member_id} is not a member of group {self.group_id}."
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
-        return member
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that has an instance id, None if nobody has."""
@@ -183,27 +134,34 @@ class ConsumerGroup:
         self.metadata_hash = metadata_hash
         self._state = None
 
-    def set_assignment(self, epoch: int, timestamp: int) -> None:
-        """A target assignment is complete."""
-        self.assignment_epoch = epoch
-        self.assignment_timestamp = timestamp
-        self._state = None
-
     def put_member(self, member: Member) -> None:
         """A member is new or has changed."""
         before = self.members.get(member.member_id)
-        self._uncount(before)
         self.members[member.member_id] = member
+        if before is None:
+            self.order.add(member.member_id)
+            self._count(member, count_up, 1)
+            self._move({}, member.assigned)
+            self._move({}, member.revoking)
+        else:
+            if not before.says_the_same(member):
+                self._count(before, count_down, -1)
+                self._count(member, count_up, 1)
+            self._move(before.assigned, member.assigned)
+            self._move(before.revoking, member.revoking)
         self.peak = max(self.peak, len(self.members) + 1)
         if member.instance_id is not None:
             self.static_ids[member.instance_id] = member.member_id
-        self._count(member)
         self._state = None
 
     def remove_member(self, member_id: str) -> None:
         """A member is gone."""
         before = self.members.pop(member_id, None)
-        self._uncount(before)
+        if before is not None:
+            self.order.remove(member_id)
+            self._count(before, count_down, -1)
+            self._move(before.assigned, {})
+            self._move(before.revoking, {})
         instance_id = None if before is None else before.instance_id
         if instance_id is not None and self.static_ids.get(instance_id) == member_id:
             del self.static_ids[instance_id]
@@ -232,39 +190,25 @@ class ConsumerGroup:
 
     # -- inside
 
-    def _count(self, member: Member) -> None:
-        count_up(self.subscriptions.by_name, member.topics)
+    def _count(self, member: Member, count: Callable[[dict[str, int], Iterable[str]], None], step: int) -> None:
+        """Take what a member says of itself into the group's counts, or out of them."""
+        count(self.subscriptions.by_name, member.topics)
         if member.regex:
-            count_up(self.members_by_regex, (member.regex,))
+            count(self.members_by_regex, (member.regex,))
         if member.server_assignor is not None:
-            count_up(self.members_by_assignor, (member.server_assignor,))
+            count(self.members_by_assignor, (member.server_assignor,))
         if member.classic is not None:
-            self.classic_members += 1
-            count_up(self.classic_protocols, (name for name, _ in member.classic.protocols))
-        for epochs in (member.assigned, member.revoking):
-            self._hold(epochs)
+            self.classic_members += step
+            count(self.classic_protocols, (name for name, _ in member.classic.protocols))
 
-    def _uncount(self, member: Member | None) -> None:
-        if member is None:
+    def _move(self, before: Epochs, after: Epochs) -> None:
+        """A member had some partitions and has others now."""
+        if before == after:
             return
-        count_down(self.subscriptions.by_name, member.topics)
-        if member.regex:
-            count_down(self.members_by_regex, (member.regex,))
-        if member.server_assignor is not None:
-            count_down(self.members_by_assignor, (member.server_assignor,))
-        if member.classic is not None:
-            self.classic_members -= 1
-            count_down(self.classic_protocols, (name for name, _ in member.classic.protocols))
-        for epochs in (member.assigned, member.revoking):
-            self._release(epochs)
-
-    def _hold(self, epochs: Epochs) -> None:
-        for topic_id, partitions in epochs.items():
-            count_up(self._holders.setdefault(topic_id, {}), partitions)
-
-    def _release(self, epochs: Epochs) -> None:
-        for topic_id, partitions in epochs.items():
+        for topic_id, partitions in before.items():
             holders = self._holders.get(topic_id, {})
             count_down(holders, partitions)
             if not holders:
                 self._holders.pop(topic_id, None)
+        for topic_id, partitions in after.items():
+            count_up(self._holders.setdefault(topic_id, {}), partitions)

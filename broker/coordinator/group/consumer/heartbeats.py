@@ -77,16 +77,17 @@ class Heartbeats:
         """The group, which comes into being with a first member, also from an empty or a classic group."""
         group = self._groups.get(command.group_id)
         if isinstance(group, ConsumerGroup):
-            return Step(group, now_ms)
+            return Step(group, now_ms, visible=command.visible)
         if group is None:
             if command.member_epoch:
                 text = f"Consumer group {command.group_id} not found."
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
-            return Step(ConsumerGroup(command.group_id), now_ms)
+            return Step(ConsumerGroup(command.group_id), now_ms, visible=command.visible)
         if command.member_epoch == 0 and isinstance(group, ClassicGroup):
             if not group.is_empty:
                 return self._migration.upgrade(group, now_ms)
-            step = Step(ConsumerGroup(command.group_id), now_ms, group.tombstones())
+            group_id, tombstones = command.group_id, group.tombstones()
+            step = Step(ConsumerGroup(group_id), now_ms, tombstones, visible=command.visible)
             step.effects += group.on_removed()
             return step
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a consumer group.")
@@ -133,6 +134,14 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
     """The member with what the heartbeat says of it; None and -1 change nothing."""
     topics, regex, assignor = command.topics, command.regex, command.server_assignor
     timeout_ms = command.rebalance_timeout_ms
+    if (
+        command.says_nothing
+        and member.client_id == command.client_id
+        and member.client_host == command.host
+        and command.instance_id in (None, member.instance_id)
+        and member.classic is None
+    ):
+        return member
     return member._replace(
         instance_id=member.instance_id if command.instance_id is None else command.instance_id,
         rack_id=member.rack_id if command.rack_id is None else command.rack_id,

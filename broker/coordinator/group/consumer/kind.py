@@ -15,18 +15,20 @@ from odradek.broker.coordinator.group.consumer.configs import ConsumerConfigs
 from odradek.broker.coordinator.group.consumer.departures import Departures
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.heartbeats import Heartbeats
-from odradek.broker.coordinator.group.consumer.member import MemberState
+from odradek.broker.coordinator.group.consumer.member import Member, MemberState
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress
-from odradek.broker.coordinator.group.consumer.replay import apply, changes_topics, deletes_group, group_id_of
+from odradek.broker.coordinator.group.consumer.replay import REPLAYS, changes_topics, deletes_group
 from odradek.broker.coordinator.group.consumer.resolution import Resolution
 from odradek.broker.coordinator.group.consumer.timers import rebalance_key, session_key
+from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
 from odradek.broker.coordinator.group.known_topics import KnownTopics
+from odradek.broker.coordinator.group.records import known_key
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.topic_groups import TopicGroups
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import uuid_to_text
 
@@ -60,25 +62,25 @@ class ConsumerKind:
 
     def replay(self, record_type: int, record: LogRecord) -> None:
         """See `GroupKind`."""
-        group_id = group_id_of(record_type, record.key)
-        if record.value is None:
-            present = self._groups.find_live(group_id, ConsumerGroup)
-            if present is None:
+        key_class, change = REPLAYS[record_type]
+        key: Any = known_key(key_class, record.key)
+        group_id: str = key.group_id
+        group = self._groups.find_live(group_id, ConsumerGroup)
+        if group is None:
+            if record.value is None:
                 return
-            group = present
-        else:
             group = self._groups.for_replay(group_id, ConsumerGroup, ConsumerGroup)
             self._ids.add(group_id)
-        if deletes_group(record_type, record.value):
+        elif record.value is None and deletes_group(record_type, None):
             self._by_topic.update(group_id, group.subscriptions, ())
             self._groups.remove(group_id, ConsumerGroup)
             self._ids.discard(group_id)
             return
         if not changes_topics(record_type):
-            apply(group, record.key, record.value)
+            change(group, key, record)
             return
         before = set(group.subscriptions)
-        apply(group, record.key, record.value)
+        change(group, key, record)
         self._by_topic.update(group_id, before, group.subscriptions)
 
     def refused(
@@ -98,20 +100,9 @@ class ConsumerKind:
         for group_id in sorted(self._ids):
             group = self._groups.find_live(group_id, ConsumerGroup)
             if group is not None:
-                effects += self._resume(group)
+                timeout_ms = self.configs.session_timeout_ms(group_id)
+                effects += resumed(group, _TIMERS, timeout_ms, _gives_up)
                 effects.append(GroupChanged(group_id))
-        return effects
-
-    def _resume(self, group: ConsumerGroup) -> list[Effect]:
-        group_id = group.group_id
-        timeout_ms = self.configs.session_timeout_ms(group_id)
-        effects: list[Effect] = []
-        for member_id, member in group.members.items():
-            expiry = c.FenceMember(group_id, member_id)
-            effects.append(Schedule(session_key(group_id, member_id), timeout_ms, expiry))
-            if member.state is MemberState.UNREVOKED_PARTITIONS:
-                revocation = c.ExpireRevocation(group_id, member_id, member.epoch)
-                effects.append(Schedule(rebalance_key(group_id, member_id), member.rebalance_timeout_ms, revocation))
         return effects
 
     def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
@@ -124,10 +115,25 @@ class ConsumerKind:
                 group.check_topics_again()
         return ()
 
+    def kept(self) -> object:
+        """See `GroupKind`."""
+        return self._by_topic, self._ids, self._progress.topics_version
+
+    def take(self, kept: tuple[TopicGroups, set[str], int]) -> None:
+        """See `GroupKind`."""
+        self._by_topic, self._ids, self._progress.topics_version = kept
+
 
 def _in_kafkas_form(new_id: Callable[[], str]) -> Callable[[], str]:
     """Member ids as Kafka gives them to members that have none: 22 characters."""
     return lambda: uuid_to_text(UUID(new_id()).bytes)
+
+
+_TIMERS = MemberTimers(session_key, c.FenceMember, rebalance_key, c.ExpireRevocation)
+
+
+def _gives_up(member: Member) -> bool:
+    return member.state is MemberState.UNREVOKED_PARTITIONS
 
 
 def make(context: KindContext) -> ConsumerKind:

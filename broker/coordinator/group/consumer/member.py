@@ -6,6 +6,7 @@ Members are values. Whoever decides makes a new one from the old; only a replaye
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
@@ -62,9 +63,32 @@ class Member(NamedTuple):
         """Whether it has arrived at the target assignment of that epoch."""
         return self.state is MemberState.STABLE and self.epoch == target_epoch
 
+    def as_far_as(self, other: Member) -> Member:
+        """The member with what another one has, in its epochs."""
+        return Member._make(self[:_EPOCH] + other[_EPOCH:])
+
+    def says_the_same(self, other: Member) -> bool:
+        """Whether two members differ at most in what they have."""
+        return self[:_EPOCH] == other[:_EPOCH]
+
+    def before_all(self) -> Member:
+        """What the member says of itself; it has not got anything yet."""
+        return self.as_far_as(_NEW)
+
     def in_epoch(self, epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs) -> Member:
         """The member after a step of its reconciliation."""
         return self._replace(epoch=epoch, previous_epoch=self.epoch, state=state, assigned=assigned, revoking=revoking)
+
+
+_EPOCH = Member._fields.index("epoch")
+"""Before it stands what a member says of itself, from there on how far it has come."""
+_NEW = Member("")
+
+
+@lru_cache(maxsize=1 << 10)
+def same_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The one object for these names: members with the same subscription share it."""
+    return names
 
 
 def without_epochs(epochs: Epochs) -> Partitions:

@@ -13,8 +13,7 @@ from odradek.broker.coordinator.group.classic.rebalance import Rebalance
 from odradek.broker.coordinator.group.classic.records import (
     StoredGroup,
     StoredMember,
-    encode_group_key,
-    encode_group_value,
+    group_record,
 )
 from odradek.broker.coordinator.group.classic.replies import join_refused, sync_refused
 from odradek.broker.coordinator.group.consumer.commands import FenceMember
@@ -187,7 +186,7 @@ class Migration:
                 text = f"Cannot downgrade the classic group {group_id}: {error}."
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text) from error
         generation = StoredGroup(CONSUMER_PROTOCOL, group.epoch, protocol, classic.leader, step.now_ms, tuple(stored))
-        step.records.append((encode_group_key(group_id), encode_group_value(generation)))
+        step.records.append(group_record(group_id, generation))
         for member_id in group.members:
             step.effects += [Cancel(key) for key in member_timers(group_id, member_id)]
         protocols = {member.member_id: member.classic.protocols for member in staying if member.classic is not None}

@@ -61,6 +61,8 @@ class Progress:
 
         ``bump_unresolved``: a new pattern counts as a change of the group's topics before it is resolved.
         """
+        if change.after is change.before and self._rests(step, change.after):
+            return change.after
         names_changed = self.store_member(step, change)
         regex_change = self.update_regexes(step, change)
         bump = names_changed or regex_change is RegexChange.RESOLVED
@@ -71,12 +73,22 @@ class Progress:
         changed = names_changed or regex_change is not RegexChange.NONE
         return self.reconcile(step, change.after, target, owned, subscription_changed=changed)
 
+    def _rests(self, step: Step, member: Member) -> bool:
+        """Whether nothing can follow from a heartbeat of a member that has not changed."""
+        group = step.group
+        return (
+            group.epoch <= group.assignment_epoch
+            and member.is_reconciled_to(group.assignment_epoch)
+            and not group.members_by_regex
+            and not group.must_check_topics(step.now_ms)
+        )
+
     # -- the member
 
     def store_member(self, step: Step, change: Change) -> bool:
         """Tells whether the member names other topics than before."""
         before, after = change
-        if after == before:
+        if after is before or after == before:
             return False
         step.records.append(member_record(step.group.group_id, after))
         return before is None or before.topics != after.topics
@@ -128,7 +140,7 @@ class Progress:
             or step.now_ms > last.timestamp + self.configs.regex_refresh_interval_ms
         )
         if due and wanted:
-            command = ResolveRegexes(group.group_id, list(wanted))
+            command = ResolveRegexes(group.group_id, list(wanted), step.visible)
             step.effects.append(Schedule(("consumer regexes", group.group_id), 0, command))
             step.later.append(_set_resolving)
 
@@ -197,16 +209,16 @@ class Progress:
             return member
         step.records.append(current_record(group.group_id, after))
         if after.classic is None:
-            self._limit_revocation(step, after)
+            self._limit_revocation(step, member.state, after)
         return after
 
-    def _limit_revocation(self, step: Step, member: Member) -> None:
+    def _limit_revocation(self, step: Step, before: MemberState, member: Member) -> None:
         group_id = step.group.group_id
         key = rebalance_key(group_id, member.member_id)
         if member.state is MemberState.UNREVOKED_PARTITIONS:
             command = ExpireRevocation(group_id, member.member_id, member.epoch)
             step.effects.append(Schedule(key, member.rebalance_timeout_ms, command))
-        else:
+        elif before is MemberState.UNREVOKED_PARTITIONS:
             step.effects.append(Cancel(key))
 
 

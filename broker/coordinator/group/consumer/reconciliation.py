@@ -62,7 +62,22 @@ def reconcile(member: Member, goal: Goal, *, subscription_changed: bool) -> Memb
     return _next(member, goal.epoch, goal)
 
 
+def _has_all(member: Member, goal: Goal) -> bool:
+    """Whether a member that has nothing to give up has its whole target, and no more."""
+    assigned = member.assigned
+    return (
+        not member.revoking
+        and assigned.keys() == goal.target.keys()
+        and all(
+            assigned[topic_id].keys() == set(partitions) and goal.is_subscribed(topic_id)
+            for topic_id, partitions in goal.target.items()
+        )
+    )
+
+
 def _next(member: Member, epoch: int, goal: Goal) -> Member:
+    if _has_all(member, goal):
+        return member.in_epoch(goal.epoch, MemberState.STABLE, member.assigned, member.revoking)
     kept: Epochs = {}
     lost: Epochs = {}
     gained: Epochs = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.consumer.member import Epochs, Member
+from odradek.broker.coordinator.group.assignment import Partitions, stored_order
+from odradek.broker.coordinator.group.consumer.member import Epochs, Member, same_names
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
-from odradek.broker.coordinator.group.records import encode_key, encode_value
+from odradek.broker.coordinator.group.records import encode_key, encode_value, new_record
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -55,29 +55,32 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         server_assignor=member.server_assignor,
         classic_member_metadata=classic,
     )
-    return _member_key(group_id, member.member_id), encode_value(value)
+    said = member._replace(topics=same_names(member.topics)).before_all()
+    return NewRecord(_member_key(group_id, member.member_id), encode_value(value), said)
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
     """The group's epoch."""
     value = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    return encode_key(ConsumerGroupMetadataKey(group_id)), encode_value(value)
+    return new_record(_epoch_key(group_id), value)
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
     """The target of one member."""
     rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
-    return _target_key(group_id, member_id), encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
+    value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
+    return NewRecord(_target_key(group_id, member_id), value, stored_order(partitions.items()))
 
 
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
     """The target assignment of all is complete."""
     value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
-    return encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id)), encode_value(value)
+    return new_record(_target_epoch_key(group_id), value)
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
     """How far a member has come."""
+    member = member._replace(assigned=_in_order(member.assigned), revoking=_in_order(member.revoking))
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.epoch,
         previous_member_epoch=member.previous_epoch,
@@ -85,44 +88,54 @@ def current_record(group_id: str, member: Member) -> NewRecord:
         assigned_partitions=_rows(member.assigned),
         partitions_pending_revocation=_rows(member.revoking),
     )
-    return _current_key(group_id, member.member_id), encode_value(value)
+    return NewRecord(_current_key(group_id, member.member_id), encode_value(value), member)
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:
     """The topics that a pattern matches."""
     topics = sorted(resolved.topics)
     value = ConsumerGroupRegularExpressionValue(topics=topics, version=resolved.version, timestamp=resolved.timestamp)
-    return encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)), encode_value(value)
+    return new_record(encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)), value)
 
 
 def regex_tombstone(group_id: str, regex: str) -> NewRecord:
     """Nobody uses a pattern any more."""
-    return encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)), None
+    return NewRecord(encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)))
 
 
 def partition_metadata_tombstone(group_id: str) -> NewRecord:
     """Drops what Kafka 4.0 has stored of topics, which the metadata hash has replaced."""
-    return encode_key(ConsumerGroupPartitionMetadataKey(group_id)), None
+    return NewRecord(encode_key(ConsumerGroupPartitionMetadataKey(group_id)))
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
     """The records that take one member out."""
     keys = (_current_key, _target_key, _member_key)
-    return [(key(group_id, member_id), None) for key in keys]
+    return [NewRecord(key(group_id, member_id)) for key in keys]
 
 
 def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable[str]) -> list[NewRecord]:
     """The records that delete a group with its members."""
     ids = list(member_ids)
     return [
-        *((_current_key(group_id, member_id), None) for member_id in ids),
-        *((_target_key(group_id, member_id), None) for member_id in ids),
-        (encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id)), None),
-        *((_member_key(group_id, member_id), None) for member_id in ids),
+        *(NewRecord(_current_key(group_id, member_id)) for member_id in ids),
+        *(NewRecord(_target_key(group_id, member_id)) for member_id in ids),
+        NewRecord(_target_epoch_key(group_id)),
+        *(NewRecord(_member_key(group_id, member_id)) for member_id in ids),
         *(regex_tombstone(group_id, regex) for regex in regexes),
         partition_metadata_tombstone(group_id),
-        (encode_key(ConsumerGroupMetadataKey(group_id)), None),
+        NewRecord(_epoch_key(group_id)),
     ]
+
+
+@lru_cache(maxsize=1 << 12)
+def _epoch_key(group_id: str) -> bytes:
+    return encode_key(ConsumerGroupMetadataKey(group_id))
+
+
+@lru_cache(maxsize=1 << 12)
+def _target_epoch_key(group_id: str) -> bytes:
+    return encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -140,8 +153,16 @@ def _current_key(group_id: str, member_id: str) -> bytes:
     return encode_key(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id))
 
 
+def _in_order(epochs: Epochs) -> Epochs:
+    """The same with the partitions of each topic in rising order, as they are stored."""
+    return {
+        topic_id: partitions if len(partitions) < 2 else dict(sorted(partitions.items()))
+        for topic_id, partitions in epochs.items()
+    }
+
+
 def _rows(epochs: Epochs) -> list[TopicPartitions]:
     return [
-        TopicPartitions(topic_id, sorted(partitions), [partitions[p] for p in sorted(partitions)])
+        TopicPartitions(topic_id, list(partitions), list(partitions.values()))
         for topic_id, partitions in epochs.items()
     ]

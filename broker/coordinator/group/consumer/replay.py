@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from odradek.broker.coordinator.group.assignment import stored_order
+from odradek.broker.coordinator.group.assignment import Partitions, stored_order
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import LEAVING, ClassicMember, Epochs, Member, MemberState
+from odradek.broker.coordinator.group.consumer.member import (
+    LEAVING,
+    ClassicMember,
+    Epochs,
+    Member,
+    MemberState,
+    same_names,
+)
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
-from odradek.broker.coordinator.group.records import decode_key, decode_value, record_type_of
-from odradek.broker.runtime.machine import NewRecord
+from odradek.broker.coordinator.group.records import decode_value, known_key, record_type_of, value_of
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -35,11 +43,7 @@ from odradek.protocol.stored.consumer_group_target_assignment_metadata import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 
-
-def group_id_of(record_type: int, key: bytes) -> str:
-    """The group that a record is about."""
-    group_id: str = decode_key(_KEYS[record_type], key).group_id  # type: ignore[attr-defined]
-    return group_id
+Written = NewRecord | LogRecord
 
 
 def deletes_group(record_type: int, value: bytes | None) -> bool:
@@ -52,91 +56,102 @@ def changes_topics(record_type: int) -> bool:
     return record_type in (ConsumerGroupMemberMetadataKey.RECORD_TYPE, ConsumerGroupRegularExpressionKey.RECORD_TYPE)
 
 
-def apply(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    """Change a group as a record says. Tombstones of what is not there change nothing, as in a compacted log."""
-    record_type = record_type_of(key)
-    _APPLY[record_type](group, key, value)
-
-
 def applied(group_id: str, records: Sequence[NewRecord]) -> ConsumerGroup:
     """The group that these records make."""
     group = ConsumerGroup(group_id)
-    for key, value in records:
-        if record_type_of(key) in _APPLY:
-            apply(group, key, value)
+    for record in records:
+        known = REPLAYS.get(record_type_of(record.key))
+        if known is not None:
+            key_class, change = known
+            change(group, known_key(key_class, record.key), record)
     return group
 
 
-def _apply_member(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    member_id = decode_key(ConsumerGroupMemberMetadataKey, key).member_id
-    if value is None:
+def _apply_member(group: ConsumerGroup, key: Any, record: Written) -> None:
+    member_id: str = key.member_id
+    if record.value is None:
         group.remove_member(member_id)
         return
+    said: Member = record.said or _read_member(member_id, record.value)
+    present = group.members.get(member_id)
+    if present is not None:
+        said = said.as_far_as(present)
+    group.put_member(said)
+
+
+def _read_member(member_id: str, value: bytes) -> Member:
+    """The member as it has not got anything yet."""
     said = decode_value(ConsumerGroupMemberMetadataValue, value)
     classic = None
     if said.classic_member_metadata is not None:
         protocols = tuple((p.name, bytes(p.metadata)) for p in said.classic_member_metadata.supported_protocols)
         classic = ClassicMember(said.classic_member_metadata.session_timeout_ms, protocols)
-    present = group.members.get(member_id) or Member(member_id)
-    group.put_member(
-        present._replace(
-            instance_id=said.instance_id,
-            rack_id=said.rack_id,
-            client_id=said.client_id,
-            client_host=said.client_host,
-            topics=tuple(sorted(set(said.subscribed_topic_names))),
-            regex=said.subscribed_topic_regex,
-            rebalance_timeout_ms=said.rebalance_timeout_ms,
-            server_assignor=said.server_assignor,
-            classic=classic,
-        )
+    return Member(
+        member_id,
+        instance_id=said.instance_id,
+        rack_id=said.rack_id,
+        client_id=said.client_id,
+        client_host=said.client_host,
+        topics=same_names(tuple(sorted(set(said.subscribed_topic_names)))),
+        regex=said.subscribed_topic_regex,
+        rebalance_timeout_ms=said.rebalance_timeout_ms,
+        server_assignor=said.server_assignor,
+        classic=classic,
     )
 
 
-def _apply_epoch(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    if value is not None:
-        decoded = decode_value(ConsumerGroupMetadataValue, value)
-        group.set_epoch(decoded.epoch, decoded.metadata_hash)
+def _apply_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
+    said = value_of(ConsumerGroupMetadataValue, record)
+    if said is not None:
+        group.set_epoch(said.epoch, said.metadata_hash)
 
 
-def _apply_partition_metadata(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    group.has_partition_metadata = value is not None
+def _apply_partition_metadata(group: ConsumerGroup, key: Any, record: Written) -> None:
+    group.has_partition_metadata = record.value is not None
 
 
-def _apply_target(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    member_id = decode_key(ConsumerGroupTargetAssignmentMemberKey, key).member_id
-    if value is None:
+def _apply_target(group: ConsumerGroup, key: Any, record: Written) -> None:
+    member_id: str = key.member_id
+    if record.value is None:
         group.target.remove(member_id)
         return
-    rows = decode_value(ConsumerGroupTargetAssignmentMemberValue, value).topic_partitions
-    group.target.set(member_id, stored_order((row.topic_id, row.partitions) for row in rows))
+    partitions: Partitions | None = record.said
+    if partitions is None:
+        rows = decode_value(ConsumerGroupTargetAssignmentMemberValue, record.value).topic_partitions
+        partitions = stored_order((row.topic_id, row.partitions) for row in rows)
+    group.target.set(member_id, partitions)
 
 
-def _apply_target_epoch(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    if value is None:
+def _apply_target_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
+    said = value_of(ConsumerGroupTargetAssignmentMetadataValue, record)
+    if said is None:
         group.set_assignment(-1, 0)
-        return
-    decoded = decode_value(ConsumerGroupTargetAssignmentMetadataValue, value)
-    group.set_assignment(decoded.assignment_epoch, decoded.assignment_timestamp)
+    else:
+        group.set_assignment(said.assignment_epoch, said.assignment_timestamp)
 
 
-def _apply_current(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    member_id = decode_key(ConsumerGroupCurrentMemberAssignmentKey, key).member_id
+def _apply_current(group: ConsumerGroup, key: Any, record: Written) -> None:
+    member_id: str = key.member_id
     present = group.members.get(member_id)
-    if value is None:
+    if record.value is None:
         if present is not None:
             gone = present._replace(epoch=LEAVING, previous_epoch=LEAVING, assigned={}, revoking={})
             group.put_member(gone)
         return
+    said: Member = record.said or _read_current(member_id, record.value)
+    group.put_member((present or Member(member_id)).as_far_as(said))
+
+
+def _read_current(member_id: str, value: bytes) -> Member:
+    """A member of which only that is known which the record says."""
     decoded = decode_value(ConsumerGroupCurrentMemberAssignmentValue, value)
-    group.put_member(
-        (present or Member(member_id))._replace(
-            epoch=decoded.member_epoch,
-            previous_epoch=decoded.previous_member_epoch,
-            state=_STATES.get(decoded.state, MemberState.UNKNOWN),
-            assigned=_epochs(decoded.assigned_partitions, decoded.member_epoch),
-            revoking=_epochs(decoded.partitions_pending_revocation, decoded.member_epoch),
-        )
+    return Member(
+        member_id,
+        epoch=decoded.member_epoch,
+        previous_epoch=decoded.previous_member_epoch,
+        state=_STATES.get(decoded.state, MemberState.UNKNOWN),
+        assigned=_epochs(decoded.assigned_partitions, decoded.member_epoch),
+        revoking=_epochs(decoded.partitions_pending_revocation, decoded.member_epoch),
     )
 
 
@@ -151,34 +166,28 @@ def _epochs(rows: Iterable[TopicPartitions], member_epoch: int) -> Epochs:
     return epochs
 
 
-def _apply_regex(group: ConsumerGroup, key: bytes, value: bytes | None) -> None:
-    regex = decode_key(ConsumerGroupRegularExpressionKey, key).regular_expression
-    if value is None:
+def _apply_regex(group: ConsumerGroup, key: Any, record: Written) -> None:
+    regex: str = key.regular_expression
+    said = value_of(ConsumerGroupRegularExpressionValue, record)
+    if said is None:
         group.set_regex(regex, None)
-        return
-    decoded = decode_value(ConsumerGroupRegularExpressionValue, value)
-    group.set_regex(regex, ResolvedRegex(frozenset(decoded.topics), decoded.version, decoded.timestamp))
+    else:
+        group.set_regex(regex, ResolvedRegex(frozenset(said.topics), said.version, said.timestamp))
 
 
 _STATES = {int(state): state for state in MemberState}
-_KEYS: Mapping[int, type[CoordinatorRecord]] = {
-    kind.RECORD_TYPE: kind
-    for kind in (
-        ConsumerGroupMetadataKey,
-        ConsumerGroupPartitionMetadataKey,
-        ConsumerGroupMemberMetadataKey,
-        ConsumerGroupTargetAssignmentMetadataKey,
-        ConsumerGroupTargetAssignmentMemberKey,
-        ConsumerGroupCurrentMemberAssignmentKey,
-        ConsumerGroupRegularExpressionKey,
+Change = Callable[[ConsumerGroup, Any, Written], None]
+
+REPLAYS: Mapping[int, tuple[type[CoordinatorRecord], Change]] = {
+    kind.RECORD_TYPE: (kind, change)
+    for kind, change in (
+        (ConsumerGroupMetadataKey, _apply_epoch),
+        (ConsumerGroupPartitionMetadataKey, _apply_partition_metadata),
+        (ConsumerGroupMemberMetadataKey, _apply_member),
+        (ConsumerGroupTargetAssignmentMetadataKey, _apply_target_epoch),
+        (ConsumerGroupTargetAssignmentMemberKey, _apply_target),
+        (ConsumerGroupCurrentMemberAssignmentKey, _apply_current),
+        (ConsumerGroupRegularExpressionKey, _apply_regex),
     )
 }
-_APPLY: Mapping[int, Callable[[ConsumerGroup, bytes, bytes | None], None]] = {
-    ConsumerGroupMetadataKey.RECORD_TYPE: _apply_epoch,
-    ConsumerGroupPartitionMetadataKey.RECORD_TYPE: _apply_partition_metadata,
-    ConsumerGroupMemberMetadataKey.RECORD_TYPE: _apply_member,
-    ConsumerGroupTargetAssignmentMetadataKey.RECORD_TYPE: _apply_target_epoch,
-    ConsumerGroupTargetAssignmentMemberKey.RECORD_TYPE: _apply_target,
-    ConsumerGroupCurrentMemberAssignmentKey.RECORD_TYPE: _apply_current,
-    ConsumerGroupRegularExpressionKey.RECORD_TYPE: _apply_regex,
-}
+"""By record type: the class of its key, and what it does to its group. Tombstones of what is not there do nothing."""

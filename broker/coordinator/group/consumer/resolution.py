@@ -41,7 +41,10 @@ class Resolution:
             if regex not in group.members_by_regex:
                 continue
             before = group.regexes.get(regex, NO_TOPICS)
-            resolved = ResolvedRegex(self._matching(regex), self._progress.topics_version, now_ms)
+            topics = self._matching(regex)
+            if command.visible is not None:
+                topics &= command.visible(topics)
+            resolved = ResolvedRegex(topics, self._progress.topics_version, now_ms)
             if resolved.topics != before.topics:
                 bump = True
                 count_down(subscriptions.by_regex, before.topics)

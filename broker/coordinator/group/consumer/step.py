@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from odradek.broker.coordinator.group.commands import Visible
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R
@@ -13,16 +14,25 @@ class Step:
     """``group`` is read only: the group itself, or for one that comes into being the group that ``records`` will make.
 
     ``later``: changes of soft state, made once the records are stored; they get the group that then lives.
+    ``visible``: which of some topics the client may see that asks; None for all.
     """
 
-    __slots__ = ("effects", "group", "later", "now_ms", "records")
+    __slots__ = ("effects", "group", "later", "now_ms", "records", "visible")
 
-    def __init__(self, group: ConsumerGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> None:
+    def __init__(
+        self,
+        group: ConsumerGroup,
+        now_ms: int,
+        records: Sequence[NewRecord] = (),
+        *,
+        visible: Visible | None = None,
+    ) -> None:
         self.group = group
         self.now_ms = now_ms
         self.records: list[NewRecord] = list(records)
         self.effects: list[Effect] = []
         self.later: list[Callable[[ConsumerGroup], None]] = []
+        self.visible = visible
 
     def outcome(self, reply: R, live: Callable[[], ConsumerGroup | None]) -> Outcome[R]:
         """The outcome; ``live`` finds the group once the records are replayed."""

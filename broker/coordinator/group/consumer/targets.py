@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress, repeat
+from operator import is_not
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, member_order
+from odradek.broker.coordinator.group.assignment import NOTHING, GroupSpec, MemberSpec, Partitions
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
 from odradek.broker.coordinator.group.consumer.records import target_epoch_record, target_record
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
-from odradek.broker.coordinator.group.target import NOTHING
 from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -91,12 +92,13 @@ def compute_target(
     except KafkaError as error:
         text = f"Failed to compute a new target assignment for epoch {epoch}: {error.message}"
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
-    records: list[NewRecord] = []
     present = group.target.by_member
-    for member_id in spec.members:
-        partitions = assigned.get(member_id, NOTHING)
-        before = present.get(member_id)
-        if partitions is not before and (before is None or not _same(partitions, before)):
+    order, nothing = list(spec.members), repeat(NOTHING)
+    other = map(is_not, map(assigned.get, order, nothing), map(present.get, order))
+    records: list[NewRecord] = []
+    for member_id in compress(order, other):
+        partitions, before = assigned.get(member_id, NOTHING), present.get(member_id)
+        if before is None or not _same(partitions, before):
             records.append(target_record(group.group_id, member_id, partitions))
     records.append(target_epoch_record(group.group_id, epoch, now_ms))
     return Target(epoch, assigned.get(change.after.member_id, NOTHING)), records
@@ -111,21 +113,40 @@ def last_target(group: ConsumerGroup, member: Member) -> Target:
 def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource) -> GroupSpec:
     replaced = group.static_ids.get(changed.instance_id) if changed.instance_id is not None else None
     heir_of = replaced if replaced is not None and replaced != changed.member_id else None
-    order = member_order(list(group.members), group.peak, (changed.member_id,), () if heir_of is None else (heir_of,))
-    stored, target = group.members, group.target.by_member
-    counts: dict[bytes, int] = {}
-    resolved: dict[tuple[str, ...], Sequence[bytes]] = {}
-    members: dict[str, MemberSpec] = {}
-    for member_id in order:
-        member = changed if member_id == changed.member_id else stored[member_id]
-        names = group.topics_of(member) if member.regex else member.topics
-        topic_ids = resolved.get(names)
+    order = group.order.with_change(group.peak, changed.member_id, heir_of)
+    present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
+    members = _Members(group, changed, order, topics)
+    return GroupSpec(members, homogeneous, members.partition_counts, present)
+
+
+class _Members(Mapping[str, MemberSpec]):
+    """The members as an assignor sees them; one that nobody looks at costs nothing.
+
+    ``partition_counts``: of the topics of all members that were looked at.
+    """
+
+    def __init__(self, group: ConsumerGroup, changed: Member, order: Sequence[str], topics: TopicSource) -> None:
+        self.partition_counts: dict[bytes, int] = {}
+        self._group = group
+        self._changed = changed
+        self._order = order
+        self._topics = topics
+        self._resolved: dict[tuple[str, ...], Sequence[bytes]] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
+    def __getitem__(self, member_id: str) -> MemberSpec:
+        changed = self._changed
+        member = changed if member_id == changed.member_id else self._group.members[member_id]
+        names = self._group.topics_of(member) if member.regex else member.topics
+        topic_ids = self._resolved.get(names)
         if topic_ids is None:
-            topic_ids = resolved[names] = _topic_ids(names, counts, topics)
-        holder = heir_of if heir_of is not None and member is changed else member_id
-        assigned = target.get(holder, NOTHING)
-        members[member_id] = MemberSpec(member.instance_id, topic_ids, len(names), assigned)
-    return GroupSpec(members, homogeneous, counts, group.target.taken)
+            topic_ids = self._resolved[names] = _topic_ids(names, self.partition_counts, self._topics)
+        return MemberSpec(member.instance_id, topic_ids, len(names))
 
 
 def _topic_ids(names: tuple[str, ...], counts: dict[bytes, int], topics: TopicSource) -> list[bytes]:

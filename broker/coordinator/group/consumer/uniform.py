@@ -5,19 +5,20 @@ Everybody keeps what it has up to its share; what is over, or nobody has, goes t
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from itertools import islice
+from collections.abc import Collection, Iterable
+from itertools import islice, repeat
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, partition_count
+from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions, partition_count
 from odradek.broker.coordinator.group.consumer.holding import Holding
 from odradek.protocol.java_hash_table import HashTable, slots_of_copy
 from odradek.protocol.java_maps import hash_of_uuid
 
 _Place = tuple[bytes, int]
+_TOO_MANY = 1 << 62
 
 
 def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
-    """Shares differ by one partition at most."""
+    """Shares differ by one partition at most. Whoever keeps what it has is given the very object back."""
     first = next(iter(spec.members.values()))
     topics = dict.fromkeys(HashTable(hash_of_uuid, first.topic_ids, slots_of_copy(first.topic_count)))
     if not topics:
@@ -27,52 +28,80 @@ def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
     for topic_id in topics:
         count = partition_count(spec, topic_id)
         total += count
-        taken = spec.taken(topic_id)
-        free += [(topic_id, p) for p in range(count) if p not in taken]
-    held: dict[str, Holding] = {}
-    wanting: list[tuple[Holding, int]] = []
-    shares = _Shares(total, len(spec.members))
-    for member_id, member in spec.members.items():
-        holding = held[member_id] = Holding(member.assigned)
-        room = shares.settle(_keep(holding, member, topics, shares.next_share(), free))
-        if room:
-            wanting.append((holding, room))
+        free += [(topic_id, p) for p in sorted(set(range(count)).difference(spec.present.taken(topic_id)))]
+    kept, wanting = _settle(spec, topics, total, free)
     rest = iter(free)
-    for holding, room in wanting:
+    for member_id, room in wanting:
+        holding = kept.get(member_id) or Holding(spec.present.of(member_id))
         for topic_id, partition in islice(rest, room):
             holding.add(topic_id, partition)
-    return {member_id: holding.result() for member_id, holding in held.items()}
+        kept[member_id] = holding
+    result = dict(spec.present.by_member)
+    for member_id, holding in kept.items():
+        result[member_id] = holding.result()
+    return result
 
 
-class _Shares:
-    """How many partitions each member may have: the same for all, and one more for some of them."""
+def _settle(
+    spec: GroupSpec, topics: Collection[bytes], total: int, free: list[_Place]
+) -> tuple[dict[str, Holding], list[tuple[str, int]]]:
+    """Take from each member what it may not keep, which is added to ``free``.
 
-    def __init__(self, total: int, members: int) -> None:
-        self._share, self._extra = divmod(total, members)
-        self._left = members
-        self._offered = False
+    Returns what those keep, and who shall still get how many.
 
-    def next_share(self) -> int:
-        """The largest share that the next member may have."""
-        self._offered = self._extra > 0
-        return self._share + self._offered
+    The same share is for all, and one more for some of them (``extra``). Who has not used its extra partition leaves
+    it to a later member, while there are enough of those (``left``).
+    """
+    present = spec.present
+    changed: dict[str, Holding] = {}
+    wanting: list[tuple[str, int]] = []
+    members = len(spec.members)
+    share, extra = divmod(total, members)
+    limit = share + 1 if extra else share
+    for left, member_id, size in zip(range(members - 1, -1, -1), spec.members, _sizes(spec, topics), strict=True):
+        if size != limit:
+            if size == share and extra <= left:
+                continue
+            room = limit - size
+            if room < 0:
+                changed[member_id], room = _cut(present.of(member_id), topics, limit, free)
+            saves_extra = room > 0 and 0 < extra <= left
+            if room > saves_extra:
+                wanting.append((member_id, room - saves_extra))
+            if saves_extra:
+                continue
+        if extra:
+            extra -= 1
+            if not extra:
+                limit = share
+    return changed, wanting
 
-    def settle(self, room: int) -> int:
-        """The member has ``room`` left in that share; returns what it shall still get.
 
-        One that has not used its extra partition leaves it to a later member, while there are enough of those.
-        """
-        if room and self._offered and self._left > self._extra:
-            room -= 1
-            self._offered = False
-        self._left -= 1
-        self._extra -= self._offered
-        return room
+def _sizes(spec: GroupSpec, topics: Collection[bytes]) -> Iterable[int]:
+    """How many partitions each member has; more than it may have if it has to give up a topic."""
+    present = spec.present
+    if all(topic_id in topics for topic_id in present.topic_ids):
+        return map(present.sizes.get, spec.members, repeat(0))
+    return [
+        present.sizes.get(member_id, 0) if all(topic_id in topics for topic_id in present.of(member_id)) else _TOO_MANY
+        for member_id in spec.members
+    ]
 
 
-def _keep(holding: Holding, member: MemberSpec, topics: Collection[bytes], room: int, free: list[_Place]) -> int:
+def _cut(had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> tuple[Holding, int]:
+    """Reduce a member to its share; returns what it keeps, and the room left. What it loses is added to ``free``."""
+    if len(had) == 1:
+        ((topic_id, partitions),) = had.items()
+        if topic_id in topics and room:
+            free += [(topic_id, partition) for partition in partitions[room:]]
+            return Holding({topic_id: partitions[:room]}), 0
+    holding = Holding(had)
+    return holding, _keep(holding, had, topics, room, free)
+
+
+def _keep(holding: Holding, had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> int:
     """Reduce a member to its share; returns the room left. What it loses is added to ``free``."""
-    for topic_id, partitions in member.assigned.items():
+    for topic_id, partitions in had.items():
         if topic_id not in topics:
             holding.drop(topic_id)
             continue

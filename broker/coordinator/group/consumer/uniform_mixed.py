@@ -38,7 +38,7 @@ class _Plan:
                     self._owners[topic_id] = [_FREE] * partition_count(spec, topic_id)
                     self.subscribers[topic_id] = []
                 self.subscribers[topic_id].append(number)
-        self._held = [Holding(member.assigned) for member in spec.members.values()]
+        self._held = [Holding(spec.present.of(member_id)) for member_id in self._member_ids]
         self._loads = [0] * len(self._member_ids)
 
     def result(self) -> dict[str, Partitions]:
@@ -48,9 +48,9 @@ class _Plan:
 
     def keep(self, spec: GroupSpec) -> None:
         """Everybody keeps what it had of topics that it still subscribes to."""
-        for number, member in enumerate(spec.members.values()):
+        for number, (member_id, member) in enumerate(spec.members.items()):
             subscribed = set(member.topic_ids)
-            for topic_id, partitions in member.assigned.items():
+            for topic_id, partitions in spec.present.of(member_id).items():
                 if topic_id not in subscribed:
                     self._held[number].drop(topic_id)
                     continue

@@ -64,6 +64,7 @@ class ShareGroupHeartbeat(ShareGroupCommand[HeartbeatReply]):
 class ExpireShareMember(ShareGroupCommand[None]):
     """The session of a member is over."""
 
+    why_members_go = "was not heard of in time"
     __slots__ = ("member_id",)
 
     def __init__(self, group_id: str, member_id: str) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TYPE_CHECKING
 
+from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
 from odradek.broker.coordinator.group.share.members import ShareMember, TopicStates
 from odradek.broker.coordinator.group.share.records import group_tombstones
+from odradek.broker.coordinator.group.subscriptions import count_down, count_up
 from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -34,6 +36,7 @@ class ShareGroup:
         self.members: dict[str, ShareMember] = {}
         self.subscribed: dict[str, int] = {}
         self.target = TargetAssignment()
+        self._shares: dict[bytes, dict[int, int]] = {}  # how many members are to have each partition
         self.assignment_epoch = 1
         self.assigned_ms = 0
         self.has_states = False
@@ -121,6 +124,10 @@ class ShareGroup:
         _count(counts, () if member is None else member.topics, 1)
         return counts
 
+    def shared_out(self, topic_id: bytes) -> Set[int]:
+        """The partitions of a topic that are in the target of any member."""
+        return self._shares.get(topic_id, {}).keys()
+
     # -- changing, by replay
 
     def put(self, member: ShareMember) -> None:
@@ -130,6 +137,20 @@ class ShareGroup:
             _count(self.subscribed, () if before is None else before.topics, -1)
             _count(self.subscribed, member.topics, 1)
         self.members[member.member_id] = member
+
+    def set_target(self, member_id: str, partitions: Partitions | None) -> None:
+        """A member is to have these partitions; None: its target is gone."""
+        for topic_id, indexes in self.target.of(member_id).items():
+            shares = self._shares[topic_id]
+            count_down(shares, indexes)
+            if not shares:
+                del self._shares[topic_id]
+        if partitions is None:
+            self.target.remove(member_id)
+            return
+        for topic_id, indexes in partitions.items():
+            count_up(self._shares.setdefault(topic_id, {}), indexes)
+        self.target.set(member_id, partitions)
 
     def remove(self, member_id: str) -> None:
         """A member is gone."""

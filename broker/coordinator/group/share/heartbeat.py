@@ -160,12 +160,8 @@ class _Heartbeat:
         group = self._group
         if not group.members or not group.subscribed:
             return False
-        assigned: dict[bytes, set[int]] = {}
-        for partitions in group.target.by_member.values():
-            for topic_id, indexes in partitions.items():
-                assigned.setdefault(topic_id, set()).update(indexes)
         return any(
-            row.name in group.subscribed and assigned.get(topic_id, set()) != set(row.partitions)
+            row.name in group.subscribed and group.shared_out(topic_id) != row.partitions
             for topic_id, row in group.initialized.items()
         )
 

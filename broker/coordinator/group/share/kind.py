@@ -9,7 +9,7 @@ from odradek.broker.coordinator.group.assignment import stored_order
 from odradek.broker.coordinator.group.commands import DeleteGroup, MetadataChanged
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
-from odradek.broker.coordinator.group.records import decode_key, decode_value
+from odradek.broker.coordinator.group.records import decode_key, value_of
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share.group import ShareGroup, session_key
@@ -94,7 +94,7 @@ class ShareKind:
         key: Any = decode_key(key_class, record.key)
         if record.value is None and self._groups.find_live(key.group_id, ShareGroup) is None:
             return
-        replay(key, None if record.value is None else decode_value(value_class, record.value))
+        replay(key, value_of(value_class, record))
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
@@ -127,6 +127,12 @@ class ShareKind:
                 key = ("share topics", group.group_id)
                 effects.append(Schedule(key, 0, c.ForgetDeletedTopics(group.group_id)))
         return effects
+
+    def kept(self) -> None:
+        """See `GroupKind`: its groups are all that it knows."""
+
+    def take(self, kept: None) -> None:
+        """See `GroupKind`."""
 
     # -- inside
 
@@ -169,10 +175,10 @@ class ShareKind:
     def _replay_target(self, key: Any, value: Any) -> None:
         group = self._group(key)
         if value is None:
-            group.target.remove(key.member_id)
+            group.set_target(key.member_id, None)
         else:
             rows = ((row.topic_id, row.partitions) for row in value.topic_partitions)
-            group.target.set(key.member_id, stored_order(rows))
+            group.set_target(key.member_id, stored_order(rows))
 
     def _replay_current(self, key: Any, value: Any) -> None:
         group = self._group(key)

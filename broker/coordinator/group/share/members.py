@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.target import NOTHING
+from odradek.broker.coordinator.group.assignment import NOTHING, Partitions
 
 JOIN = 0
 """The epoch with which a member joins."""

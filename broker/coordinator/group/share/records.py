@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.records import encode_key, encode_value
+from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.coordinator.group.share.members import ShareMember, TopicStates
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.message import CoordinatorRecord
@@ -109,11 +109,11 @@ def _topic_rows(topics: Mapping[bytes, TopicStates]) -> list[states.TopicPartiti
 
 
 def _record(key: CoordinatorRecord, value: CoordinatorRecord) -> NewRecord:
-    return encode_key(key), encode_value(value)
+    return new_record(encode_key(key), value)
 
 
 def _tombstone(key: CoordinatorRecord) -> NewRecord:
-    return encode_key(key), None
+    return NewRecord(encode_key(key))
 
 
 def topic_states(rows: Iterable[states.TopicPartitionsInfo]) -> dict[bytes, TopicStates]:

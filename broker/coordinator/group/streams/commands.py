@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.commands import GroupCommand
+from odradek.broker.coordinator.group.commands import Forbidden, GroupCommand
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.streams.endpoints import EndpointPartitions
 from odradek.broker.coordinator.group.streams.member import Endpoint
@@ -33,7 +33,8 @@ class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
     """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1).
 
     None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
-    whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows.
+    whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows. ``forbidden``: which of
+    some internal topics the client may not create; None for none.
     """
 
     home = GroupType.STREAMS
@@ -42,6 +43,7 @@ class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
         "client_tags",
         "endpoint",
         "endpoint_epoch",
+        "forbidden",
         "group_id",
         "host",
         "member_epoch",
@@ -71,6 +73,7 @@ class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
         endpoint_epoch: int = 0,
         client_id: str = "",
         host: str = "",
+        forbidden: Forbidden | None = None,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -86,6 +89,7 @@ class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
         self.endpoint_epoch = endpoint_epoch
         self.client_id = client_id
         self.host = host
+        self.forbidden = forbidden
 
 
 # -- what only the coordinator tells itself
@@ -95,6 +99,7 @@ class FenceMember(GroupCommand[None]):
     """The session of a member is over."""
 
     home = GroupType.STREAMS
+    why_members_go = "was not heard of in time"
     __slots__ = ("group_id", "member_id")
 
     def __init__(self, group_id: str, member_id: str) -> None:
@@ -106,6 +111,7 @@ class ExpireRevocation(GroupCommand[None]):
     """The time to give up tasks is over for a member that was in ``member_epoch`` when it began."""
 
     home = GroupType.STREAMS
+    why_members_go = "did not give up its tasks in time"
     __slots__ = ("group_id", "member_epoch", "member_id")
 
     def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:

@@ -9,61 +9,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit, TxnOffsetCommit
+from odradek.broker.coordinator.group.epoch_commits import (
+    EPOCHS_FROM,
+    check_trusting,
+    committing_member,
+    fetching_member,
+    other_epoch,
+    refuse_old_version,
+)
 from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.topology import Topology
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-EPOCHS_FROM = 9
-"""OffsetCommit versions that know member epochs."""
-
 
 def check_commit(members: Mapping[str, Member], topology: Topology | None, command: CommitOffsets) -> None:
     """OffsetCommit."""
-    if command.generation_id < 0 and not members:
+    member = committing_member(members, command)
+    if member is None:
         return
-    member = _member(command.group_id, members, command.member_id)
     if command.api_version < EPOCHS_FROM:
-        text = "OffsetCommit version 9 or above must be used by members using the streams group protocol"
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
-    _check_epoch(member, topology, command)
+        raise refuse_old_version("streams")
+    if command.generation_id != member.epoch:
+        _check_age(member, topology, command)
 
 
 def check_transactional_commit(
     members: Mapping[str, Member], topology: Topology | None, command: TxnOffsetCommit
 ) -> None:
-    """TxnOffsetCommit; producers that name no member are trusted."""
-    if command.generation_id < 0 and not members:
-        return
-    if command.generation_id == -1 and not command.member_id and command.instance_id is None:
-        return
-    member = _member(command.group_id, members, command.member_id)
-    try:
-        _check_epoch(member, topology, command)
-    except KafkaError as error:
-        raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from error
+    """TxnOffsetCommit."""
+    check_trusting(members, command, lambda member, asked: _check_age(member, topology, asked))
 
 
 def check_fetch(group_id: str, members: Mapping[str, Member], member_id: str | None, epoch: int) -> None:
     """OffsetFetch."""
-    if member_id is None and epoch < 0:
-        return
-    member = _member(group_id, members, member_id)
-    if epoch != member.epoch:
-        text = f"The received member epoch {epoch} does not match the expected member epoch {member.epoch}."
-        raise _stale(text)
+    member = fetching_member(group_id, members, member_id, epoch)
+    if member is not None:
+        raise other_epoch(epoch, member)
 
 
-def _member(group_id: str, members: Mapping[str, Member], member_id: str | None) -> Member:
-    member = None if member_id is None else members.get(member_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
-    return member
-
-
-def _check_epoch(member: Member, topology: Topology | None, command: CommitOffsets | TxnOffsetCommit) -> None:
+def _check_age(member: Member, topology: Topology | None, command: CommitOffsets | TxnOffsetCommit) -> None:
+    """Raises unless the member has had the tasks of all partitions of the commit since the epoch that it names."""
     epoch = command.generation_id
-    if epoch == member.epoch:
-        return
     if epoch > member.epoch:
         raise _stale(f"Received member epoch {epoch} is newer than current member epoch {member.epoch}.")
     if topology is None:

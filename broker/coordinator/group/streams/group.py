@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from odradek.broker.coordinator.group.assignment import timeline_order
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
-from odradek.broker.coordinator.group.group import ExpiryBasis
+from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.streams import commits
@@ -17,12 +17,10 @@ from odradek.broker.coordinator.group.streams.tasks import NO_TARGET, Target
 from odradek.broker.coordinator.group.streams.timers import initial_delay_key, member_timers
 from odradek.broker.coordinator.group.streams.topology import Topology
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
-from odradek.protocol.errors import ErrorCode, KafkaError
 
-EMPTY, NOT_READY, ASSIGNING, RECONCILING, STABLE = "Empty", "NotReady", "Assigning", "Reconciling", "Stable"
+NOT_READY = "NotReady"
 
 STREAMS_PROTOCOL = "streams"
-_FIRST_EPOCH = 1
 _NOT_VALIDATED = 0
 
 
@@ -49,55 +47,29 @@ class SoftState:
         return {name: refusal for name, refusal in self.refused.items() if refusal[1] > now_ms}
 
 
-class StreamsGroup:
+class StreamsGroup(EpochGroup[Member]):
     """See `kinds.Group`. Owner: the streams kind. Everything but ``soft`` comes from records."""
 
     group_type = GroupType.STREAMS
-    expires = True
     protocol_type = STREAMS_PROTOCOL
 
     def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-        self.epoch = _FIRST_EPOCH
-        self.metadata_hash = 0
+        super().__init__(group_id)
         self.validated_topology_epoch = _NOT_VALIDATED
         self.assignment_configs: Mapping[str, str] = {}
-        self.assignment_epoch = _FIRST_EPOCH
-        self.assignment_timestamp = 0
         self.topology: Topology | None = None
-        self.members: dict[str, Member] = {}
         self.targets: dict[str, Target] = {}
         self.holders = Holders()
-        self.peak = 1
         self.soft = SoftState()
-        self._state: str | None = None
-
-    def __repr__(self) -> str:
-        return f"StreamsGroup({self.group_id!r}, {self.state_name}, epoch {self.epoch}, {list(self.members)})"
 
     # -- Group
-
-    @property
-    def state_name(self) -> str:
-        """See `Group`."""
-        if self._state is None:
-            self._state = self._compute_state()
-        return self._state
 
     def _compute_state(self) -> str:
         if not self.members:
             return EMPTY
         if self.topology is None or self.topology.epoch != self.validated_topology_epoch:
             return NOT_READY
-        if self.epoch > self.assignment_epoch:
-            return ASSIGNING
-        arrived = all(member.is_reconciled_to(self.assignment_epoch) for member in self.members.values())
-        return STABLE if arrived else RECONCILING
-
-    @property
-    def is_empty(self) -> bool:
-        """See `Group`."""
-        return not self.members
+        return self._progress()
 
     def is_in_state(self, names: Collection[str]) -> bool:
         """See `Group`. Kafka filters by ``not_ready``, which it shows as NotReady."""
@@ -123,18 +95,6 @@ class StreamsGroup:
         """See `Group`."""
         commits.check_fetch(self.group_id, self.members, member_id, member_epoch)
 
-    def check_delete_offsets(self) -> None:
-        """See `Group`: each topic is checked by itself."""
-
-    def check_delete(self) -> None:
-        """See `Group`."""
-        if self.members:
-            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
-
-    def expiry_basis(self) -> ExpiryBasis | None:
-        """See `Group`: the commit itself."""
-        return lambda offset: offset.commit_timestamp
-
     def tombstones(self) -> list[NewRecord]:
         """See `Group`."""
         from odradek.broker.coordinator.group.streams.records import group_tombstones
@@ -147,14 +107,6 @@ class StreamsGroup:
         return [*timers, Cancel(initial_delay_key(self.group_id)), GroupChanged(self.group_id)]
 
     # -- reading
-
-    def member(self, member_id: str) -> Member:
-        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
-        member = self.members.get(member_id)
-        if member is None:
-            text = f"Member {member_id} is not a member of group {self.group_id}."
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
-        return member
 
     def in_map_order(self) -> list[Member]:
         """The members as Kafka walks them."""
@@ -176,12 +128,6 @@ class StreamsGroup:
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated
         self.assignment_configs = configs
-        self._state = None
-
-    def set_assignment(self, epoch: int, timestamp: int) -> None:
-        """A target assignment is complete."""
-        self.assignment_epoch = epoch
-        self.assignment_timestamp = timestamp
         self._state = None
 
     def set_topology(self, topology: Topology | None) -> None:

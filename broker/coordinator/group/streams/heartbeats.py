@@ -168,7 +168,7 @@ class Heartbeats:
         if soft.endpoint_epoch != command.endpoint_epoch:
             others = [member for member in group.in_map_order() if member.member_id != after.member_id]
             known = endpoints([*others, after], configured, self._topics)
-        self._topologies.tell_problem(step, configured, _RETRY_HEARTBEATS * interval_ms)
+        self._topologies.tell_problem(step, command, configured, _RETRY_HEARTBEATS * interval_ms)
         if soft.shutdown_by is not None:
             text = f"Streams group member {soft.shutdown_by} encountered a fatal error and requested a shutdown"
             step.statuses.append(Status(TopicStatus.SHUTDOWN_APPLICATION, f"{text} for the entire application."))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from odradek.broker.coordinator.group.commands import MetadataChanged
+from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
 from odradek.broker.coordinator.group.known_topics import KnownTopics
@@ -15,12 +16,12 @@ from odradek.broker.coordinator.group.streams.configs import StreamsConfigs
 from odradek.broker.coordinator.group.streams.departures import Departures
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.heartbeats import Heartbeats
-from odradek.broker.coordinator.group.streams.member import MemberState
+from odradek.broker.coordinator.group.streams.member import Member, MemberState
 from odradek.broker.coordinator.group.streams.readiness import Topologies
 from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
 from odradek.broker.coordinator.group.streams.timers import rebalance_key, session_key
 from odradek.broker.coordinator.group.topic_groups import TopicGroups
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
 from odradek.protocol.errors import KafkaError
 
 
@@ -66,7 +67,7 @@ class StreamsKind:
             self._ids.discard(group_id)
             return
         before = group.topics() if changes_topics(record_type) else ()
-        apply(group, record_type, key, record.value)
+        apply(group, record_type, key, record)
         if changes_topics(record_type):
             self._by_topic.update(group_id, before, group.topics())
 
@@ -82,20 +83,9 @@ class StreamsKind:
         for group_id in sorted(self._ids):
             group = self._groups.find_live(group_id, StreamsGroup)
             if group is not None:
-                effects += self._resume(group)
+                timeout_ms = self.configs.session_timeout_ms(group_id)
+                effects += resumed(group, _TIMERS, timeout_ms, _gives_up)
                 effects.append(GroupChanged(group_id))
-        return effects
-
-    def _resume(self, group: StreamsGroup) -> list[Effect]:
-        group_id = group.group_id
-        timeout_ms = self.configs.session_timeout_ms(group_id)
-        effects: list[Effect] = []
-        for member_id, member in group.members.items():
-            expiry = c.FenceMember(group_id, member_id)
-            effects.append(Schedule(session_key(group_id, member_id), timeout_ms, expiry))
-            if member.state is MemberState.UNREVOKED_TASKS:
-                revocation = c.ExpireRevocation(group_id, member_id, member.epoch)
-                effects.append(Schedule(rebalance_key(group_id, member_id), member.rebalance_timeout_ms, revocation))
         return effects
 
     def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
@@ -106,6 +96,21 @@ class StreamsKind:
             if group is not None:
                 group.soft.topics_checked = False
         return ()
+
+    def kept(self) -> object:
+        """See `GroupKind`."""
+        return self._by_topic, self._ids
+
+    def take(self, kept: tuple[TopicGroups, set[str]]) -> None:
+        """See `GroupKind`."""
+        self._by_topic, self._ids = kept
+
+
+_TIMERS = MemberTimers(session_key, c.FenceMember, rebalance_key, c.ExpireRevocation)
+
+
+def _gives_up(member: Member) -> bool:
+    return member.state is MemberState.UNREVOKED_TASKS
 
 
 def make(context: KindContext) -> StreamsKind:

@@ -74,8 +74,10 @@ class Topologies:
         changed = metadata_hash != group.metadata_hash or validated != group.validated_topology_epoch
         return Readiness(configured, metadata_hash, validated, changed)
 
-    def tell_problem(self, step: Step, configured: ConfiguredTopology, retry_ms: int) -> None:
-        """Tell why tasks cannot be assigned, and have missing internal topics created.
+    def tell_problem(
+        self, step: Step, command: StreamsGroupHeartbeat, configured: ConfiguredTopology, retry_ms: int
+    ) -> None:
+        """Tell why tasks cannot be assigned, and have missing internal topics created, if the client may do that.
 
         A topic that could not be created is not tried again for ``retry_ms``; meanwhile members hear the reason.
         """
@@ -83,6 +85,11 @@ class Topologies:
         if problem is None:
             return
         missing = configured.missing
+        forbidden = command.forbidden([topic.name for topic in missing]) if command.forbidden and missing else []
+        if forbidden:
+            detail = f"{problem.detail}; Unauthorized to CREATE on topics {', '.join(forbidden)}."
+            step.statuses.append(problem._replace(detail=detail))
+            return
         refused = step.group.soft.refused_at(step.now_ms)
         reasons = [f"{topic.name} ({refused[topic.name][0]})" for topic in missing if topic.name in refused]
         if reasons:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from odradek.broker.coordinator.group.records import encode_key, encode_value
+from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.coordinator.group.streams.configured import java_text
 from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.tasks import Target, TaskEpochs, Tasks
@@ -24,7 +24,7 @@ def epoch_record(
     """The group in a new epoch."""
     rows = [group.LastAssignmentConfig(key, value) for key, value in sorted(configs.items())]
     value = group.StreamsGroupMetadataValue(epoch, metadata_hash, validated, rows)
-    return encode_key(group.StreamsGroupMetadataKey(group_id)), encode_value(value)
+    return new_record(encode_key(group.StreamsGroupMetadataKey(group_id)), value)
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:
@@ -41,14 +41,14 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         user_endpoint=None if endpoint is None else metadata.Endpoint(endpoint.host, endpoint.port),
         client_tags=[metadata.KeyValue(key, tag) for key, tag in member.client_tags],
     )
-    return encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, member.member_id)), encode_value(value)
+    return new_record(encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, member.member_id)), value)
 
 
 def topology_record(group_id: str, topology: Topology) -> NewRecord:
     """The topology as its first member has declared it."""
     rows = [_subtopology(each) for each in topology.subtopologies.values()]
     value = stored_topology.StreamsGroupTopologyValue(topology.epoch, rows)
-    return encode_key(stored_topology.StreamsGroupTopologyKey(group_id)), encode_value(value)
+    return new_record(encode_key(stored_topology.StreamsGroupTopologyKey(group_id)), value)
 
 
 def _subtopology(each: Subtopology) -> stored_topology.Subtopology:
@@ -80,13 +80,13 @@ def target_record(group_id: str, member_id: str, tasks: Target) -> NewRecord:
         [target.TaskIds(name, sorted(tasks.standby[name])) for name in _sorted(tasks.standby)],
         [target.TaskIds(name, sorted(tasks.warmup[name])) for name in _sorted(tasks.warmup)],
     )
-    return encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, member_id)), encode_value(value)
+    return new_record(encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, member_id)), value)
 
 
 def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> NewRecord:
     """A target assignment is complete."""
     value = target_epoch.StreamsGroupTargetAssignmentMetadataValue(epoch, now_ms)
-    return encode_key(target_epoch.StreamsGroupTargetAssignmentMetadataKey(group_id)), encode_value(value)
+    return new_record(encode_key(target_epoch.StreamsGroupTargetAssignmentMetadataKey(group_id)), value)
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
@@ -103,7 +103,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
         _copies(member.revoking.warmup),
     )
     key = current.StreamsGroupCurrentMemberAssignmentKey(group_id, member.member_id)
-    return encode_key(key), encode_value(value)
+    return new_record(encode_key(key), value)
 
 
 def _active(tasks: TaskEpochs) -> list[current.TaskIds]:
@@ -128,9 +128,9 @@ def _sorted(subtopologies: Iterable[str]) -> list[str]:
 def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
     """The records that take a member out of a group."""
     return [
-        (encode_key(current.StreamsGroupCurrentMemberAssignmentKey(group_id, member_id)), None),
-        (encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, member_id)), None),
-        (encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, member_id)), None),
+        NewRecord(encode_key(current.StreamsGroupCurrentMemberAssignmentKey(group_id, member_id))),
+        NewRecord(encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, member_id))),
+        NewRecord(encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, member_id))),
     ]
 
 
@@ -138,10 +138,10 @@ def group_tombstones(group_id: str, members: Iterable[str]) -> list[NewRecord]:
     """The records that delete a group."""
     ids = list(members)
     return [
-        *((encode_key(current.StreamsGroupCurrentMemberAssignmentKey(group_id, each)), None) for each in ids),
-        *((encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, each)), None) for each in ids),
-        (encode_key(target_epoch.StreamsGroupTargetAssignmentMetadataKey(group_id)), None),
-        *((encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, each)), None) for each in ids),
-        (encode_key(group.StreamsGroupMetadataKey(group_id)), None),
-        (encode_key(stored_topology.StreamsGroupTopologyKey(group_id)), None),
+        *(NewRecord(encode_key(current.StreamsGroupCurrentMemberAssignmentKey(group_id, each))) for each in ids),
+        *(NewRecord(encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, each))) for each in ids),
+        NewRecord(encode_key(target_epoch.StreamsGroupTargetAssignmentMetadataKey(group_id))),
+        *(NewRecord(encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, each))) for each in ids),
+        NewRecord(encode_key(group.StreamsGroupMetadataKey(group_id))),
+        NewRecord(encode_key(stored_topology.StreamsGroupTopologyKey(group_id))),
     ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from odradek.broker.coordinator.group.records import decode_key, decode_value
+from odradek.broker.coordinator.group.records import known_key, value_of
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import LEAVING, Endpoint, Member, MemberState
 from odradek.broker.coordinator.group.streams.tasks import NOTHING_HELD, Held, Target
 from odradek.broker.coordinator.group.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.stored import streams_group_current_member_assignment as current
 from odradek.protocol.stored import streams_group_member_metadata as metadata
@@ -170,13 +171,13 @@ _TOPOLOGY_RECORD = stored_topology.StreamsGroupTopologyKey.RECORD_TYPE
 def key_of(record_type: int, key: bytes) -> Any:
     """The decoded key of a record, None for a type that 4.3.1 does not write."""
     kinds = _RECORDS.get(record_type)
-    return None if kinds is None else decode_key(kinds[0], key)
+    return None if kinds is None else known_key(kinds[0], key)
 
 
-def apply(group: StreamsGroup, record_type: int, key: Any, value: bytes | None) -> None:
+def apply(group: StreamsGroup, record_type: int, key: Any, record: NewRecord | LogRecord) -> None:
     """Change the group as the record says; ``key`` as `key_of` gives it."""
     _, value_type, change = _RECORDS[record_type]
-    change(group, key, None if value is None else decode_value(value_type, value))
+    change(group, key, value_of(value_type, record))
 
 
 def deletes_group(record_type: int, value: bytes | None) -> bool:

@@ -11,6 +11,7 @@ from odradek.broker.coordinator.group.assignment import (
     stored_order,
     timeline_order,
 )
+from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 MEMBERS = [f"member-{number}" for number in range(20)]
@@ -39,7 +40,7 @@ def test_a_stored_assignment_keeps_its_partitions() -> None:
 
 
 def test_a_topic_that_vanished_is_the_assignors_failure() -> None:
-    spec = GroupSpec({}, True, {TOPIC: 3}, lambda topic_id: ())
+    spec = GroupSpec({}, True, {TOPIC: 3}, TargetAssignment())
     assert partition_count(spec, TOPIC) == 3
     with pytest.raises(KafkaError) as refused:
         partition_count(spec, b"?" * 16)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from odradek import open_broker
+from odradek import TrioBroker, open_broker
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.facade.broker import Broker
 from odradek.broker.runtime.loader import PartitionJournal, load
@@ -116,14 +116,14 @@ class Member:
         return answer
 
 
-async def trouble(broker: Broker, random: Random, members: list[Member]) -> None:
+async def trouble(broker: TrioBroker, random: Random, members: list[Member]) -> None:
     """Reloads and time jumps, for half a second, and until the members have had some answers in spite of them."""
     partition = broker.cluster.groups.partition_for("g")
     half_a_second = trio.current_time() + 0.5
     while trio.current_time() < half_a_second or sum(member.answers for member in members) <= 50:
         await trio.sleep(random.choice([0, 0.005, 0.05]))
         if random.random() < 0.7:
-            broker.reload_coordinator(partition)
+            await broker.reload_coordinator(partition)
         else:
             broker.clock.advance(random.choice([1, 31]))
 

@@ -89,7 +89,7 @@ class CrowdGroup:
         return (lambda offset: offset.commit_timestamp) if self.is_empty else None
 
     def tombstones(self) -> list[NewRecord]:
-        return [(encode_key(ConsumerGroupMetadataKey(self.group_id)), None)]
+        return [NewRecord(encode_key(ConsumerGroupMetadataKey(self.group_id)))]
 
     def on_removed(self) -> Sequence[Effect]:
         return (GroupChanged(self.group_id),)
@@ -117,7 +117,7 @@ class CrowdKind:
         if (epoch % 2 == 1) == command.leave:
             epoch += 1
         key = encode_key(ConsumerGroupMetadataKey(command.group_id))
-        records.append((key, encode_value(ConsumerGroupMetadataValue(epoch))))
+        records.append(NewRecord(key, encode_value(ConsumerGroupMetadataValue(epoch))))
         return Outcome(records, reply=f"epoch {epoch}")
 
     def classic_beat(self, command: Heartbeat, now_ms: int) -> Outcome[Any]:

@@ -45,3 +45,26 @@ def test_an_unknown_member_may_be_removed() -> None:
     target = TargetAssignment()
     target.remove("a")
     assert target.by_member == {}
+
+
+def test_how_much_each_member_has_and_of_which_topics() -> None:
+    target = TargetAssignment()
+    target.set("a", {T: (0, 1), U: (0,)})
+    target.set("b", {U: (1,)})
+    assert (dict(target.sizes), set(target.topic_ids)) == ({"a": 3, "b": 1}, {T, U})
+    target.set("a", {U: (0,)})
+    assert (dict(target.sizes), set(target.topic_ids)) == ({"a": 1, "b": 1}, {U})
+    target.set("a", {})
+    target.remove("b")
+    target.remove("nobody")
+    assert (dict(target.sizes), set(target.topic_ids)) == ({}, set())
+
+
+def test_another_member_inherits_a_target() -> None:
+    target = TargetAssignment()
+    target.set("a", {T: (0, 1)})
+    target.set("b", {T: (2,)})
+    after = target.inherited("a", "new")
+    assert after.by_member == {"new": {T: (0, 1)}, "b": {T: (2,)}}
+    assert set(after.taken(T)) == {0, 1, 2}
+    assert list(target.by_member) == ["a", "b"]

@@ -22,6 +22,7 @@ class Settings:
     updates_per_snapshot = 3
     prune_interval_ms = 1_000
     idle_interval_ms = 5_000
+    write_timeout_ms = 5_000
 
 
 class Driver:
@@ -37,11 +38,14 @@ class Driver:
 
     def ask(self, command: Command[Any], now_ms: int = 1_000) -> Outcome[Any]:
         outcome = self.machine.decide(command, now_ms)
-        for key, value in outcome.records:
+        for key, value, said in outcome.records:
             record = LogRecord(key, value, len(self.log), -1, -1)
             self.log.append(record)
-            self.machine.replay(record)
+            self.replay(record._replace(said=said))
         return outcome
+
+    def replay(self, record: LogRecord) -> None:
+        self.machine.replay(record)
 
     def loaded(self, from_offset: int = 0) -> ShareStateMachine:
         machine = self.fresh()

@@ -7,11 +7,11 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.coordinator.transaction.commands import AddPartitions, InitProducerId
 from odradek.broker.coordinator.transaction.listing import coordinated_by, select_transactions
-from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.blocking.broker import BlockingBroker
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
-def begin(broker: Broker, transactional_id: str, *, partitions: bool = True) -> int:
+def begin(broker: BlockingBroker, transactional_id: str, *, partitions: bool = True) -> int:
     """A transaction of that id, begun if it has a partition; its producer id."""
 
     def ask() -> int:
@@ -28,7 +28,7 @@ def begin(broker: Broker, transactional_id: str, *, partitions: bool = True) -> 
     return producer_id
 
 
-def selected(broker: Broker, **filters: object) -> list[str]:
+def selected(broker: BlockingBroker, **filters: object) -> list[str]:
     """The ids that pass."""
 
     def look() -> list[str]:

@@ -13,6 +13,7 @@ from odradek.broker.coordinator.transaction.commands import (
 )
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import Transaction, record_key, record_value
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.journal import FakeJournal
 from tests.fakes.transactions import START_MS, FakeTransactionCoordinator, Marker
@@ -33,7 +34,7 @@ def states(coordinator: FakeTransactionCoordinator, transactional_id: str = "t")
 def given(coordinator: FakeTransactionCoordinator, transaction: Transaction) -> None:
     """Start from a stored state."""
     journal = FakeJournal()
-    journal.append([(record_key(transaction.transactional_id), record_value(transaction, 2))], START_MS, None)
+    journal.append([NewRecord(record_key(transaction.transactional_id), record_value(transaction, 2))], START_MS, None)
     coordinator.reload(journal)
 
 
@@ -282,7 +283,7 @@ def test_a_refused_decision_changes_nothing(coordinator: FakeTransactionCoordina
     producer = coordinator.begin()
     coordinator.add(producer, A0)
     coordinator.journal.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-    assert coordinator.code_of(EndTransaction("t", *producer, True)) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert coordinator.code_of(EndTransaction("t", *producer, True)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     coordinator.journal.refuse = None
     assert coordinator.state("t").state is S.ONGOING
     coordinator.end(producer, True)

@@ -18,6 +18,7 @@ from odradek.broker.coordinator.transaction.holds import Hold, marker_point
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS, RULES
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.runtime.machine import LogRecord
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -248,7 +249,8 @@ def rebuilt(coordinator: Coordinator, journal: FakeJournal) -> dict[str, object]
     machine = TransactionMachine(coordinator.settings, None)
     for batch in journal.batches:
         for record in batch.records():
-            machine.replay(record)  # type: ignore[arg-type]
+            assert record.key is not None
+            machine.replay(LogRecord(record.key, record.value, record.offset, -1, -1))
     return dict(machine.transactions)
 
 

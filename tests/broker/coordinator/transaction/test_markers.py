@@ -74,7 +74,7 @@ def test_a_marker_needs_a_producer(plane: DataPlane) -> None:
     assert code_of(lambda: write(plane, producer=Producer(7, -1))) is E.UNKNOWN_SERVER_ERROR
 
 
-def test_only_a_leader_that_is_up_takes_it(plane: DataPlane) -> None:
+def test_only_a_leader_takes_it_and_without_one_it_is_left_out(plane: DataPlane) -> None:
     leader = first(plane).leader_id
     nodes = plane.cluster.nodes
     write(plane, node=nodes[leader])
@@ -82,8 +82,19 @@ def test_only_a_leader_that_is_up_takes_it(plane: DataPlane) -> None:
     set_node_up(plane.cluster, leader, False)
     with pytest.raises(KafkaError) as caught:
         write(plane)
-    assert caught.value.code is E.NOT_LEADER_OR_FOLLOWER
+    assert is_gone(caught.value)  # as Kafka 4.3.1 has it
+    assert code_of(lambda: write(plane, node=nodes[leader])) is E.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_leader_that_the_coordinator_does_not_reach_is_tried_again(plane: DataPlane) -> None:
+    cluster = plane.cluster
+    leader = first(plane).leader_id
+    cuts = {frozenset((leader, 3 - leader))}
+    writer = MarkerWriter(cluster.topics, cluster.nodes, cluster.services.groups, cluster.clock, cuts)
+    with pytest.raises(KafkaError) as caught:
+        writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0, coordinator_id=3 - leader)
     assert not is_gone(caught.value)
+    writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0, coordinator_id=leader)
 
 
 def test_version_2_needs_a_newer_epoch_while_the_transaction_is_open(plane: DataPlane) -> None:
@@ -99,8 +110,9 @@ def test_a_marker_for_offsets_goes_through_the_group_coordinator(plane: DataPlan
     class Groups:
         def complete_transaction(
             self, partition: int, producer: Producer, commit: bool, coordinator_epoch: int, node: object = None
-        ) -> None:
+        ) -> int:
             asked.append((partition, producer, commit))
+            return 0
 
     plane.cluster.groups.topic.ensure()
     cluster = plane.cluster

@@ -85,7 +85,7 @@ class Client:
             transactional=True,
         )
         data = [TopicProduceData("t", partition_data=[PartitionProduceData(partition, batch)])]
-        node = self.broker.topics()["t"].partitions[partition].leader
+        node = self.broker.topics["t"].partitions[partition].leader
         answer = self.ask(ProduceRequest(self.transactional_id, -1, 1000, data), version, node)
         result = answer.responses[0].partition_responses[0]
         return result.error_code, result.error_message
@@ -280,10 +280,10 @@ def test_a_restarted_broker_ends_what_was_being_ended_and_aborts_what_was_left_o
         assert committing.visible() == 0
     with KafkaBroker(data_dir=tmp_path) as broker:
         assert [record.partition for record in broker.records("t", isolation="read_committed")] == [0]
-        partition = broker.topics()["t"].partitions[1]
+        partition = broker.topics["t"].partitions[1]
         assert (partition.last_stable_offset, partition.high_watermark) == (0, 1)
         broker.clock.advance(minutes=2)
-        partition = broker.topics()["t"].partitions[1]
+        partition = broker.topics["t"].partitions[1]
         assert (partition.last_stable_offset, partition.high_watermark) == (2, 2)
         assert not broker.bugs
     committing.close()
@@ -299,7 +299,7 @@ def test_a_look_finds_a_coordinator_loaded() -> None:
     async def main() -> None:
         async with open_broker(topics={"t": 1}) as broker:
             await trio.to_thread.run_sync(one_transaction, broker)
-            broker.reload_coordinator(broker.cluster.transactions.partition_for("tx"), "__transaction_state")
+            await broker.reload_coordinator(broker.cluster.transactions.partition_for("tx"), "__transaction_state")
             assert broker.transactions["tx"].state == "Ongoing"
 
     trio.run(main)
@@ -320,28 +320,39 @@ class TestWaitingForAHold:
     def test_blocking(self, broker: KafkaBroker, producer: threading.Timer) -> None:
         with broker.hold("tx", at="PrepareCommit") as hold:
             with pytest.raises(TimeoutError, match=r"'tx' not at PrepareCommit after 0\.01 s"):
-                hold.wait_reached_sync(timeout=0.01)
+                hold.wait_reached(timeout=0.01)
             producer.start()
-            hold.wait_reached_sync()
+            hold.wait_reached()
             assert broker.transactions["tx"].state == "PrepareCommit"
 
     def test_in_asyncio(self, broker: KafkaBroker, producer: threading.Timer) -> None:
         async def main() -> None:
             with broker.hold("tx", at="Marker:t-0") as hold:
                 with pytest.raises(TimeoutError):
-                    await hold.wait_reached(timeout=0.01)
+                    await asyncio.to_thread(hold.wait_reached, timeout=0.01)
                 producer.start()
-                await hold.wait_reached()
+                await asyncio.to_thread(hold.wait_reached)
                 assert broker.transactions["tx"].held_at == ("Marker:t-0",)
 
         asyncio.run(main())
 
-    def test_in_trio(self, broker: KafkaBroker, producer: threading.Timer) -> None:
+    def test_in_the_brokers_own_trio_run(self) -> None:
+        def commit(broker: Broker) -> None:
+            client = Client(broker)
+            producer = client.init()
+            assert client.produce(producer)[0] == 0
+            client.end(producer)
+            client.close()
+
         async def main() -> None:
-            with broker.hold("tx", at="CompleteCommit") as hold:
+            async with (
+                open_broker(topics={"t": 1}) as broker,
+                trio.open_nursery() as nursery,
+                broker.hold("tx", at="CompleteCommit") as hold,
+            ):
                 with pytest.raises(TimeoutError):
                     await hold.wait_reached(timeout=0.01)
-                producer.start()
+                nursery.start_soon(trio.to_thread.run_sync, commit, broker)
                 await hold.wait_reached()
                 assert broker.transactions["tx"].state == "PrepareCommit"
 

@@ -60,6 +60,12 @@ class FakeClient:
             raise self.error
         self.writes.append(write)
 
+    def uncommitted(self, key: ShareKey) -> None:
+        """Its followers have everything."""
+
+    def as_members_get_it(self, error: KafkaError) -> KafkaError:
+        return error
+
 
 class Bench:
     """Share partitions with a partition and a coordinator of ours."""
@@ -187,3 +193,14 @@ def test_switched_off_nothing_is_kept() -> None:
     assert live.fenced
     assert bench.shares.find(KEY) is None
     assert len(bench.shares.sessions(1)) == 0
+
+
+def test_what_may_be_lost_is_read_again() -> None:
+    bench = Bench()
+    bench.shares.open(KEY, bench.partition, 1)
+    error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    assert bench.shares.uncommitted(KEY) is None
+    assert bench.shares.not_stored(KEY, error) is error
+    assert bench.shares.find(KEY) is None
+    bench.shares.open(KEY, bench.partition, 1)
+    assert bench.client.reads == [0, 0]

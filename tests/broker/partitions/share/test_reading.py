@@ -32,7 +32,7 @@ class FakePartition:
 def live(index: int, *sizes: int) -> LiveSharePartition:
     partition: Any = FakePartition(*sizes)
     return LiveSharePartition(
-        ShareKey("g", bytes(16), index), partition, SharePartition(lambda: ShareSettings(), Coordinator())
+        ShareKey("g", bytes(16), index), partition, SharePartition(lambda: ShareSettings(), Coordinator()), 0
     )
 
 

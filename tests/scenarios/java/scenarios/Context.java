@@ -31,8 +31,24 @@ final class Context {
     private final List<AutoCloseable> open = new CopyOnWriteArrayList<>();
     private Admin admin;
 
+    private final Map<String, Object> security;
+
     Context(String bootstrap) {
+        this(bootstrap, Map.of());
+    }
+
+    private Context(String bootstrap, Map<String, Object> security) {
         this.bootstrap = bootstrap;
+        this.security = security;
+    }
+
+    /** The same broker, where clients log in as this user. */
+    Context as(String user) {
+        String login = "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"" + user + "\" password=\"secret\";";
+        var known = Map.<String, Object>of("security.protocol", "SASL_PLAINTEXT", "sasl.mechanism", "PLAIN", "sasl.jaas.config", login);
+        Context other = new Context(bootstrap, known);
+        keep((AutoCloseable) other::close);
+        return other;
     }
 
     /** Code that may throw anything. */
@@ -46,7 +62,7 @@ final class Context {
 
     synchronized Admin admin() {
         if (admin == null) {
-            admin = keep(Admin.create(Map.of("bootstrap.servers", bootstrap, "client.id", "scenario-admin")));
+            admin = keep(Admin.create(config("client.id", "scenario-admin")));
         }
         return admin;
     }
@@ -98,6 +114,7 @@ final class Context {
     /** A configuration map of the given names and values, with the bootstrap address. */
     Map<String, Object> config(Object... pairs) {
         Map<String, Object> map = new HashMap<>(Map.of("bootstrap.servers", bootstrap));
+        map.putAll(security);
         for (int i = 0; i < pairs.length; i += 2) {
             map.put((String) pairs[i], pairs[i + 1]);
         }

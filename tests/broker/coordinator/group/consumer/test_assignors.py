@@ -54,13 +54,13 @@ class StoryGroup:
             {member_id: self._member(self.members[member_id]) for member_id in order},
             len({frozenset(member["topics"]) for member in self.members.values()}) <= 1,
             counts,
-            self.target.taken,
+            self.target,
         )
 
     def _member(self, member: Any) -> MemberSpec:
         names = in_set_order(member["topics"])
         ids = [uuid_from_text(self.topics[name]["id"]) for name in names if name in self.topics]
-        return MemberSpec(member["instance"], ids, len(names), self.target.of(member["id"]))
+        return MemberSpec(member["instance"], ids, len(names))
 
     def hash(self) -> int:
         names = {name for member in self.members.values() for name in member["topics"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from odradek.broker.coordinator.group.consumer.member import AWAY, MemberState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.consumer_group_driver import ConsumerDriver, hard_state
+from tests.fakes.steps import steps
 
 E = ErrorCode
 STABLE = {
@@ -175,22 +175,6 @@ def test_what_is_not_stored_has_not_happened(code: ErrorCode) -> None:
 # -- what it costs
 
 
-def calls(action: Callable[[], Any]) -> int:
-    """How many calls, of Python and of C, an action makes."""
-    count = 0
-
-    def see(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(see)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 def a_settled_group(members: int) -> ConsumerDriver:
     driver = ConsumerDriver({"group.consumer.assignment.interval.ms": "15000", "group.consumer.max.size": str(members)})
     driver.topics.put("wide", members)
@@ -213,6 +197,6 @@ def test_a_heartbeat_without_news_costs_the_same_in_a_group_of_any_size() -> Non
         epoch = driver.group.epoch
         driver.beat("m1", epoch)
         end = driver.journal.end_offset
-        costs.add(calls(partial(driver.beat, "m1", epoch)))
+        costs.add(steps(partial(driver.beat, "m1", epoch)))
         assert driver.journal.end_offset == end
     assert len(costs) == 1, costs

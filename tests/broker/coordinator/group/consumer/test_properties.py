@@ -220,8 +220,8 @@ class GroupLife(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Left alone, the group settles, and every partition of its topics has one owner.
 
-        Nothing tells classic members to join again when the last member of the consumer protocol dies and the group
-        may not be downgraded (as in Kafka): the assignment waits for somebody who joins.
+        Where only classic members are left and the group may not be downgraded, nothing tells them to join again when
+        the last other member dies, or a topic changes (as in Kafka): the assignment waits for somebody who joins.
         """
         for _ in range(20):
             for client in list(self.clients.values()):
@@ -238,17 +238,22 @@ class GroupLife(RuleBasedStateMachine):
             assert group.state_name == "Empty"
             return
         assert group.state_name == "Stable"
-        wanted: set[Place] = set()
-        for client in self.clients.values():
-            for facts in filter(None, map(self.driver.topics.named, client.topics)):
-                wanted |= {(facts.topic_id, index) for index in range(facts.partitions)}
-        owned = [place for client in self.clients.values() for place in client.owned]
-        assert sorted(owned) == sorted(wanted)
+        assert self._owned() == self._wanted()
 
     def _only_classic_members_are_left(self) -> bool:
         group = self.driver.present
         alone = group is not None and 0 < len(group.members) == group.classic_members
-        return alone and group is not None and group.state_name == "Assigning"
+        return alone and group is not None and (group.state_name == "Assigning" or self._owned() != self._wanted())
+
+    def _wanted(self) -> list[Place]:
+        wanted: set[Place] = set()
+        for client in self.clients.values():
+            for facts in filter(None, map(self.driver.topics.named, client.topics)):
+                wanted |= {(facts.topic_id, index) for index in range(facts.partitions)}
+        return sorted(wanted)
+
+    def _owned(self) -> list[Place]:
+        return sorted(place for client in self.clients.values() for place in client.owned)
 
 
 def _quietly(action: Any, *arguments: Any) -> None:

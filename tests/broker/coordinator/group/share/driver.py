@@ -59,17 +59,21 @@ class ShareDriver:
 
     def ask(self, command: Command[Any]) -> Outcome[Any]:
         outcome = self.machine.decide(command, self.now_ms)
-        for key, value in outcome.records:
+        for key, value, said in outcome.records:
             record = LogRecord(key, value, len(self.log), -1, -1)
             self.log.append(record)
-            self.machine.replay(record)
-        for effect in outcome.effects:
+            self.replay(record._replace(said=said))
+        more = () if outcome.then is None else outcome.then()
+        for effect in (*outcome.effects, *more):
             if isinstance(effect, c.InitializeStates):
                 self.initialized.append((effect.state_epoch, {k: list(v) for k, v in effect.places.items()}))
                 self.ask(c.StatesInitialized(effect.group_id, effect.places, failed=self.refuse))
             elif isinstance(effect, c.DeleteStates):
                 self.ask(c.EndDeleteGroup(effect.group_id))
         return outcome
+
+    def replay(self, record: LogRecord) -> None:
+        self.machine.replay(record)
 
     def beat(
         self, member: str, epoch: int, *topics: str, group: str = "g", rack: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.coordinator.group.share import records as r
 from odradek.broker.coordinator.group.share.members import ShareMember, TopicStates
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.stored import decode_group_record
 from odradek.protocol.uuids import uuid_to_text
@@ -12,8 +13,8 @@ TOPIC = bytes(15) + b"\1"
 MEMBER = ShareMember("m", 4, 3, "r", "c", "/h", frozenset({"b", "a"}), {TOPIC: (0, 2)})
 
 
-def shown(record: tuple[bytes, bytes | None]) -> tuple[str, object, object]:
-    key, value = decode_group_record(*record)
+def shown(record: NewRecord) -> tuple[str, object, object]:
+    key, value = decode_group_record(record.key, record.value)
     return type(key).__name__, to_json(key, 0), None if value is None else to_json(value, 0)
 
 

@@ -70,7 +70,10 @@ def test_the_last_member_takes_the_wish_to_end_with_it() -> None:
 
 
 def test_tombstones_in_kafkas_order() -> None:
-    keys = [type(decode_group_record(*record)[0]).__name__ for record in group_with(Member("m")).tombstones()]
+    keys = [
+        type(decode_group_record(record.key, record.value)[0]).__name__
+        for record in group_with(Member("m")).tombstones()
+    ]
     assert keys == [
         "StreamsGroupCurrentMemberAssignmentKey",
         "StreamsGroupTargetAssignmentMemberKey",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from odradek.broker.coordinator.group.streams import records as r
 from odradek.broker.coordinator.group.streams.member import Endpoint, Member, MemberState
 from odradek.broker.coordinator.group.streams.tasks import Held, Target
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import COUNTING
 
 
-def shown(record: tuple[bytes, bytes | None]) -> tuple[str, object, object]:
-    key, value = decode_group_record(*record)
+def shown(record: NewRecord) -> tuple[str, object, object]:
+    key, value = decode_group_record(record.key, record.value)
     return type(key).__name__, to_json(key, 0), None if value is None else to_json(value, 0)
 
 

@@ -10,15 +10,16 @@ from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import LEAVING, Member, MemberState
 from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
 from odradek.broker.coordinator.group.streams.tasks import Held, Target
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.stored import streams_group_current_member_assignment as current
 from tests.broker.coordinator.group.streams.driver import COUNTING
 from tests.broker.coordinator.group.streams.test_records import MEMBER
 
 
-def replay(group: StreamsGroup, *records: tuple[bytes, bytes | None]) -> StreamsGroup:
-    for key, value in records:
+def replay(group: StreamsGroup, *records: NewRecord) -> StreamsGroup:
+    for key, value, _ in records:
         record_type = int.from_bytes(key[:2], "big")
-        apply(group, record_type, key_of(record_type, key), value)
+        apply(group, record_type, key_of(record_type, key), NewRecord(key, value))
     return group
 
 
@@ -68,12 +69,12 @@ def test_records_in_the_order_of_a_compacted_log() -> None:
 
 
 def test_tasks_without_epochs_have_the_members_own() -> None:
-    key, value = r.current_record("g", Member("m", 8, 7, assigned=Held({"0": {1: 5}})))
+    key, value, _ = r.current_record("g", Member("m", 8, 7, assigned=Held({"0": {1: 5}})))
     assert value is not None
     stored: Any = decode_value(current.StreamsGroupCurrentMemberAssignmentValue, value)
     stored.active_tasks[0].assignment_epochs = None
     stored.state = 55
-    group = replay(StreamsGroup("g"), (key, encode_value(stored)))
+    group = replay(StreamsGroup("g"), NewRecord(key, encode_value(stored)))
     member = group.members["m"]
     assert member.assigned.active == {"0": {1: 8}}
     assert member.state is MemberState.UNKNOWN

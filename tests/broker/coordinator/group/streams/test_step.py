@@ -6,6 +6,7 @@ from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.streams.group import SoftState, StreamsGroup
 from odradek.broker.coordinator.group.streams.step import Step
+from odradek.broker.runtime.machine import NewRecord
 
 
 def wait(soft: SoftState) -> None:
@@ -21,7 +22,7 @@ def test_without_records_nothing_is_said_to_have_changed() -> None:
 def test_soft_state_changes_on_the_group_that_then_lives() -> None:
     groups = Groups()
     step = Step(StreamsGroup("g"), 5, is_new=True)
-    step.records.append((b"k", None))
+    step.records.append(NewRecord(b"k"))
     step.later.append(wait)
     outcome = step.outcome(None, groups)
     assert [type(effect) for effect in outcome.effects] == [GroupChanged]

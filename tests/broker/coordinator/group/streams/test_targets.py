@@ -21,10 +21,10 @@ def test_only_changed_targets_are_written() -> None:
     targets, records = compute_targets(group, None, 4, ready, {}, 77)
     assert targets == {"a": Target({"0": frozenset({0, 1})})}
     epoch: Any
-    (epoch,) = [decode_group_record(*record)[1] for record in records]
+    (epoch,) = [decode_group_record(record.key, record.value)[1] for record in records]
     assert (epoch.assignment_epoch, epoch.assignment_timestamp) == (4, 77)
     targets, records = compute_targets(group, Member("b", process_id="q"), 5, ready, {}, 78)
-    keys: list[Any] = [decode_group_record(*record)[0] for record in records[:-1]]
+    keys: list[Any] = [decode_group_record(record.key, record.value)[0] for record in records[:-1]]
     assert [key.member_id for key in keys] == ["a", "b"]
     assert sorted(len(target.active["0"]) for target in targets.values()) == [1, 1]
 

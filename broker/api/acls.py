@@ -1,0 +1,141 @@
+"""DescribeAcls (key 29), CreateAcls (key 30) and DeleteAcls (key 31).
+
+Versions 1 to 3 (v2 is flexible, v3 brings the resource type User, KIP-373). Without an authorizer all three are
+SECURITY_DISABLED.
+
+As in Kafka the number 0 (UNKNOWN) closes the connection, another number that Kafka does not know is an error of its
+entry or filter, and ANY or MATCH in a creation fails the whole request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from odradek.broker.controller.commands import CreateAcls, DeleteAcls
+from odradek.broker.requests.access import Whole
+from odradek.broker.requests.context import CloseConnection, RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Acl, AclFilter, Operation, Pattern, Permission, Resource
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.create_acls import (
+    AclCreation,
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+from odradek.protocol.messages.delete_acls import (
+    DeleteAclsFilter,
+    DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
+from odradek.protocol.messages.describe_acls import (
+    AclDescription,
+    DescribeAclsRequest,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
+
+_UNKNOWN = 0
+_NO_AUTHORIZER = "No Authorizer is configured."
+
+
+@handles(DescribeAclsRequest, access=Whole(Operation.DESCRIBE))
+def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
+    """The entries that a filter means, by what they are about."""
+    wanted = AclFilter(
+        request.resource_type_filter,
+        request.resource_name_filter,
+        request.pattern_type_filter,
+        request.principal_filter,
+        request.host_filter,
+        request.operation,
+        request.permission_type,
+    )
+    _check_known([wanted])
+    if ctx.services.authorizer is None:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
+    found: dict[tuple[int, str, int], list[AclDescription]] = {}
+    for acl in sorted(filter(wanted.matches, map(Acl.of_record, ctx.services.image.acls.values()))):
+        described = AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
+        found.setdefault((acl.resource, acl.name, acl.pattern), []).append(described)
+    return DescribeAclsResponse(
+        resources=[DescribeAclsResource(*resource, acls=described) for resource, described in found.items()]
+    )
+
+
+@handles(CreateAclsRequest, access=Whole(Operation.ALTER))
+def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
+    """Make entries, each for itself."""
+    acls = [_acl(creation) for creation in request.creations]
+    _check_known(acls)
+    if ctx.services.authorizer is None:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
+    if any(map(_is_indefinite, acls)):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    results = ctx.services.controller.ask(CreateAcls(acls))
+    return CreateAclsResponse(
+        results=[
+            AclCreationResult() if error is None else AclCreationResult(error.code, error.message) for error in results
+        ]
+    )
+
+
+def _acl(creation: AclCreation) -> Acl:
+    return Acl(
+        creation.resource_type,
+        creation.resource_name,
+        creation.resource_pattern_type,
+        creation.principal,
+        creation.host,
+        creation.operation,
+        creation.permission_type,
+    )
+
+
+def _is_indefinite(acl: Acl) -> bool:
+    return (
+        acl.resource == Resource.ANY
+        or acl.pattern in (Pattern.ANY, Pattern.MATCH)
+        or acl.operation == Operation.ANY
+        or acl.permission == Permission.ANY
+    )
+
+
+@handles(DeleteAclsRequest, access=Whole(Operation.ALTER))
+def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
+    """Delete the entries that filters mean, and tell which these were."""
+    filters = [_filter(asked) for asked in request.filters]
+    _check_known(filters)
+    if ctx.services.authorizer is None:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
+    outcomes = ctx.services.controller.ask(DeleteAcls(filters))
+    return DeleteAclsResponse(filter_results=[_deleted(outcome) for outcome in outcomes])
+
+
+def _filter(asked: DeleteAclsFilter) -> AclFilter:
+    return AclFilter(
+        asked.resource_type_filter,
+        asked.resource_name_filter,
+        asked.pattern_type_filter,
+        asked.principal_filter,
+        asked.host_filter,
+        asked.operation,
+        asked.permission_type,
+    )
+
+
+def _deleted(outcome: list[Acl] | KafkaError) -> DeleteAclsFilterResult:
+    if isinstance(outcome, KafkaError):
+        return DeleteAclsFilterResult(outcome.code, outcome.message, [])
+    return DeleteAclsFilterResult(
+        ErrorCode.NONE, None, [DeleteAclsMatchingAcl(ErrorCode.NONE, None, *acl) for acl in outcome]
+    )
+
+
+def _check_known(asked: Iterable[Acl | AclFilter]) -> None:
+    """CloseConnection for the number 0, which Kafka takes for a request that it cannot read."""
+    for one in asked:
+        if _UNKNOWN in (one.resource, one.pattern, one.operation, one.permission):
+            raise CloseConnection("an access control entry, or a filter for them, with an UNKNOWN part")

@@ -1,0 +1,174 @@
+"""CreateDelegationToken (key 38), RenewDelegationToken (39), ExpireDelegationToken (40), DescribeDelegationToken (41).
+
+Versions 1 to 3 of create and describe, 1 and 2 of the others (KIP-48; v3 makes tokens for others, KIP-373). They are
+refused on listeners where nobody logs in, and to whoever has logged in with a token.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.listeners import SecurityProtocol
+from odradek.broker.controller.commands import CreateToken, ExpireToken, RenewToken
+from odradek.broker.requests.access import OPEN, ByItem
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
+from odradek.broker.security.principal import ANONYMOUS, USER, Principal
+from odradek.broker.security.sasl.credentials import token_hmac
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from odradek.protocol.messages.describe_delegation_token import (
+    DescribedDelegationToken,
+    DescribedDelegationTokenRenewer,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+from odradek.protocol.messages.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+from odradek.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest, RenewDelegationTokenResponse
+
+if TYPE_CHECKING:
+    from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
+
+_NO_TIME = -1
+
+
+def _may_ask(ctx: RequestContext) -> bool:
+    """Whether the client may ask about tokens over this connection."""
+    client = ctx.connection
+    return not (
+        client.principal.token_authenticated
+        or client.protocol is SecurityProtocol.PLAINTEXT
+        or (client.protocol is SecurityProtocol.SSL and client.principal == ANONYMOUS)
+    )
+
+
+@handles(CreateDelegationTokenRequest, access=ByItem((Operation.CREATE_TOKENS, Resource.USER)))
+def create_delegation_token(
+    ctx: RequestContext, request: CreateDelegationTokenRequest
+) -> CreateDelegationTokenResponse:
+    """Make a token, for the client or (with the right to) for somebody else."""
+    requester = ctx.connection.principal
+    if request.owner_principal_name and request.owner_principal_type is None:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    owner = requester
+    if request.owner_principal_name:
+        owner = Principal(request.owner_principal_type or "", request.owner_principal_name)
+    renewers = [Principal(renewer.principal_type, renewer.principal_name) for renewer in request.renewers]
+    try:
+        if not _may_ask(ctx):
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+        if owner != requester and not ctx.allows(Operation.CREATE_TOKENS, Resource.USER, str(owner)):
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
+        if any(renewer.kind != USER for renewer in renewers):
+            raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE)
+        made = ctx.services.controller.ask(CreateToken(owner, requester, renewers, request.max_lifetime_ms))
+    except KafkaError as error:
+        return _created(ctx, owner, CreateDelegationTokenResponse(error.code))
+    return _created(
+        ctx,
+        owner,
+        CreateDelegationTokenResponse(
+            issue_timestamp_ms=made.issued_ms,
+            expiry_timestamp_ms=made.expires_ms,
+            max_timestamp_ms=made.ends_ms,
+            token_id=made.token_id,
+            hmac=made.hmac,
+        ),
+    )
+
+
+def _created(
+    ctx: RequestContext, owner: Principal, answer: CreateDelegationTokenResponse
+) -> CreateDelegationTokenResponse:
+    requester = ctx.connection.principal
+    answer.principal_type, answer.principal_name = owner.kind, owner.name
+    if ctx.api_version > 2:
+        answer.token_requester_principal_type = requester.kind
+        answer.token_requester_principal_name = requester.name
+    if answer.error_code not in (0, ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED):
+        answer.issue_timestamp_ms = answer.expiry_timestamp_ms = answer.max_timestamp_ms = _NO_TIME
+    return answer
+
+
+@handles(RenewDelegationTokenRequest, access=OPEN)
+def renew_delegation_token(ctx: RequestContext, request: RenewDelegationTokenRequest) -> RenewDelegationTokenResponse:
+    """Let a token live longer: its owner and its renewers may."""
+    if not _may_ask(ctx):
+        return RenewDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, _NO_TIME)
+    command = RenewToken(bytes(request.hmac), ctx.connection.principal, request.renew_period_ms)
+    return RenewDelegationTokenResponse(expiry_timestamp_ms=ctx.services.controller.ask(command))
+
+
+@handles(ExpireDelegationTokenRequest, access=OPEN)
+def expire_delegation_token(
+    ctx: RequestContext, request: ExpireDelegationTokenRequest
+) -> ExpireDelegationTokenResponse:
+    """Let a token expire earlier, or end now: its owner and its renewers may."""
+    if not _may_ask(ctx):
+        return ExpireDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, _NO_TIME)
+    command = ExpireToken(bytes(request.hmac), ctx.connection.principal, request.expiry_time_period_ms)
+    return ExpireDelegationTokenResponse(expiry_timestamp_ms=ctx.services.controller.ask(command))
+
+
+@handles(
+    DescribeDelegationTokenRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.DELEGATION_TOKEN), (Operation.DESCRIBE_TOKENS, Resource.USER)),
+)
+def describe_delegation_token(
+    ctx: RequestContext, request: DescribeDelegationTokenRequest
+) -> DescribeDelegationTokenResponse:
+    """The tokens of these owners (None: of all) that the client may see: its own, and those that it has a right to."""
+    if not _may_ask(ctx):
+        return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+    key = ctx.services.config.get("delegation.token.secret.key")
+    if not isinstance(key, str) or not key:
+        return DescribeDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
+    wanted = None
+    if request.owners is not None:
+        wanted = {f"{owner.principal_type}:{owner.principal_name}" for owner in request.owners}
+    return DescribeDelegationTokenResponse(
+        tokens=[
+            _described(ctx, record, key)
+            for record in ctx.services.image.delegation_tokens.values()
+            if (wanted is None or wanted & {record.owner, *record.renewers}) and _may_see(ctx, record)
+        ]
+    )
+
+
+def _may_see(ctx: RequestContext, record: DelegationTokenRecord) -> bool:
+    return (
+        str(ctx.connection.principal) in (record.owner, *record.renewers)
+        or ctx.allows(Operation.DESCRIBE, Resource.DELEGATION_TOKEN, record.token_id, tell=False)
+        or ctx.allows(Operation.DESCRIBE_TOKENS, Resource.USER, record.owner, tell=False)
+    )
+
+
+def _described(ctx: RequestContext, record: DelegationTokenRecord, key: str) -> DescribedDelegationToken:
+    kind, _, name = record.owner.partition(":")
+    described = DescribedDelegationToken(
+        principal_type=kind,
+        principal_name=name,
+        issue_timestamp=record.issue_timestamp,
+        expiry_timestamp=record.expiration_timestamp,
+        max_timestamp=record.max_timestamp,
+        token_id=record.token_id,
+        hmac=token_hmac(key, record.token_id),
+        renewers=[_renewer(renewer) for renewer in record.renewers],
+    )
+    if ctx.api_version > 2:
+        kind, _, name = record.requester.partition(":")
+        described.token_requester_principal_type = kind
+        described.token_requester_principal_name = name
+    return described
+
+
+def _renewer(text: str) -> DescribedDelegationTokenRenewer:
+    kind, _, name = text.partition(":")
+    return DescribedDelegationTokenRenewer(kind, name)

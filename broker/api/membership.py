@@ -1,0 +1,89 @@
+"""UnregisterBroker (key 64), AddRaftVoter (key 80) and RemoveRaftVoter (key 81): who belongs to the cluster.
+
+UnregisterBroker version 0 (KIP-500). A broker that is up may be unregistered, too: it goes on answering, but it is in
+no list, leads nothing and gets no partitions until it starts again. AddRaftVoter 0 and 1, RemoveRaftVoter 0 (KIP-853):
+the controller is the only voter, so there is none to remove, and no other controller that could be added would answer.
+"""
+
+from __future__ import annotations
+
+from odradek.broker.controller.commands import UnregisterBroker
+from odradek.broker.controller.membership import CONTROLLER_LISTENER
+from odradek.broker.requests.access import Whole
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse, Listener
+from odradek.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
+from odradek.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from odradek.protocol.uuids import uuid_to_text
+
+
+@handles(UnregisterBrokerRequest, access=Whole(Operation.ALTER))
+def unregister_broker(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
+    """Take a broker out of the cluster."""
+    ctx.services.controller.ask(UnregisterBroker(request.broker_id))
+    return UnregisterBrokerResponse()
+
+
+@handles(AddRaftVoterRequest, access=Whole(Operation.ALTER))
+def add_raft_voter(ctx: RequestContext, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
+    """Refuse a further controller, for the reason that Kafka would have."""
+    voter = _checked_voter(ctx, "Add", request.cluster_id, request.voter_id, request.voter_directory_id)
+    _check_listeners(ctx, request.listeners)
+    _check_reconfiguration(ctx, "adding")
+    if request.voter_id == ctx.services.controller.controller_id:
+        text = f"The voter id for {voter} is already part of the set of voters {_voters(ctx)}."
+        raise KafkaError(ErrorCode.DUPLICATE_VOTER, text)
+    raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"New voter {voter} is not ready to receive requests")
+
+
+@handles(RemoveRaftVoterRequest, access=Whole(Operation.ALTER))
+def remove_raft_voter(ctx: RequestContext, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
+    """Refuse to remove a controller: the last one stays."""
+    voter = _checked_voter(ctx, "Remove", request.cluster_id, request.voter_id, request.voter_directory_id)
+    _check_reconfiguration(ctx, "removing")
+    text = f"Cannot remove voter {voter} from the set of voters {_voters(ctx)}"
+    raise KafkaError(ErrorCode.VOTER_NOT_FOUND, text)
+
+
+def _checked_voter(ctx: RequestContext, what: str, cluster_id: str | None, voter_id: int, directory: bytes) -> str:
+    """The voter as Kafka's texts show it."""
+    ours = ctx.services.cluster_id
+    if cluster_id is not None and cluster_id != ours:
+        text = f'The given id "{cluster_id}" doesn\'t match the cluster id "{ours}"'
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, text)
+    if voter_id < 0 or directory == ZERO_UUID:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{what} voter request didn't include a valid voter")
+    return _shown(voter_id, directory)
+
+
+def _check_listeners(ctx: RequestContext, listeners: list[Listener]) -> None:
+    services = ctx.services
+    controllers = services.nodes[services.controller.controller_id].controllers
+    default = controllers[0].name if controllers else CONTROLLER_LISTENER
+    if not any(listener.name == default for listener in listeners):
+        given = ", ".join(f"ListenerName({each.name})={each.host}/<unresolved>:{each.port}" for each in listeners)
+        text = (
+            f"Add voter request didn't include the endpoint (Endpoints(endpoints={{{given}}})) for the default "
+            f"listener ListenerName({default})"
+        )
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+
+
+def _check_reconfiguration(ctx: RequestContext, what: str) -> None:
+    level = ctx.services.controller.kraft_version
+    if level < 1:
+        text = f"Cluster doesn't support {what} voter because the kraft.version feature is {level}"
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+
+
+def _voters(ctx: RequestContext) -> str:
+    controller = ctx.services.controller.controller_id
+    return f"[{_shown(controller, ctx.services.nodes[controller].metadata_directory)}]"
+
+
+def _shown(voter_id: int, directory: bytes) -> str:
+    return f"ReplicaKey(id={voter_id}, directoryId={uuid_to_text(directory)})"

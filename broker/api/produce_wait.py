@@ -1,0 +1,107 @@
+"""A Produce with acks=all whose records are not on all replicas in sync yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.partitions.waiters import Waiter
+from odradek.broker.requests.parked import Parked
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.produce import (
+    LeaderIdAndEpoch,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.partitions.partition import Partition
+    from odradek.broker.requests.context import RequestContext
+
+
+_FIRST_VERSION_WITH_LEADER = 10
+
+
+class Uncommitted(NamedTuple):
+    """A batch that a leader took in this epoch, up to this offset, and its answer so far."""
+
+    partition: Partition
+    leader_epoch: int
+    last_offset: int
+    answer: PartitionProduceResponse
+
+    def settle(self, api_version: int) -> bool:
+        """Put the outcome into the answer; False while there is none."""
+        partition = self.partition
+        if partition.deleted:
+            self.answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif partition.leader_epoch != self.leader_epoch:
+            # The record may live on: only the new leader knows.
+            self.answer.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            if api_version >= _FIRST_VERSION_WITH_LEADER:
+                self.answer.current_leader = LeaderIdAndEpoch(partition.leader_id, partition.leader_epoch)
+        elif partition.log.high_watermark > self.last_offset:
+            if partition.under_min_isr:
+                self.answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        else:
+            return False
+        return True
+
+    def time_out(self) -> None:
+        """The client does not wait any longer; the record stays in the log."""
+        self.answer.error_code = ErrorCode.REQUEST_TIMED_OUT
+
+
+class ReplicationWait(Parked):
+    """Waits until every batch is committed, or its leader has changed, or the client's time-out has passed.
+
+    `finish` completes the response then.
+    """
+
+    __slots__ = ("_context", "_finish", "_response", "_waiter", "_waiting")
+
+    def __init__(
+        self,
+        context: RequestContext,
+        request: ProduceRequest,
+        response: ProduceResponse,
+        waiting: list[Uncommitted],
+        finish: Callable[[RequestContext, ProduceResponse], ProduceResponse],
+    ) -> None:
+        super().__init__(context.services.clock.now_ms() + max(0, request.timeout_ms))
+        self._context = context
+        self._finish = finish
+        self._response = response
+        self._waiting = waiting
+        self._register()
+
+    def resume(self) -> ProduceResponse | None:
+        """See `Parked`."""
+        over = self._context.services.clock.now_ms() >= self.deadline_ms or self._waiter.over
+        if not self._waiter.woken and not over:
+            return None
+        self.abandon()
+        version = self._context.api_version
+        self._waiting = [uncommitted for uncommitted in self._waiting if not uncommitted.settle(version)]
+        if self._waiting and over:
+            for uncommitted in self._waiting:
+                uncommitted.time_out()
+            self._waiting = []
+        if not self._waiting:
+            return self._finish(self._context, self._response)
+        self._register()
+        return None
+
+    def abandon(self) -> None:
+        """See `Parked`."""
+        for uncommitted in self._waiting:
+            uncommitted.partition.waiters.discard(self._waiter)
+
+    def _register(self) -> None:
+        self._waiter = Waiter(1 << 62, self._wake)
+        for uncommitted in self._waiting:
+            uncommitted.partition.waiters.add(self._waiter)
+
+    def _wake(self) -> None:
+        self.wake()

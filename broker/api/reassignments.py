@@ -1,0 +1,134 @@
+"""What moves leaders and replicas: ElectLeaders (43), Alter (45) and ListPartitionReassignments (46).
+
+ElectLeaders versions 0 to 2. AlterPartitionReassignments 0 and 1: v1 may keep the number of replicas (KIP-860).
+
+A reassignment begins with the answer, and is over when the new replicas are in sync: at once, unless a test keeps
+records from them or their node is down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from odradek.broker.controller.commands import ElectLeaders, Reassignment, ReassignPartitions
+from odradek.broker.metadata.image import TopicImage
+from odradek.broker.requests.access import Whole
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from odradek.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from odradek.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+
+_PREFERRED, _UNCLEAN = 0, 1
+
+
+@handles(ElectLeadersRequest, access=Whole(Operation.ALTER))
+def elect_leaders(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """Hand leadership to the preferred replica, or (unclean) to any live one where there is no leader (KIP-460)."""
+    all_partitions = request.topic_partitions is None
+    asked: list[tuple[str, list[int]]]
+    if request.topic_partitions is None:
+        asked = [(topic.name, list(range(len(topic.partitions)))) for topic in ctx.services.image.topics.values()]
+    else:
+        asked = [(topic.topic, topic.partitions) for topic in request.topic_partitions]
+    unknown = request.election_type not in (_PREFERRED, _UNCLEAN)
+    places = [(name, index) for name, indexes in asked for index in indexes]
+    if unknown:
+        text = f"Unknown election type {request.election_type}"
+        errors: list[KafkaError | None] = [KafkaError(ErrorCode.INVALID_REQUEST, text)] * len(places)
+    else:
+        command = ElectLeaders(places, unclean=request.election_type == _UNCLEAN)
+        errors = ctx.services.controller.ask(command)
+    answered = iter(errors)
+    results = [
+        ReplicaElectionResult(name, _elected(indexes, answered, only_needed=all_partitions)) for name, indexes in asked
+    ]
+    code = ErrorCode.INVALID_REQUEST if unknown else ErrorCode.NONE
+    return ElectLeadersResponse(error_code=code, replica_election_results=results)
+
+
+def _elected(
+    indexes: Iterable[int], errors: Iterator[KafkaError | None], *, only_needed: bool
+) -> list[PartitionResult]:
+    """The results of one topic; `only_needed` leaves out partitions that have the right leader already."""
+    results = []
+    for index, error in zip(indexes, errors, strict=False):
+        code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
+        if not only_needed or code is not ErrorCode.ELECTION_NOT_NEEDED:
+            results.append(PartitionResult(index, code, message))
+    return results
+
+
+@handles(AlterPartitionReassignmentsRequest, access=Whole(Operation.ALTER))
+def alter_partition_reassignments(
+    ctx: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> AlterPartitionReassignmentsResponse:
+    """Give partitions other replicas, or (null replicas) cancel what is under way."""
+    asked = [
+        Reassignment((topic.name, partition.partition_index), partition.replicas)
+        for topic in request.topics
+        for partition in topic.partitions
+    ]
+    allowed = request.allow_replication_factor_change
+    results = ctx.services.controller.ask(ReassignPartitions(asked, allow_factor_change=allowed))
+    errors = iter(results)
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=allowed,
+        error_message=None if request.topics else "",
+        responses=[
+            ReassignableTopicResponse(
+                topic.name,
+                [_reassigned(partition.partition_index, next(errors)) for partition in topic.partitions],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _reassigned(index: int, error: KafkaError | None) -> ReassignablePartitionResponse:
+    code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
+    return ReassignablePartitionResponse(index, code, message)
+
+
+@handles(ListPartitionReassignmentsRequest, access=Whole(Operation.DESCRIBE))
+def list_partition_reassignments(
+    ctx: RequestContext, request: ListPartitionReassignmentsRequest
+) -> ListPartitionReassignmentsResponse:
+    """The reassignments that are under way, of all topics or of those that are named."""
+    topics = ctx.services.image.topics
+    if request.topics is None:
+        asked = [(topic, range(len(topic.partitions))) for topic in topics.values()]
+        ongoing = [_ongoing(topic, indexes) for topic, indexes in asked]
+    else:
+        named = [(topics.get(topic.name), topic.partition_indexes) for topic in request.topics]
+        ongoing = [_ongoing(topic, indexes) for topic, indexes in named if topic is not None]
+    return ListPartitionReassignmentsResponse(error_message=None, topics=[one for one in ongoing if one.partitions])
+
+
+def _ongoing(topic: TopicImage, indexes: Iterable[int]) -> OngoingTopicReassignment:
+    places = [(index, topic.partitions[index]) for index in indexes if 0 <= index < len(topic.partitions)]
+    return OngoingTopicReassignment(
+        topic.name,
+        [
+            OngoingPartitionReassignment(index, list(place.replicas), list(place.adding), list(place.removing))
+            for index, place in places
+            if place.is_reassigned
+        ],
+    )

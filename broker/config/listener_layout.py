@@ -1,0 +1,273 @@
+"""Which listeners each node has: `listeners`, `advertised.listeners` and their relatives, checked as Kafka does.
+
+One value serves all nodes of the process. A name that stands there once belongs to every node: the first node has its
+port, the others the following ones, and port 0 is any free one. A name that stands there once for each node belongs to
+them in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.config.connection_rules import check_connections_of
+from odradek.broker.config.definition import ConfigError
+from odradek.broker.config.listeners import (
+    Listener,
+    SecurityProtocol,
+    address_text,
+    normalised,
+    parse_listener,
+    parse_protocols,
+)
+from odradek.broker.config.quorum import check_quorum, check_roles, voters_of
+
+if TYPE_CHECKING:
+    from odradek.broker.config.broker_config import BrokerConfig
+
+_ANYWHERE = "0.0.0.0"
+_IP_STACKS = 2
+
+
+class NodeListeners(NamedTuple):
+    """The listeners of one node.
+
+    `listeners`: those that clients may connect to, the one for brokers first; their addresses count only if `given`.
+    `advertised`: the addresses to tell, by listener name; nobody is told of a listener that is not in it. None where
+    nothing was set. `controllers`: told as the controller's; nobody listens there.
+    """
+
+    listeners: tuple[Listener, ...]
+    advertised: Mapping[str, Listener] | None
+    controllers: tuple[Listener, ...]
+    given: bool
+
+    @property
+    def inter_broker(self) -> Listener:
+        """The listener that brokers use among themselves."""
+        return self.listeners[0]
+
+
+def listeners_of(config: BrokerConfig) -> dict[int, NodeListeners]:
+    """The listeners of each of the config's nodes; ConfigError, in Kafka's words, for what does not fit together."""
+    check_roles(config)
+    rules = _Rules(config)
+    given = "listeners" in config.static
+    bound = rules.parsed("listeners", distinct_ports=True)
+    told = rules.parsed("advertised.listeners") if config.get("advertised.listeners") is not None else None
+    check_quorum(config)
+    check_connections_of(config)
+    found = {}
+    for index, node_id in enumerate(config.node_ids):
+        found[node_id] = rules.layout(node_id, bound[index], None if told is None else told[index], given)
+    if given:
+        _check_following_ports({node: [*each.listeners, *each.controllers] for node, each in found.items()})
+    return found
+
+
+def layout_of(config: BrokerConfig, node_id: int) -> NodeListeners:
+    """The listeners that a config gives its one node; ConfigError as `listeners_of`."""
+    rules = _Rules(config)
+    [bound] = rules.parsed("listeners", distinct_ports=True)
+    told = None if config.get("advertised.listeners") is None else rules.parsed("advertised.listeners")[0]
+    return rules.layout(node_id, bound, told, "listeners" in config.static)
+
+
+class _Rules:
+    """What the configuration says of names and protocols, for all nodes alike."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+        self._controllers = list(config.get_list("controller.listener.names"))
+        self._protocols = self._protocol_map()
+
+    def _protocol_map(self) -> Mapping[str, SecurityProtocol]:
+        protocols = parse_protocols(self._config.get_str("listener.security.protocol.map"))
+        if "listener.security.protocol.map" in self._config.static:
+            return protocols
+        names = {text.partition(":")[0].upper() for text in self._config.get_list("listeners")}
+        secured = {protocol.value for protocol in SecurityProtocol} - {SecurityProtocol.PLAINTEXT.value}
+        if secured & {*names, *self._controllers}:
+            return protocols
+        return {**dict.fromkeys(self._controllers, SecurityProtocol.PLAINTEXT), **protocols}
+
+    def parsed(self, key: str, *, distinct_ports: bool = False) -> list[list[Listener]]:
+        """The listeners of each node that a config names."""
+        texts = self._config.get_list(key)
+        shown = f"[{', '.join(texts)}]"
+        try:
+            listeners = [parse_listener(text, self._protocols) for text in texts]
+            nodes = _for_each_node(listeners, len(self._config.node_ids), shown)
+            if distinct_ports:
+                for each in nodes:
+                    _check_ports(each, shown)
+        except ConfigError as error:
+            raise ConfigError(f"Error creating broker listeners from '{shown}': {error}") from None
+        return nodes
+
+    def layout(
+        self, node_id: int, bound: Sequence[Listener], told: Sequence[Listener] | None, given: bool
+    ) -> NodeListeners:
+        """The listeners of a node that these configs give it."""
+        self._check_controllers(bound)
+        own = [each for each in bound if each.name not in self._controllers]
+        advertised = [each for each in (bound if told is None else told) if each.name not in self._controllers]
+        first = self._inter_broker()
+        self._check_early(bound)
+        self._check_advertised(bound, advertised, first)
+        if told is not None and any(each.host == _ANYWHERE for each in advertised):
+            text = (
+                f"advertised.listeners cannot use the nonroutable meta-address {_ANYWHERE}. Use a routable IP address."
+            )
+            raise ConfigError(text)
+        order = {each.name: place for place, each in enumerate(advertised)}
+        own.sort(key=lambda each: (each.name != first, order.get(each.name, len(order))))
+        controllers = self._told_controllers(node_id, bound, told or ())
+        by_name = None if told is None else {each.name: each for each in advertised}
+        return NodeListeners(tuple(own), by_name, controllers, given)
+
+    def _check_controllers(self, bound: Iterable[Listener]) -> None:
+        names = {each.name for each in bound}
+        if self._controllers and not names & {name.upper() for name in self._controllers}:
+            raise ConfigError(
+                "controller.listener.names must contain at least one value appearing in the 'listeners' configuration "
+                "when running the KRaft controller role"
+            )
+        if not names.issuperset(self._controllers):
+            raise ConfigError(
+                "controller.listener.names must only contain values appearing in the 'listeners' configuration when "
+                "running the KRaft controller role"
+            )
+
+    def _check_early(self, bound: Iterable[Listener]) -> None:
+        known = {each.name for each in bound}
+        for name in self._config.get_list("early.start.listeners"):
+            if name not in known:
+                raise ConfigError(
+                    f"early.start.listeners contains listener {name}, but this is not contained in listeners or "
+                    "controller.listener.names"
+                )
+
+    def _inter_broker(self) -> str:
+        name = self._config.get("inter.broker.listener.name")
+        if name is None:
+            return self._config.get_str("security.inter.broker.protocol")
+        if "security.inter.broker.protocol" in self._config.static:
+            raise ConfigError(
+                "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."
+            )
+        known = normalised(str(name))
+        if known not in self._protocols:
+            raise ConfigError(
+                f"Listener with name {known} defined in inter.broker.listener.name not found in "
+                "listener.security.protocol.map."
+            )
+        return known
+
+    def _check_advertised(self, bound: Iterable[Listener], advertised: Iterable[Listener], first: str) -> None:
+        names = [each.name for each in advertised]
+        if not names:
+            raise ConfigError(
+                "There must be at least one broker advertised listener. Perhaps all listeners appear in "
+                "controller.listener.names?"
+            )
+        if first not in names:
+            raise ConfigError(
+                "inter.broker.listener.name must be a listener name defined in advertised.listeners. The valid options "
+                f"based on currently configured listeners are {','.join(names)}"
+            )
+        known = [each.name for each in bound]
+        if not set(names) <= set(known):
+            raise ConfigError(
+                "advertised.listeners listener names must be equal to or a subset of the ones defined in listeners. "
+                f"Found {','.join(names)}. The valid options based on the current configuration are {','.join(known)}"
+            )
+
+    def _told_controllers(
+        self, node_id: int, bound: Iterable[Listener], told: Iterable[Listener]
+    ) -> tuple[Listener, ...]:
+        """As advertised; else as they listen, where an address of the first one's may come from the voters."""
+        own = {each.name: each for each in bound}
+        advertised = {each.name: each for each in told}
+        voter = voters_of(self._config.get_list("controller.quorum.voters")).get(node_id)
+        found = []
+        for place, name in enumerate(self._controllers):
+            each = advertised.get(name, own[name])
+            if name not in advertised and each.host in ("", _ANYWHERE):
+                host, port = voter if voter is not None and place == 0 else ("", each.port)
+                each = each._replace(host=host, port=port)
+            found.append(each)
+        return tuple(found)
+
+
+def _for_each_node(listeners: Sequence[Listener], nodes: int, shown: str) -> list[list[Listener]]:
+    """What one value says of each node, see the module."""
+    by_name: dict[str, list[Listener]] = {}
+    for listener in listeners:
+        by_name.setdefault(listener.name, []).append(listener)
+    found: list[list[Listener]] = [[] for _ in range(nodes)]
+    for name, given in by_name.items():
+        if len(given) == 1:
+            given = [_following(given[0], index) for index in range(nodes)]
+        elif len(given) != nodes:
+            text = f"Each listener must have a different name, listeners: {shown}"
+            if nodes > 1:
+                text += f" (of {nodes} nodes: a name stands there once, or for each node; {name} {len(given)} times)"
+            raise ConfigError(text)
+        for own, listener in zip(found, given, strict=True):
+            own.append(listener)
+    return found
+
+
+def _following(listener: Listener, index: int) -> Listener:
+    port = listener.port + index if listener.port else 0
+    if port > 65_535:
+        raise ConfigError(f"listener {listener}: there is no port {port} for node {index + 1} of the process")
+    return listener._replace(port=port)
+
+
+def _check_ports(listeners: Iterable[Listener], shown: str) -> None:
+    """Ports are distinct, but for one that is taken on an IPv4 and on an IPv6 address."""
+    by_port: dict[int, list[Listener]] = {}
+    for listener in listeners:
+        by_port.setdefault(listener.port, []).append(listener)
+    for port, sharing in by_port.items():
+        if port == 0 or len(sharing) == 1:
+            continue
+        versions = [_ip_version(each.host) for each in sharing]
+        if versions.count(None) > 1:
+            raise ConfigError(f"Each listener must have a different port, listeners: {shown}")
+        known = [version for version in versions if version is not None]
+        if len(known) > _IP_STACKS:
+            raise ConfigError(
+                "Each listener must have a different port unless exactly one listener has an IPv4 address and the "
+                f"other IPv6 address, listeners: {shown}, port: {port}"
+            )
+        if len(known) == _IP_STACKS and (None in versions or len(set(known)) == 1):
+            raise ConfigError(
+                "If you have two listeners on the same port then one needs to be IPv4 and the other IPv6, listeners: "
+                f"{shown}, port: {port}"
+            )
+
+
+def _ip_version(host: str) -> int | None:
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host).version
+    except ValueError:
+        return None
+
+
+def _check_following_ports(nodes: Mapping[int, Iterable[Listener]]) -> None:
+    """Following ports of one node are not those of another."""
+    taken: dict[tuple[str, int], str] = {}
+    for node_id, listeners in nodes.items():
+        for listener in listeners:
+            owner = f"{listener.name} of node {node_id}"
+            other = taken.setdefault((listener.host, listener.port), owner) if listener.port else owner
+            if other is not owner:
+                raise ConfigError(
+                    f"listeners {other} and {owner} would both listen on {address_text(listener.host, listener.port)}: "
+                    "leave as many ports free behind each as there are nodes, or list each node's"
+                )

@@ -1,0 +1,56 @@
+"""Configs of which each node of the process has a value of its own: its number, its rack; and where the logs lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.definition import ConfigError
+
+if TYPE_CHECKING:
+    from odradek.broker.config.broker_config import BrokerConfig
+
+
+def given_node_id(config: BrokerConfig) -> int | None:
+    """The number of the first node that `node.id` or `broker.id` says; the others follow."""
+    for name in ("node.id", "broker.id"):
+        if name in config.static:
+            return config.get_int(name)
+    return None
+
+
+def log_directories(config: BrokerConfig) -> list[Path]:
+    """The log directories that `log.dirs` or `log.dir` names, none where neither was given; ConfigError for doubles."""
+    for name in ("log.dirs", "log.dir"):
+        if name in config.static:
+            directories = [Path(text) for text in config.get_list(name)]
+            if len({path.absolute() for path in directories}) < len(directories):
+                raise ConfigError(f"{name}={config.static[name]} names a directory twice")
+            return directories
+    return []
+
+
+def metadata_directory(config: BrokerConfig) -> Path | None:
+    """Where `metadata.log.dir` puts the metadata log; None for the first log directory."""
+    text = config.get("metadata.log.dir")
+    return Path(text) if isinstance(text, str) else None
+
+
+def check_directories(config: BrokerConfig, directories: Sequence[Path], nodes: int) -> None:
+    """ConfigError for several nodes with several log directories: each node has one below the only one given."""
+    if nodes > 1 and len(directories) > 1:
+        given = ",".join(map(str, directories))
+        raise ConfigError(f"log.dirs={given}: {nodes} nodes share one directory, in which each gets its own; give one")
+    if nodes > 1 and directories and metadata_directory(config) is not None:
+        raise ConfigError(f"metadata.log.dir: {nodes} nodes keep the metadata log in the log directory of each")
+
+
+def racks(config: BrokerConfig) -> list[str | None]:
+    """The rack of each node that `broker.rack` says: as many as there are nodes, parted by commas, else one for all."""
+    text = config.get("broker.rack")
+    nodes = len(config.node_ids)
+    if not isinstance(text, str):
+        return [None] * nodes
+    parts = [part.strip() for part in text.split(",")]
+    return [*parts] if len(parts) == nodes > 1 else [text] * nodes

@@ -1,0 +1,114 @@
+"""Access control entries: which may be made, and which a filter means.
+
+Codes and texts are those that Kafka 4.3.1 answers. An entry that is there already, or twice in a request, is no error
+and writes no record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+from odradek.broker.controller.commands import CreateAcls, DeleteAcls
+from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.security.acl import CLUSTER_NAME, Acl, AclFilter, Operation, Pattern, Permission, Resource
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.metadata_records.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from odradek.protocol.uuids import new_uuid
+
+MAX_RECORDS = 10_000
+"""Records that one request may cause at most."""
+
+
+class AclControl:
+    """Decides about access control entries. Reads the image; changes nothing."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        self._image = image
+
+    def create(self, command: CreateAcls) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
+        """Records and results of `CreateAcls`; POLICY_VIOLATION for more than 10,000 new entries."""
+        new: dict[Acl, None] = {}
+        results: list[KafkaError | None] = []
+        for acl in command.acls:
+            try:
+                check(acl)
+            except KafkaError as error:
+                results.append(error)
+                continue
+            if acl not in self._image.acl_ids:
+                new[acl] = None
+            results.append(None)
+        if len(new) > MAX_RECORDS:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+        return [AccessControlEntryRecord(new_uuid(), *acl) for acl in new], results
+
+    def delete(self, command: DeleteAcls) -> tuple[list[MetadataRecord], list[list[Acl] | KafkaError]]:
+        """Records and results of `DeleteAcls`; INVALID_REQUEST where filters mean more than 10,000 entries."""
+        doomed: dict[bytes, None] = {}
+        results: list[list[Acl] | KafkaError] = []
+        for wanted in command.filters:
+            try:
+                _check_filter(wanted)
+            except KafkaError as error:
+                results.append(error)
+                continue
+            found = dict(self._meant(wanted))
+            doomed.update(dict.fromkeys(found))
+            if len(doomed) > MAX_RECORDS:
+                text = f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation."
+                raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+            results.append(list(found.values()))
+        return [RemoveAccessControlEntryRecord(acl_id) for acl_id in doomed], results
+
+    def _meant(self, wanted: AclFilter) -> Iterator[tuple[bytes, Acl]]:
+        for acl_id, record in self._image.acls.items():
+            acl = Acl.of_record(record)
+            if wanted.matches(acl):
+                yield acl_id, acl
+
+
+def check(acl: Acl) -> None:
+    """INVALID_REQUEST with Kafka's text for an entry that cannot be made."""
+    if acl.resource == Resource.CLUSTER and acl.name != CLUSTER_NAME:
+        raise _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
+    if acl.name == "":
+        raise _invalid("Invalid empty resource name")
+    if not _is_concrete(Resource, acl.resource):
+        raise _invalid(f"Invalid resourceType {_name(Resource, acl.resource)}")
+    if acl.pattern not in (Pattern.LITERAL, Pattern.PREFIXED):
+        raise _invalid(f"Invalid patternType {_name(Pattern, acl.pattern)}")
+    if not _is_concrete(Operation, acl.operation):
+        raise _invalid(f"Invalid operation {_name(Operation, acl.operation)}")
+    if acl.permission not in (Permission.DENY, Permission.ALLOW):
+        raise _invalid(f"Invalid permissionType {_name(Permission, acl.permission)}")
+    if ":" not in acl.principal:
+        raise _invalid(
+            f"Could not parse principal from `{acl.principal}` (no colon is present separating the principal type "
+            "from the principal name)"
+        )
+
+
+def _check_filter(wanted: AclFilter) -> None:
+    if "UNKNOWN" in (_name(Resource, wanted.resource), _name(Pattern, wanted.pattern)):
+        raise _invalid("Unknown patternFilter.")
+    if "UNKNOWN" in (_name(Operation, wanted.operation), _name(Permission, wanted.permission)):
+        raise _invalid("Unknown entryFilter.")
+
+
+def _is_concrete(kind: type[IntEnum], number: int) -> bool:
+    return _name(kind, number) not in ("UNKNOWN", "ANY")
+
+
+def _name(kind: type[IntEnum], number: int) -> str:
+    """What Kafka calls a number: UNKNOWN for one that it does not know."""
+    try:
+        return kind(number).name
+    except ValueError:
+        return "UNKNOWN"
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, message)

@@ -1,0 +1,138 @@
+"""Changes of client quotas (KIP-546): who they are for, which keys there are, and which values.
+
+Codes and texts are those that Kafka 4.3.1 answers. A key that an entity has already with this value writes no record.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+
+from odradek.broker.controller.commands import AlterQuotas, QuotaChange
+from odradek.broker.metadata.image import MetadataImage, QuotaEntity
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+_MAX_LONG, _MAX_INT = 2.0**63, 2.0**31 - 1
+_INTEGRAL = 1e-6
+_OF_CLIENTS: Mapping[str, tuple[str, float] | None] = {
+    "producer_byte_rate": ("LONG", _MAX_LONG),
+    "consumer_byte_rate": ("LONG", _MAX_LONG),
+    "request_percentage": None,
+    "controller_mutation_rate": None,
+}
+_OF_ADDRESSES: Mapping[str, tuple[str, float] | None] = {"connection_creation_rate": ("INT", _MAX_INT)}
+"""Quota key -> type and largest value of a whole number; None for any positive number."""
+
+
+class QuotaControl:
+    """Decides about client quotas. Reads the image; changes nothing."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        self._image = image
+
+    def alter(self, command: AlterQuotas) -> tuple[list[MetadataRecord], list[tuple[QuotaEntity, KafkaError | None]]]:
+        """Records and results of `AlterQuotas`.
+
+        What a request says first of an entity counts. If it names the entity again, the entity's result is an error,
+        though its quotas have changed.
+        """
+        records: list[MetadataRecord] = []
+        results: dict[QuotaEntity, KafkaError | None] = {}
+        for change in command.changes:
+            entity = _entity_of(change)
+            keys = [key for key, _ in change.ops]
+            if entity in results or len(set(keys)) < len(keys):
+                results[entity] = _invalid(f"Ignoring duplicate entity {_shown(entity)}")
+                continue
+            try:
+                _check_entity(entity, command.unknown_hosts)
+                records += self._records_of(entity, dict(change.ops))
+            except KafkaError as error:
+                results[entity] = error
+            else:
+                results[entity] = None
+        told = [(entity, results[entity]) for entity in java_order(results, hash_of_entity)]
+        return [] if command.validate_only else records, told
+
+    def _records_of(self, entity: QuotaEntity, ops: Mapping[str, float | None]) -> list[MetadataRecord]:
+        current = self._image.quotas.get(tuple(sorted(entity)), {})
+        keys = _OF_ADDRESSES if any(kind == IP for kind, _ in entity) else _OF_CLIENTS
+        records: list[MetadataRecord] = []
+        for key in java_order(ops, hash_of_text):
+            value = ops[key]
+            if value is None:
+                if key in current:
+                    records.append(ClientQuotaRecord(_named(entity), key, 0.0, True))
+                continue
+            _check_value(keys, key, value)
+            if key not in current or not _same(current[key], value):
+                records.append(ClientQuotaRecord(_named(entity), key, value, False))
+        return records
+
+
+def hash_of_entity(entity: QuotaEntity) -> int:
+    """Kafka's hash of an entity, as an unsigned number of 32 bits."""
+    parts = (hash_of_text(kind) ^ (0 if name is None else hash_of_text(name)) for kind, name in entity)
+    return (31 + sum(parts)) & 0xFFFFFFFF
+
+
+def _entity_of(change: QuotaChange) -> QuotaEntity:
+    """The parts in Kafka's order; the last one of a type counts."""
+    named = dict(change.entity)
+    slots = 1
+    while slots < len(change.entity):
+        slots *= 2
+    return tuple((kind, named[kind]) for kind in java_order(named, hash_of_text, slots))
+
+
+def _check_entity(entity: QuotaEntity, unknown_hosts: frozenset[str]) -> None:
+    if not entity:
+        raise _invalid("Invalid empty client quota entity")
+    for kind, name in entity:
+        if kind not in (USER, CLIENT_ID, IP):
+            raise _invalid(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            raise _invalid(f"Empty {kind} not supported")
+    named = dict(entity)
+    if IP in named:
+        if len(named) > 1:
+            raise _invalid("Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId")
+        if named[IP] in unknown_hosts:
+            raise _invalid(f"{named[IP]} is not a valid IP or resolvable host.")
+
+
+def _check_value(keys: Mapping[str, tuple[str, float] | None], key: str, value: float) -> None:
+    if key not in keys:
+        raise _invalid(f"Invalid configuration key {key}")
+    if value <= 0:
+        raise _invalid(f"Quota {key} must be greater than 0")
+    whole = keys[key]
+    if whole is None:
+        return
+    kind, highest = whole
+    if value > highest:
+        raise _invalid(f"Proposed value for {key} is too large for a{'n' * (kind == 'INT')} {kind}.")
+    if value % 1 > _INTEGRAL:
+        raise _invalid(f"{key} cannot be a fractional value.")
+
+
+def _same(value: float, other: float) -> bool:
+    """Whether they are one number; NaN is NaN."""
+    return struct.pack(">d", value) == struct.pack(">d", other)
+
+
+def _named(entity: QuotaEntity) -> list[EntityData]:
+    return [EntityData(kind, name) for kind, name in entity]
+
+
+def _shown(entity: QuotaEntity) -> str:
+    parts = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
+    return f"ClientQuotaEntity(entries={{{parts}}})"
+
+
+def _invalid(text: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, text)

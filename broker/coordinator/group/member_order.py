@@ -1,0 +1,76 @@
+"""The members of a group in the order in which Kafka hands them to an assignor, kept while they come and go.
+
+Kafka walks the members of a group as its versioned hash table has them (`assignment.timeline_order`) and copies them
+into a `HashMap`, which `assignment.member_order` computes from nothing. Here the sorted list is kept: another member
+costs one search. Only a table that grows sorts all of them anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from odradek.broker.coordinator.group.assignment import timeline_bits, timeline_hash
+from odradek.protocol.java_maps import hash_of_text, slots_of_map, spread
+
+_Place = tuple[int, int, int]
+"""Slot in the hash map, slot in the versioned table, and turn: the latest first."""
+
+_LAST = 1 << 64
+
+
+class MemberOrder:
+    """Owner: the group, which tells of members that come and go."""
+
+    __slots__ = ("_bits", "_ids", "_places", "_slots", "_turn", "_turns")
+
+    def __init__(self) -> None:
+        self._turns: dict[str, int] = {}
+        self._turn = 0
+        self._bits = self._slots = 0
+        self._places: list[_Place] = []
+        self._ids: list[str] = []
+
+    def add(self, member_id: str) -> None:
+        """A member has come that was not there."""
+        self._turn -= 1
+        self._turns[member_id] = self._turn
+        if self._slots:
+            self._enter(member_id)
+
+    def remove(self, member_id: str) -> None:
+        """A member is gone."""
+        if self._slots:
+            at = bisect_left(self._places, self._place(member_id))
+            del self._places[at], self._ids[at]
+        del self._turns[member_id]
+
+    def with_change(self, peak: int, more: str, without: str | None) -> list[str]:
+        """See `member_order`: the members, with `more` if it is none of them yet, and not `without`."""
+        joins = more not in self._turns
+        self._make_room(peak, len(self._turns) + joins)
+        ordered = self._ids.copy()
+        if joins:
+            slot = spread(hash_of_text(more)) & (self._slots - 1)
+            ordered.insert(bisect_right(self._places, (slot, _LAST, 0)), more)
+        if without is not None:
+            ordered.remove(without)
+        return ordered
+
+    def _make_room(self, peak: int, members: int) -> None:
+        bits, slots = timeline_bits(peak), slots_of_map(members)
+        if (bits, slots) == (self._bits, self._slots):
+            return
+        self._bits, self._slots = bits, slots
+        entries = sorted((self._place(member_id), member_id) for member_id in self._turns)
+        self._places = [place for place, _ in entries]
+        self._ids = [member_id for _, member_id in entries]
+
+    def _enter(self, member_id: str) -> None:
+        place = self._place(member_id)
+        at = bisect_left(self._places, place)
+        self._places.insert(at, place)
+        self._ids.insert(at, member_id)
+
+    def _place(self, member_id: str) -> _Place:
+        slot = spread(hash_of_text(member_id)) & (self._slots - 1)
+        return slot, timeline_hash(member_id) >> (64 - self._bits), self._turns[member_id]

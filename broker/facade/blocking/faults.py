@@ -1,0 +1,45 @@
+"""Verbs of faults.
+
+Generated from facade/verbs/faults.py: do not edit, run
+`python -m odradek.broker.facade.generate_blocking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from odradek.broker.facade.flavours import BlockingFlavour
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, blocking_settled
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.faults import Fault
+
+
+class FaultVerbs(BlockingFlavour):
+    """A broker that misbehaves."""
+
+    def set_faults(self, *faults: Fault | Sequence[Fault]) -> None:
+        """Make the broker misbehave as told, instead of as told before; no argument = behave again.
+
+        TypeError for anything but faults and lists of them, ValueError for a fault at a node that does not exist.
+        """
+        from odradek.broker.requests.faults import checked_faults
+
+        chosen = checked_faults(faults, self._cluster.nodes)
+        self._call(lambda: self._cluster.set_faults(chosen))
+
+    def add_fault(self, fault: Fault) -> None:
+        """Make the broker misbehave in one more way; those in force go on, and are tried first.
+
+        TypeError for anything but a fault, ValueError for one at a node that does not exist.
+        """
+        from odradek.broker.requests.faults import checked_faults
+
+        chosen = checked_faults([fault], self._cluster.nodes)
+        self._call(lambda: self._cluster.set_faults([*self.faults, *chosen]))
+
+    def wait_hit(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait until ``count`` requests have met a fault; TimeoutError, with the number that have, after seconds."""
+        if not blocking_settled(fault.when_hit(count), timeout):
+            raise fault.late(count, timeout)

@@ -1,0 +1,54 @@
+"""A transaction that is held at a point.
+
+Generated from facade/verbs/transaction_hold.py: do not edit, run
+`python -m odradek.broker.facade.generate_blocking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, Self
+
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, blocking_settled
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.transaction.holds import Hold
+
+
+class _Call(Protocol):
+    def __call__(self, function: Callable[[], None], /) -> None: ...
+
+
+class TransactionHold:
+    """A transactional id that is held at a point; ``with`` releases it at its end."""
+
+    def __init__(self, held: Hold, call: _Call) -> None:
+        self._held = held
+        self._call = call
+
+    def __repr__(self) -> str:
+        there = "reached" if self.reached else "not reached"
+        return f"<{type(self).__name__} of {self._held.transactional_id!r} at {self._held.at}, {there}>"
+
+    @property
+    def reached(self) -> bool:
+        """Whether the transaction has come to the point and stands there."""
+        return self._held.reached
+
+    def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait until the transaction stands at the point. TimeoutError after seconds."""
+        if not blocking_settled(self._held.arrival, timeout):
+            raise TimeoutError(
+                f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s"
+            )
+        self._held.arrival.result()
+
+    def release(self) -> None:
+        """Let the transaction go on. Idempotent."""
+        self._call(self._held.release)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()

@@ -1,0 +1,285 @@
+"""`Chaos`: faults that a seed draws, applied while a test runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.facade.chaos.course import Course
+from odradek.broker.facade.chaos.drawing import ANSWERS, Shape, Wanted, draw
+from odradek.broker.facade.chaos.schedule import ChaosFault, read_schedule, schedule_text
+from odradek.broker.facade.chaos.trials import TRIALS
+from odradek.broker.facade.chaos.verbs import VERBS, verb_named
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.broker import Broker
+
+KINDS: Mapping[str, float] = {
+    "kill_node": 2,
+    "stop_node": 1,
+    "freeze_node": 1,
+    "pause_replication": 2,
+    "lag_replication": 1,
+    "cut": 1,
+    "slow": 1,
+    "move_leader": 2,
+    "elect": 0.5,
+    "reassign": 0.5,
+    "advance": 0.5,
+    "answer": 1,
+    "lose": 1,
+    "disconnect": 1,
+    "delay": 1,
+}
+"""What is drawn by default, and how often. Not `drop`: a client waits its whole request time-out for each. Nor what not
+every test is about: bytes of answers, clients' links, disks and coordinators that load (``also``)."""
+
+
+class Chaos:
+    """Faults drawn by a seed: ``with odradek.Chaos(seed=7).run(broker): ...``.
+
+    The same seed and the same cluster (nodes, topics, replicas) give the same schedule, on every machine. It is drawn
+    when the run begins.
+
+    ``seconds``: how long a run is, on the broker's clock or in steps; its last tenth begins nothing. ``faults``: how
+    many are wanted; fewer are drawn where there is no room. ``kinds``: names of verbs, or a mapping from the name to
+    how often it is drawn. ``also``: the same, besides what is drawn by default. ``lasting``: the shortest and longest
+    time of a fault, in seconds. ``at_once``: how many last at the same time. ``min_up``: how many nodes stay up; by
+    default more than half. ``unclean``: whether leaders are elected that may lack records, where nobody leads.
+    ``topics``: whose replicas are touched (default: all that exist when the run begins). ``jumps``: the shortest and
+    longest jump of the clock, in seconds. ``apis``: whose requests are disturbed. ``clients``: whose links are cut or
+    slow, by client id, where ``*`` stands for anything. ``only``: the numbers of the faults that are kept. ``heal``:
+    whether the end of the run undoes what lasts.
+
+    ValueError for names that are not known, with the nearest one, and for numbers that make no sense.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        seconds: float = 60.0,
+        faults: int = 20,
+        kinds: Iterable[str] | Mapping[str, float] | None = None,
+        also: Iterable[str] | Mapping[str, float] = (),
+        lasting: tuple[float, float] = (0.5, 5.0),
+        at_once: int = 3,
+        min_up: int | None = None,
+        unclean: bool = False,
+        topics: Iterable[str] | None = None,
+        jumps: tuple[float, float] = (1.0, 60.0),
+        apis: Iterable[str] | None = None,
+        clients: Iterable[str] = ("*",),
+        only: Iterable[int] | None = None,
+        heal: bool = True,
+    ) -> None:
+        self.seed: int | None = seed
+        self._seconds = seconds
+        self._faults = faults
+        self._weights = _weights(_drawn_as_often(KINDS if kinds is None else kinds) | _drawn_as_often(also))
+        self._clients = tuple(clients)
+        self._lasting = _span("lasting", lasting)
+        self._at_once = at_once
+        self._min_up = min_up
+        self._unclean = unclean
+        self._topics = None if topics is None else tuple(topics)
+        self._jumps = _span("jumps", jumps)
+        self._apis = tuple(ANSWERS) if apis is None else _known_apis(apis)
+        self._only = None if only is None else frozenset(only)
+        self._heal = heal
+        self._given: list[ChaosFault] | None = None
+        self._schedule: tuple[ChaosFault, ...] | None = None
+        self._course: Course | None = None
+        if not isinstance(seed, int):
+            raise TypeError(f"seed={seed!r}: expected a whole number")
+        if seconds <= 0 or faults < 0 or at_once < 1 or (min_up is not None and min_up < 0):
+            raise ValueError(
+                f"seconds={seconds}, faults={faults}, at_once={at_once}, min_up={min_up}: seconds and at_once are "
+                "above 0, faults and min_up not below"
+            )
+
+    @classmethod
+    def replay(
+        cls, schedule: str | Iterable[str | ChaosFault], *, only: Iterable[int] | None = None, heal: bool = True
+    ) -> Chaos:
+        """Run a schedule that is given: the text that `schedule_text` shows, lines of it, or `ChaosFault` objects.
+
+        ValueError for a line that is no fault and for a verb that is not known.
+        """
+        chaos = cls(0, only=only, heal=heal)
+        chaos.seed = None
+        chaos._given = read_schedule(schedule)
+        for fault in chaos._given:
+            verb_named(fault.verb)
+        return chaos
+
+    def __repr__(self) -> str:
+        return f"<Chaos: {self.origin}>"
+
+    # -- what was drawn
+
+    @property
+    def origin(self) -> str:
+        """Where the schedule comes from: ``seed 7``, or ``a given schedule``."""
+        return "a given schedule" if self.seed is None else f"seed {self.seed}"
+
+    @property
+    def schedule(self) -> tuple[ChaosFault, ...]:
+        """The faults in the order of time. RuntimeError before a run (or `plan`) has shown the cluster."""
+        if self._schedule is None:
+            raise RuntimeError(
+                "the schedule depends on the cluster: begin with run(broker), step(broker) or plan(broker)"
+            )
+        return self._schedule
+
+    @property
+    def schedule_text(self) -> str:
+        """The schedule with a line for each fault; `replay` takes it."""
+        return schedule_text(self.schedule)
+
+    @property
+    def log(self) -> list[str]:
+        """What was done when, as lines; and what was left out because it made no sense then, with the reason."""
+        return [] if self._course is None else list(self._course.log)
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything in the schedule has been done and undone."""
+        return self._course is not None and self._course.finished
+
+    def plan(self, broker: Broker) -> tuple[ChaosFault, ...]:
+        """Draw the schedule for this cluster, and do nothing; ValueError for a topic that does not exist."""
+        cluster = _cluster_of(broker)
+        return self._plan(broker._look(lambda: _shape(cluster, self._topics)))
+
+    def _plan(self, shape: Shape) -> tuple[ChaosFault, ...]:
+        faults = draw(self.seed or 0, shape, self._wanted(shape)) if self._given is None else self._given
+        self._schedule = tuple(fault for fault in faults if self._only is None or fault.number in self._only)
+        return self._schedule
+
+    def _wanted(self, shape: Shape) -> Wanted:
+        min_up = len(shape.nodes) // 2 + 1 if self._min_up is None else self._min_up
+        return Wanted(
+            self._seconds,
+            self._faults,
+            self._weights,
+            self._lasting,
+            self._at_once,
+            min_up,
+            self._jumps,
+            self._apis,
+            self._unclean,
+            self._clients,
+        )
+
+    # -- running
+
+    @contextmanager
+    def run(self, broker: Broker) -> Iterator[Chaos]:
+        """Apply the schedule as the broker's clock passes, inside of ``with``; at its end undo what lasts.
+
+        What is still ahead at the end of the block is left out. Works in plain code, asyncio and trio alike: nothing
+        here waits. An error that no fault should raise (the address of a node has been taken) is raised at the end.
+        """
+        course = self._begin(broker)
+        broker._look(course.start)
+        try:
+            yield self
+        finally:
+            with suppress(BrokerClosedError):
+                broker._look(course.heal if self._heal else course.stop)
+        _raise(course)
+
+    def step(self, broker: Broker, seconds: float = 1.0) -> list[str]:
+        """Let ``seconds`` of the schedule pass, at once; returns what was done, as lines.
+
+        The schedule's time is that of the steps alone: the broker's clock has no part in it, and is moved by
+        ``advance`` only. The first step begins the run; `heal` ends it.
+        """
+        if seconds < 0:
+            raise ValueError(f"seconds={seconds}: a schedule does not go back")
+        course = self._course
+        if course is None or not course.is_for(broker.cluster):
+            course = self._begin(broker)
+        known = len(course.log)
+        broker._look(lambda: course.reach(course.now + seconds))
+        _raise(course)
+        return course.log[known:]
+
+    def heal(self, broker: Broker) -> None:
+        """Undo what lasts and begin nothing more; faults that are not of this schedule stay."""
+        course = self._course
+        if course is not None and course.is_for(broker.cluster):
+            broker._look(course.heal)
+            _raise(course)
+
+    def _begin(self, broker: Broker) -> Course:
+        planned = self.plan(broker)
+        TRIALS.ran.append(self)
+        self._schedule = tuple(fault for fault in planned if TRIALS.keeps(self, fault.number))
+        self._course = Course(broker.cluster, self._schedule)
+        return self._course
+
+
+def _cluster_of(broker: Broker) -> Cluster:
+    try:
+        return broker.cluster
+    except RuntimeError:  # a broker over HTTP has none
+        raise ValueError(
+            "odradek.Chaos works inside the broker's process, and this broker is in another one: start it without "
+            "process=True, or use its verbs (kill_node, cut_clients, ...)"
+        ) from None
+
+
+def _raise(course: Course) -> None:
+    failure, course.failure = course.failure, None
+    if failure is not None:
+        raise failure
+
+
+def _shape(cluster: Cluster, names: tuple[str, ...] | None) -> Shape:
+    """What a schedule for this cluster may name."""
+    known = {topic.name: topic for topic in cluster.topics.all()}
+    for name in names or ():
+        if name not in known:
+            raise ValueError(f"no topic {name}{did_you_mean(name, known)}")
+    topics = tuple(
+        (name, tuple(tuple(sorted(partition.replicas)) for partition in known[name].partitions))
+        for name in sorted(known if names is None else set(names))
+    )
+    return Shape(tuple(sorted(cluster.nodes)), topics)
+
+
+def _drawn_as_often(kinds: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
+    return dict(kinds) if isinstance(kinds, Mapping) else dict.fromkeys(kinds, 1.0)
+
+
+def _weights(weights: dict[str, float]) -> dict[str, float]:
+    for name, weight in weights.items():
+        verb_named(name)
+        if not weight >= 0:
+            raise ValueError(f"kinds: {name!r} is drawn {weight} times; a weight is not negative")
+    if not any(weights.values()):
+        raise ValueError(f"kinds: nothing to draw; there are {', '.join(VERBS)}")
+    return weights
+
+
+def _span(name: str, span: tuple[float, float]) -> tuple[float, float]:
+    shortest, longest = span
+    if not 0 <= shortest <= longest:
+        raise ValueError(f"{name}={span}: expected the shortest and the longest time, in seconds")
+    return (shortest, longest)
+
+
+def _known_apis(apis: Iterable[str]) -> tuple[str, ...]:
+    from odradek.protocol.registry import API_BY_NAME
+
+    chosen = tuple(apis)
+    for name in chosen:
+        if name not in API_BY_NAME:
+            raise ValueError(f"no API is called {name!r}{did_you_mean(name, API_BY_NAME)}")
+    return chosen

@@ -1,0 +1,132 @@
+"""A schedule on its way through one cluster: what has begun, what is to be undone, what could not be done."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import trio
+
+from odradek.broker.facade.chaos.verbs import Undoing, verb_named
+from odradek.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.chaos.schedule import ChaosFault
+
+_REFUSALS = (ValueError, KeyError, KafkaError)
+
+
+class Course:
+    """Owner: a `Chaos`. Everything here runs in the broker's thread.
+
+    `log`: what was done when, as lines. `failure`: an error that no verb should have raised.
+    """
+
+    def __init__(self, cluster: Cluster, faults: Iterable[ChaosFault]) -> None:
+        self._cluster = weakref.ref(cluster)
+        self.log: list[str] = []
+        self.failure: Exception | None = None
+        self.now = 0.0
+        self._ahead = sorted(faults, key=lambda fault: fault.at)
+        self._lasting: list[tuple[ChaosFault, Undoing]] = []
+        self._scope = trio.CancelScope()
+        self._jumped_ms = 0
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster, which a schedule that is remembered does not keep alive."""
+        cluster = self._cluster()
+        if cluster is None:
+            raise RuntimeError("the cluster of this schedule is gone")
+        return cluster
+
+    def is_for(self, cluster: Cluster) -> bool:
+        """Whether it runs there."""
+        return self._cluster() is cluster
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to be done or undone."""
+        return not self._ahead and not self._lasting
+
+    def reach(self, seconds: float) -> None:
+        """Do what is due until then, in order; what ends and what begins at the same time, in this order."""
+        while (due := self._next()) is not None and due <= seconds:
+            self.now = due
+            ended = min(self._lasting, key=lambda each: each[0].ends, default=None)
+            if ended is not None and ended[0].ends <= due:
+                self._lasting.remove(ended)
+                self._undo(*ended)
+            else:
+                self._do(self._ahead.pop(0))
+        self.now = max(self.now, seconds)
+
+    def heal(self) -> None:
+        """Undo what lasts, the latest first, and begin nothing more."""
+        self._scope.cancel()
+        self._ahead.clear()
+        while self._lasting:
+            self._undo(*self._lasting.pop())
+
+    def stop(self) -> None:
+        """Begin nothing more, and leave what lasts."""
+        self._scope.cancel()
+        self._ahead.clear()
+
+    def start(self) -> None:
+        """Do everything when the broker's clock comes to it. A jump by the schedule itself is no time that passes."""
+        self.cluster.start(self._follow_clock, self.cluster.clock.now_ms())
+
+    async def _follow_clock(self, begin_ms: int) -> None:
+        clock = self.cluster.clock
+        with self._scope:
+            while (due := self._next()) is not None:
+                await clock.sleep_until_ms(begin_ms + self._jumped_ms + round(due * 1000))
+                self.reach(due)
+
+    def _next(self) -> float | None:
+        """When there is something to do."""
+        times = [fault.ends for fault, _ in self._lasting]
+        if self._ahead:
+            times.append(self._ahead[0].at)
+        return min(times, default=None)
+
+    def _do(self, fault: ChaosFault) -> None:
+        before_ms = self.cluster.clock.now_ms()
+        try:
+            undoing = verb_named(fault.verb)(self.cluster, *fault.arguments, **dict(fault.options))
+        except _REFUSALS as refusal:
+            self._note(f"{fault.call} left out: {_sentence(refusal)}")
+            return
+        except Exception as error:
+            self._fail(fault.call, error)
+            return
+        self._note(fault.call)
+        if fault.verb == "advance":
+            self._jumped_ms += self.cluster.clock.now_ms() - before_ms
+        if undoing is not None and fault.lasts is not None:
+            self._lasting.append((fault, undoing))
+
+    def _undo(self, fault: ChaosFault, undoing: Undoing) -> None:
+        try:
+            undoing()
+        except _REFUSALS as refusal:
+            self._note(f"{fault.call} not undone: {_sentence(refusal)}")
+        except Exception as error:
+            self._fail(f"the end of {fault.call}", error)
+        else:
+            self._note(f"{fault.call} is over")
+
+    def _fail(self, what: str, error: Exception) -> None:
+        self._note(f"{what} failed: {error!r}")
+        if self.failure is None:
+            self.failure = error
+
+    def _note(self, text: str) -> None:
+        self.log.append(f"{self.now:8.3f} {text}")
+
+
+def _sentence(refusal: Exception) -> str:
+    return str(refusal.args[0]) if isinstance(refusal, KeyError) and refusal.args else str(refusal)

@@ -1,0 +1,50 @@
+"""Coordinators that a test keeps from loading."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.coordinator.service import CoordinatorService
+
+
+def hold_load(cluster: Cluster, topic: str, partition: int | None, *, now: bool) -> None:
+    """Keep the coordinators of one partition (of all, if None) from loading; the topic is made if need be.
+
+    ValueError for a topic that no coordinator keeps its log in, KeyError for a partition that is not there.
+    """
+    service = _service(cluster, topic)
+    for index in _partitions(service, partition):
+        service.hold_load(index, now=now)
+
+
+def release_load(cluster: Cluster, topic: str, partition: int | None) -> None:
+    """Undo `hold_load`: who waits to load does so."""
+    service = _service(cluster, topic)
+    for index in _partitions(service, partition):
+        service.release_load(index)
+
+
+def _service(cluster: Cluster, topic: str) -> CoordinatorService[Any]:
+    if topic == CONSUMER_OFFSETS:
+        return cluster.groups
+    if topic == TRANSACTION_STATE:
+        return cluster.transactions
+    if topic == SHARE_GROUP_STATE:
+        return cluster.services.share_states()
+    known = ", ".join((CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE))
+    raise ValueError(f"no coordinator loads from {topic!r}: use one of {known}")
+
+
+def _partitions(service: CoordinatorService[Any], partition: int | None) -> Iterable[int]:
+    count = len(service.topic.ensure())
+    if partition is None:
+        return range(count)
+    if not 0 <= partition < count:
+        raise KeyError(f"no partition {service.topic.name}-{partition}: there are {count}")
+    return (partition,)

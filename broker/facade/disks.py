@@ -1,0 +1,144 @@
+"""Disks that fail or are slow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import trio
+
+from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.controller.commands import AssignReplicas
+from odradek.broker.facade.nodes import kill_node, start_node
+from odradek.broker.metadata.registrations import LOST_DIRECTORY
+from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+
+DiskHow = Literal["full", "write", "read", "sync"]
+_HOW = ("full", "write", "read", "sync")
+_FLUSH = "odradek.flush"
+
+
+def fail_disk(
+    cluster: Cluster,
+    node_id: int | None,
+    how: DiskHow,
+    topic: str | None = None,
+    partition: int | None = None,
+    offset: int | None = None,
+) -> None:
+    """Let a node's disk fail; see `WireVerbs.fail_disk`. ValueError or KeyError for what is not there."""
+    if how not in _HOW:
+        raise ValueError(f"how={how!r}: a disk fails by one of {', '.join(_HOW)}{did_you_mean(str(how), _HOW)}")
+    if how == "sync":
+        _check_syncs(cluster, "a sync that fails")
+    if offset is not None and (how != "read" or partition is None):
+        raise ValueError("offset= chooses the segment that can't be read: it goes with how='read' and partition=")
+    if partition is not None and topic is None:
+        raise ValueError(f"partition={partition}: name the topic too")
+    node_id = _node(cluster, node_id, topic, partition)
+    token = trio.lowlevel.current_trio_token()
+    fault = DiskFault(
+        node_id, how, lambda: _hit(cluster, fault, token), topic=topic, partition=partition, offset=offset
+    )
+    disks_of(cluster).add(fault)
+
+
+def mend_disk(cluster: Cluster, node_id: int | None = None) -> None:
+    """A node's disk works again (all disks, if none is given); a node that its disk has stopped starts."""
+    halted = set()
+    if cluster.disks is not None:
+        faults = [fault for fault in cluster.disks.faults if node_id in (None, fault.node_id)]
+        halted = {fault.node_id for fault in faults if fault.whole_node and fault.hits}
+        cluster.disks.remove(lambda fault: fault in faults)
+    if cluster.durability is not None:
+        late = cluster.durability.late_ms
+        for node in list(late) if node_id is None else [node_id]:
+            late.pop(node, None)
+    for node in sorted(cluster.nodes) if node_id is None else [node_id]:
+        for topic, index in cluster.membership.find_disks(node):
+            cluster.replicator.disk_back(cluster.topics.by_name(topic).partitions[index], node)
+    for node in halted:
+        if not cluster.nodes[node].up and node not in cluster.frozen:
+            start_node(cluster, node)
+
+
+def slow_disk(cluster: Cluster, node_id: int, ms: float) -> None:
+    """Let each sync of a node's disk take so much longer, on the broker's clock."""
+    if ms <= 0:
+        raise ValueError(f"ms={ms}: a slow disk takes some time")
+    _check_syncs(cluster, "a slow sync")
+    _node(cluster, node_id, None, None)
+    assert cluster.durability is not None
+    cluster.durability.late_ms[node_id] = round(ms)
+
+
+def disks_of(cluster: Cluster) -> FailingDisks:
+    """The disks of a cluster that fail, none at first."""
+    if cluster.disks is None:
+        cluster.disks = FailingDisks(cluster.topics)
+        cluster.controller.publishers.append(cluster.disks.publish)
+    return cluster.disks
+
+
+def _check_syncs(cluster: Cluster, what: str) -> None:
+    if cluster.durability is None:
+        raise ValueError(f"{what} needs logs on disk: give the broker a data_dir")
+    if cluster.config.get_str(_FLUSH) != "always":
+        raise ValueError(f"{what} is noticed only where answers wait for it: set {_FLUSH}=always")
+
+
+def _hit(cluster: Cluster, fault: DiskFault, token: trio.lowlevel.TrioToken) -> None:
+    """Do what a broker does whose disk fails, once the request that met it is answered. Syncs fail in threads."""
+    token.run_sync_soon(_begin, cluster, fault, idempotent=True)
+
+
+def _begin(cluster: Cluster, fault: DiskFault) -> None:
+    if cluster.connection_nursery is not None:
+        cluster.connection_nursery.start_soon(_halt if fault.whole_node else _lose, cluster, fault)
+
+
+async def _lose(cluster: Cluster, fault: DiskFault) -> None:
+    """A broker of Kafka takes the log directory offline: what it has there is led by others."""
+    if cluster.disks is None or fault not in cluster.disks.faults or not cluster.nodes[fault.node_id].up:
+        return
+    node_id = fault.node_id
+    lost = []
+    for partition in cluster.disks.named_by(fault):
+        place = cluster.image.partition(partition.topic.name, partition.index)
+        if len(partition.replicas) > 1 and place is not None and not place.is_lost(node_id):
+            cluster.replicator.disk_lost(partition, node_id)
+            lost.append((partition.topic.topic_id, partition.index, LOST_DIRECTORY))
+    if lost:
+        cluster.controller.ask(AssignReplicas(node_id, lost))
+
+
+async def _halt(cluster: Cluster, fault: DiskFault) -> None:
+    """A broker of Kafka whose only log directory fails ends itself, and answers until then."""
+    if cluster.nodes[fault.node_id].up and cluster.disks is not None and fault in cluster.disks.faults:
+        kill_node(cluster, fault.node_id)
+
+
+def _node(cluster: Cluster, node_id: int | None, topic: str | None, partition: int | None) -> int:
+    """The node that is meant, which has to lead what is named."""
+    leaders: Any = None
+    if topic is not None:
+        known = cluster.topics.get(topic)
+        if known is None:
+            raise KeyError(f"no topic {topic}{did_you_mean(topic, [each.name for each in cluster.topics.all()])}")
+        if partition is not None and not 0 <= partition < len(known.partitions):
+            raise KeyError(f"no partition {topic}-{partition}")
+        chosen = known.partitions if partition is None else [known.partitions[partition]]
+        leaders = {each.leader_id for each in chosen}
+    if node_id is None:
+        candidates = set(cluster.nodes) if leaders is None else leaders
+        if len(candidates) != 1:
+            raise ValueError(f"say whose disk fails: one of {', '.join(map(str, sorted(candidates)))}")
+        node_id = next(iter(candidates))
+    if node_id not in cluster.nodes:
+        raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
+    if leaders is not None and node_id not in leaders:
+        what = topic if partition is None else f"{topic}-{partition}"
+        raise ValueError(f"node {node_id} does not lead {what}: {', '.join(map(str, sorted(leaders)))}")
+    return node_id

@@ -1,0 +1,67 @@
+"""A broker in the caller's trio run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import trio
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.facade.settings import Settings, strictness, with_transcript
+from odradek.broker.facade.topic_spec import Topics
+from odradek.broker.facade.verbs.broker import TrioBroker
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.security import Security
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def open_broker(
+    nodes: int = 1,
+    topics: Topics | None = None,
+    config: Mapping[str, Any] | None = None,
+    data_dir: str | Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    config_file: str | Path | None = None,
+    security: Security | None = None,
+    strict: bool | str = False,
+    transcript: bool = True,
+) -> AsyncIterator[TrioBroker]:
+    """A broker in the caller's trio run: ``async with open_broker(topics={"orders": 6}) as broker: ...``.
+
+    The arguments are those of :class:`KafkaBroker`. The broker's clock follows the run's clock (trio's ``MockClock``
+    too) and can be moved on its own.
+    """
+    if not trio.lowlevel.in_trio_run():
+        raise RuntimeError(
+            "open_broker() runs the broker in your trio run, and there is none here: in asyncio or plain code use "
+            "`with odradek.KafkaBroker(...) as broker:`, which brings its own thread"
+        )
+    strictly = strictness(strict)
+    run_clock = trio.lowlevel.current_clock()
+    clock = run_clock if isinstance(run_clock, BrokerClock) else BrokerClock()
+    config = with_transcript(config, transcript)
+    settings = Settings(nodes, topics, config, data_dir, host, port, clock, config_file, security)
+    failure: Exception | None = None
+    async with settings.cluster.run() as cluster:
+        try:
+            await settings.start()
+            broker = TrioBroker(cluster, _directly, settings.secured)
+            yield broker
+            if strictly is not None:
+                strictly.demand(broker.strictness_since(also=strictly.also))
+        except Exception as error:
+            failure = error  # raised outside of the nurseries, which would wrap it into groups
+    if failure is not None:
+        raise failure
+
+
+def _directly(function: Callable[[], T]) -> T:
+    return function()

@@ -1,0 +1,122 @@
+"""A broker in a child process: what `KafkaBroker(process=True)` is."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import pickle
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork
+from odradek.broker.facade.remote.transport import Transport, remote_error
+from odradek.broker.facade.threaded import KafkaBroker
+
+_CLOSE_TIMEOUT_S = 15.0
+_CHILD = "odradek.control.child"
+
+
+class ProcessBroker(RemoteBroker, KafkaBroker):
+    """A `KafkaBroker` whose methods ask a child process, which ends with `close` or with this process."""
+
+    def __init__(self, **arguments: Any) -> None:
+        self._arguments = arguments
+        self._faults = []
+        self._child: subprocess.Popen[bytes] | None = None
+        self._connection: Transport | None = None
+
+    @property
+    def _remote(self) -> Transport:
+        if self._child is None or self._connection is None:
+            raise BrokerClosedError("the broker has not been started; use `with` or start()")
+        if (status := self._child.poll()) is not None:
+            raise BrokerClosedError(f"the broker is closed: its process has ended with status {status}")
+        return self._connection
+
+    def __repr__(self) -> str:
+        try:
+            return f"<KafkaBroker at {self.bootstrap_servers}, in process {self._child.pid if self._child else '?'}>"
+        except BrokerClosedError as error:
+            return f"<KafkaBroker: {error}>"
+
+    def start(self) -> Self:
+        """Start the process; its broker accepts connections when the call returns. Raises what keeps it from that."""
+        if self._child is not None:
+            raise RuntimeError("a broker starts once; make a new one")
+        token = secrets.token_urlsafe()
+        settings = base64.b64encode(pickle.dumps({"arguments": self._arguments, "token": token}))
+        command = [sys.executable, "-m", _CHILD]
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._child.stdin.write(settings + b"\n")
+            self._child.stdin.flush()
+        line = self._child.stdout.readline()
+        told = json.loads(line) if line else {}
+        if "url" not in told:
+            self._end()
+            if told:
+                raise remote_error(told)
+            raise BrokerClosedError("the broker's process ended before it was ready; its standard error says why")
+        self._connection = Transport(told["url"], token)
+        return self
+
+    def fork(self, data_dir: str | Path | None = None) -> ForkOfProcess:
+        """A second broker in the same child process; see `RemoteBroker.fork`."""
+        return ForkOfProcess(*self._forked(data_dir))
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        KafkaBroker.__exit__(self, kind, error, trace)
+
+    def close(self) -> None:
+        """End the process. BrokerClosedError if it had ended by itself; see ``strict``."""
+        child = self._child
+        if child is None or child.stdin is None or child.stdin.closed:
+            return
+        status = child.poll()
+        judge = self._judgement()
+        self._end()
+        if status is not None:
+            raise BrokerClosedError(f"the broker's process ended by itself, with status {status}")
+        judge()
+
+    def _end(self) -> None:
+        child = self._child
+        assert child is not None
+        assert child.stdin is not None
+        assert child.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
+        try:
+            child.wait(_CLOSE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        child.stdout.close()
+
+
+class ForkOfProcess(RemoteFork, KafkaBroker):
+    """A `KafkaBroker` in the child process of another one."""
+
+    def __repr__(self) -> str:
+        return f"<KafkaBroker, a fork at {self._remote.url}>"
+
+    def start(self) -> Self:
+        """RuntimeError: it runs already."""
+        raise RuntimeError("a fork runs already")
+
+    def fork(self, data_dir: str | Path | None = None) -> ForkOfProcess:
+        """A fork of the fork."""
+        return ForkOfProcess(*self._forked(data_dir))

@@ -1,0 +1,207 @@
+"""A broker in another process, with the methods of `KafkaBroker`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.facade.blocking.broker import BlockingBroker
+from odradek.broker.facade.decoded_record import DecodedRecord
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
+from odradek.broker.facade.producer_record import Serializer, Writing
+from odradek.broker.facade.remote.calls import RemoteCalls
+from odradek.broker.facade.remote.clock import RemoteClock
+from odradek.broker.facade.remote.decoding import decoded
+from odradek.broker.facade.remote.encoding import encoded
+from odradek.broker.facade.remote.forks import ForkInfo, ForkOperations
+from odradek.broker.facade.remote.group import RemoteGroup
+from odradek.broker.facade.remote.seeding import RemoteSeeding
+from odradek.broker.facade.remote.table import operation_of
+from odradek.broker.facade.remote.transcript import RemoteTranscript
+from odradek.broker.facade.remote.transport import Transport
+from odradek.broker.facade.stored_record import Isolation, StoredRecord
+from odradek.broker.requests.faults import Fault, checked_faults
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.blocking.group import Group
+    from odradek.broker.facade.blocking.transcript import Transcript
+
+
+class RemoteBroker(RemoteCalls):
+    """A broker whose control API is at a URL; `odradek.connect` makes one. It has the methods of `KafkaBroker`.
+
+    Functions stay here: serializers are applied before records are sent, and a fault with ``when`` is refused.
+    """
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self._transport = Transport(url, token)
+        self._faults: list[Fault] = []
+
+    @property
+    def _remote(self) -> Transport:
+        return self._transport
+
+    def __repr__(self) -> str:
+        return f"<RemoteBroker at {self._remote.url}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is kept open: the broker goes on, without this one."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """RuntimeError: the cluster is in another process."""
+        raise RuntimeError("the cluster is in another process: use the methods of the broker")
+
+    @property
+    def requests(self) -> Transcript:
+        """What clients asked and were answered; ``follow`` is for the broker's own process."""
+        return RemoteTranscript(self._remote)
+
+    @property
+    def clock(self) -> BrokerClock:
+        """The broker's clock: ``advance(hours=1)``, ``freeze()``, ``resume()``."""
+        return RemoteClock(self._remote)
+
+    def group(self, group_id: str) -> Group:
+        """A group to look at and wait for."""
+        return RemoteGroup(group_id, self._remote)
+
+    def records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        *,
+        start: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[StoredRecord]:
+        """The records of a topic; see `KafkaBroker.records`."""
+        found = self._read("records", topic, partition, start, isolation, control, limit)
+        return (decoded(StoredRecord, each, "records", strict=False) for each in found)
+
+    def decoded_records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        *,
+        start: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[DecodedRecord]:
+        """The records with key and value by their schemas; see `KafkaBroker.decoded_records`."""
+        found = self._read("decoded_records", topic, partition, start, isolation, control, limit)
+        return (decoded(DecodedRecord, each, "records", strict=False) for each in found)
+
+    def _read(self, member: str, *given: Any) -> Any:
+        names = ("topic", "partition", "start", "isolation", "control", "limit")
+        return self._remote.ask(operation_of(BlockingBroker, member), None, dict(zip(names, given, strict=True)))
+
+    def fork(self, data_dir: str | Path | None = None) -> RemoteFork:
+        """A second broker in the other process, in memory, which begins with the state of this one.
+
+        ``with`` or ``close()`` ends it; the control API that made it does so too. ValueError for ``data_dir``.
+        """
+        return RemoteFork(*self._forked(data_dir))
+
+    def _forked(self, data_dir: str | Path | None) -> tuple[Transport, str, Transport]:
+        """Where a new fork is, its id, and whom to tell when it is over."""
+        if data_dir is not None:
+            raise ValueError("a fork in another process is in memory: data_dir is for a broker of this process")
+        found: ForkInfo = self._remote.operate(ForkOperations, "fork", None, {})
+        return self._remote.beside(found.control), found.id, self._remote
+
+    def _seeding(self, topic: str, key_serializer: Serializer | None, value_serializer: Serializer | None) -> Writing:
+        return RemoteSeeding(self._remote, topic, key_serializer, value_serializer)
+
+    # -- faults
+
+    def set_faults(self, *faults: Fault | Sequence[Fault]) -> None:
+        """Make the broker misbehave as told; see `KafkaBroker.set_faults`. ValueError for a fault with ``when``."""
+        chosen = checked_faults(faults, None)
+        for fault in chosen:
+            if fault.when is not None:
+                raise ValueError(f"{fault!r}: `when` is a function of this process; the broker is in another one")
+        self._remote.call("set_faults", faults=[_said(fault) for fault in chosen])
+        self._faults = chosen
+        for number, fault in enumerate(chosen):
+            fault.count_elsewhere(_Hits(self, number, fault))
+
+    def add_fault(self, fault: Fault) -> None:
+        """Make the broker misbehave in one more way; see `KafkaBroker.add_fault`. ValueError for one with ``when``."""
+        checked_faults([fault], None)
+        if fault.when is not None:
+            raise ValueError(f"{fault!r}: `when` is a function of this process; the broker is in another one")
+        self._remote.call("add_fault", fault=_said(fault))
+        others = self.faults[len(self._faults) : -1]  # of somebody else
+        self._faults = [*self._faults, *others, fault]
+        fault.count_elsewhere(_Hits(self, len(self._faults) - 1, fault))
+
+    def wait_hit(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait until ``count`` requests have met a fault; see `KafkaBroker.wait_hit`."""
+        number = next((number for number, each in enumerate(self._faults) if each is fault), None)
+        if number is None:
+            raise ValueError(f"{fault!r} is not in force: set_faults comes first")
+        self._remote.call("wait_hit", fault=number, count=count, timeout=timeout)
+
+
+class RemoteFork(RemoteBroker):
+    """A fork in another process; `RemoteBroker.fork` makes one, and ``with`` or ``close()`` ends it."""
+
+    def __init__(self, transport: Transport, identity: str, maker: Transport) -> None:
+        self._transport = transport
+        self._faults = []
+        self._identity: str | None = identity
+        self._maker = maker
+
+    def close(self) -> None:
+        """End it. A second call does nothing."""
+        identity, self._identity = self._identity, None
+        if identity is not None:
+            self._maker.operate(ForkOperations, "close_fork", None, {"fork": identity})
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def connect(url: str, token: str | None = None) -> RemoteBroker:
+    """The broker whose control API is at ``http://HOST:PORT``, as ``odradek serve --control-port`` prints it.
+
+    ValueError for another URL, BrokerClosedError if no broker answers there, PermissionError for a wrong token.
+    """
+    broker = RemoteBroker(url, token)
+    _ = broker.bootstrap_servers
+    return broker
+
+
+class _Hits:
+    """How often a fault was met there; what was known last, once others are in force."""
+
+    def __init__(self, broker: RemoteBroker, number: int, fault: Fault) -> None:
+        self._broker = broker
+        self._number = number
+        self._fault = fault
+        self._known = 0
+
+    def __call__(self) -> int:
+        mine = self._broker._faults
+        if self._number < len(mine) and mine[self._number] is self._fault:
+            self._known = self._broker.faults[self._number].hits
+        return self._known
+
+
+def _said(fault: Fault) -> dict[str, Any]:
+    shown: dict[str, Any] = encoded(fault)
+    return {name: each for name, each in shown.items() if name != "hits"}

@@ -1,0 +1,124 @@
+"""Requests to a control API, and the errors that come back."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from odradek.broker.config.broker_config import ConfigError
+from odradek.broker.facade.blocking.broker import BlockingBroker
+from odradek.broker.facade.blocking.transaction_hold import TransactionHold
+from odradek.broker.facade.blocking.undo import Undo
+from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.facade.group_lag import LagUnknownError
+from odradek.broker.facade.remote.decoding import RemoteError, decoded
+from odradek.broker.facade.remote.encoding import RemoteHandle, encoded
+from odradek.broker.facade.remote.hold import RemoteTransactionHold
+from odradek.broker.facade.remote.table import HANDLES, Operation, operation_of
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+_PATIENCE_S = 60.0
+_LONGEST_WAIT_S = 7 * 86400.0
+_ERRORS: dict[str, type[Exception]] = {
+    each.__name__: each
+    for each in (
+        BrokerClosedError,
+        ConfigError,
+        ImportError,
+        KeyError,
+        LagUnknownError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        TimeoutError,
+        TypeError,
+        ValueError,
+    )
+}
+
+
+class Transport:
+    """Where a control API is, and the token that it wants. Usable from any thread: each request has its connection."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        """ValueError for a URL that is not ``http://HOST:PORT``."""
+        parts = urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname or parts.port is None or parts.path not in ("", "/"):
+            raise ValueError(f"{url!r}: expected http://HOST:PORT, as `odradek serve --control-port` prints it")
+        self.url = f"http://{parts.netloc}"
+        self._address = parts.hostname, parts.port
+        self._token = token
+
+    def __repr__(self) -> str:
+        return f"<Transport to {self.url}>"
+
+    def beside(self, url: str) -> Transport:
+        """Another control API of the same process, which is reached at the same host."""
+        return Transport(f"{self.url.rpartition(':')[0]}:{urlsplit(url).port}", self._token)
+
+    def call(self, member: str, /, **arguments: Any) -> Any:
+        """Carry out an operation of the broker."""
+        return self.operate(BlockingBroker, member, None, arguments)
+
+    def operate(self, owner: type, member: str, identity: str | None, arguments: dict[str, Any]) -> Any:
+        """The result of an operation, of the type that its method declares; raises what the method raised."""
+        operation = operation_of(owner, member)
+        return self._result(operation, self.ask(operation, identity, arguments))
+
+    def ask(self, operation: Operation, identity: str | None, arguments: dict[str, Any]) -> Any:
+        """The answer's JSON; raises the error that it tells of, BrokerClosedError if nobody answers."""
+        path = operation.path.replace("{id}", quote(identity or "", safe=""))
+        patience_s = min(arguments.get("timeout") or 0.0, _LONGEST_WAIT_S)
+        if "timeout" in arguments:
+            arguments = {**arguments, "timeout": patience_s}
+        given = encoded(arguments)
+        body = None
+        if operation.method == "POST":
+            body = json.dumps(given).encode()
+        elif given := {name: _text(each) for name, each in given.items() if each is not None}:
+            path += "?" + urlencode(given)
+        status, answer = self._exchange(operation.method, path, body, patience_s + _PATIENCE_S)
+        if status != 200:
+            raise remote_error(answer["error"])
+        return answer
+
+    def _exchange(self, method: str, path: str, body: bytes | None, patience_s: float) -> tuple[int, Any]:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        connection = http.client.HTTPConnection(*self._address, timeout=patience_s)
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise BrokerClosedError(f"no broker answers at {self.url}: {error or type(error).__name__}") from error
+        finally:
+            connection.close()
+
+    def _result(self, operation: Operation, answer: Any) -> Any:
+        if operation.result not in HANDLES:
+            return decoded(operation.result, answer, operation.name, strict=False)
+        identity = str(answer["id"])
+        if operation.result is TransactionHold:
+            return RemoteTransactionHold(self.operate, identity, operation.name)
+        if operation.result is Undo:
+            return Undo(lambda: self.operate(Undo, "undo", identity, {}))
+        return RemoteHandle(identity, str(answer["path"]))
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def remote_error(told: dict[str, Any]) -> Exception:
+    """The error that another process told of: its class, its message, and Kafka's code if it is Kafka's refusal."""
+    kind, message = told["type"], told["message"]
+    if "code" in told:
+        code = ErrorCode[told["code"]]
+        return KafkaError(code, None if message == code.name else message)
+    if kind == "TokenError":
+        return PermissionError(message)
+    return _ERRORS.get(kind, RemoteError)(message)

@@ -1,0 +1,141 @@
+"""What a test keeps from the replicas of a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from odradek.broker.controller.commands import Reassignment, ReassignPartitions
+from odradek.broker.partitions.replicas import NOTHING, Lag
+from odradek.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.partitions.partition import Partition
+    from odradek.broker.partitions.slow_link import Slowness
+
+
+def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
+    """A follower is alive and serves clients, and gets nothing from its leader.
+
+    A node that has no replica yet gets nothing once a reassignment gives it one.
+    """
+    _hold(cluster, topic, partition, node_id, NOTHING)
+
+
+def lag_replication(
+    cluster: Cluster,
+    topic: str,
+    partition: int | None,
+    node_id: int,
+    *,
+    records: int | None = None,
+    size_bytes: int | None = None,
+    seconds: float | None = None,
+) -> None:
+    """A follower stays so far behind its leader; ValueError unless exactly one measure is given."""
+    given = [measure for measure in (records, size_bytes, seconds) if measure is not None]
+    if len(given) != 1 or given[0] < 0:
+        raise ValueError("lag_replication: say one of records=, size_bytes= or seconds=, not below 0")
+    ms = None if seconds is None else round(seconds * 1000)
+    _hold(cluster, topic, partition, node_id, Lag(records, size_bytes, ms))
+
+
+def resume_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
+    """A follower may have everything again."""
+    _hold(cluster, topic, partition, node_id, None)
+
+
+def reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int]) -> None:
+    """Give a partition other replicas. It is done when the new ones are in sync, which may be at once.
+
+    KeyError for an unknown topic or partition, ValueError for replicas that cannot be.
+    """
+    _reassign(cluster, topic, partition, list(replicas))
+
+
+def cancel_reassignment(cluster: Cluster, topic: str, partition: int) -> None:
+    """Back to the replicas before a reassignment, if it is still under way."""
+    place = cluster.image.partition(topic, partition)
+    if place is not None and place.is_reassigned:
+        _reassign(cluster, topic, partition, None)
+
+
+def _reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int] | None) -> None:
+    (error,) = cluster.controller.ask(ReassignPartitions([Reassignment((topic, partition), replicas)]))
+    if error is not None:
+        kind = KeyError if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ValueError
+        raise kind(error.message)
+
+
+def cut(cluster: Cluster, a: int, b: int) -> None:
+    """Nothing is copied between two nodes; both serve their clients."""
+    _check_link(cluster, a, b)
+    cluster.replicator.link(a, b, cut=True)
+
+
+def slow(cluster: Cluster, a: int, b: int, slowness: Slowness) -> None:
+    """Records are copied between two nodes so much later."""
+    _check_link(cluster, a, b)
+    cluster.replicator.slow(a, b, slowness)
+
+
+def join(cluster: Cluster, a: int, b: int) -> None:
+    """Two nodes reach each other again, as slowly as before."""
+    _check_link(cluster, a, b)
+    cluster.replicator.link(a, b, cut=False)
+
+
+def hasten(cluster: Cluster, a: int, b: int) -> None:
+    """What goes over the link of two nodes is not late any more."""
+    _check_link(cluster, a, b)
+    cluster.replicator.slow(a, b, None)
+
+
+def heal(cluster: Cluster) -> None:
+    """Undo what was done to nodes, links and replicas: all nodes are up, and nothing is kept from anybody."""
+    from odradek.broker.facade.client_links import mend_all
+    from odradek.broker.facade.freezing import thaw_all
+    from odradek.broker.facade.nodes import start_node
+
+    thaw_all(cluster)
+    cluster.heal_wires()
+    if cluster.disks is not None or cluster.durability is not None:
+        from odradek.broker.facade.disks import mend_disk
+
+        mend_disk(cluster)
+    if cluster.server.has_bad_links:
+        mend_all(cluster)
+    cluster.replicator.heal()
+    for node in cluster.nodes.values():
+        if not node.up:
+            start_node(cluster, node.id)
+
+
+def _check_link(cluster: Cluster, a: int, b: int) -> None:
+    for node_id in (a, b):
+        if node_id not in cluster.nodes:
+            raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
+    if a == b:
+        raise ValueError(f"node {a} has no link to itself")
+
+
+def _hold(cluster: Cluster, topic: str, partition: int | None, node_id: int, lag: Lag | None) -> None:
+    for one in _partitions(cluster, topic, partition):
+        if node_id not in cluster.nodes:
+            raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
+        if lag is not None and one.leader_id == node_id:
+            raise ValueError(f"node {node_id} leads {topic}-{one.index}: name a follower, one of {list(one.replicas)}")
+        cluster.replicator.hold(one, node_id, lag)
+
+
+def _partitions(cluster: Cluster, topic: str, partition: int | None) -> Iterable[Partition]:
+    """One partition, or all; KeyError for one that is not there."""
+    known = cluster.topics.get(topic)
+    if known is None:
+        raise KeyError(f"no topic {topic}")
+    if partition is None:
+        return known.partitions
+    if not 0 <= partition < len(known.partitions):
+        raise KeyError(f"no partition {topic}-{partition}")
+    return [known.partitions[partition]]

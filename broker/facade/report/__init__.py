@@ -1,0 +1,1 @@
+"""What stands where in a broker, and why a test may have failed."""

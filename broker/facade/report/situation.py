@@ -1,0 +1,138 @@
+"""All that a report tells of: plain values, so that it can be made of a broker elsewhere, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.clock import ClockChange
+from odradek.broker.facade.group_info import GroupInfo
+from odradek.broker.facade.topics import TopicInfo, topic_info
+from odradek.broker.facade.transactions import TransactionInfo
+from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.protocol.record_batch import TimestampType
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.requests.faults import Fault
+    from odradek.broker.requests.unserved import Unserved
+    from odradek.broker.security.denials import Denial
+
+
+def _nothing_stored(topic: str, partition: int, offset: int) -> bytes:
+    return b""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A broker at one moment, and what it was asked before, oldest first.
+
+    `auto_created`: topics that came into being as a client asked for them -> its client id. `held_back`: replication
+    that a test keeps, in words. `down`: nodes that do not run. `now_ms`: the broker's clock. `nodes`: how many.
+    `retention_ms`: of topics that delete records by the time that their producer gave them. `lost`: why requests are
+    missing at the beginning, empty if none are. `stored`: reads the batch at an offset of a topic's partition, empty if
+    there is none.
+    """
+
+    topics: Mapping[str, TopicInfo]
+    groups: Mapping[str, GroupInfo]
+    transactions: Mapping[str, TransactionInfo] = field(default_factory=dict)
+    requests: tuple[RecordedRequest, ...] = ()
+    now_ms: int = 0
+    frozen: bool = False
+    clock_changes: tuple[ClockChange, ...] = ()
+    origin_s: float = 0.0
+    auto_created: Mapping[str, str | None] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+    held_back: tuple[str, ...] = ()
+    down: tuple[int, ...] = ()
+    denied: tuple[Denial, ...] = ()
+    unserved: tuple[Unserved, ...] = ()
+    nodes: int = 1
+    retention_ms: Mapping[str, int] = field(default_factory=dict)
+    lost: str = ""
+    stored: Callable[[str, int, int], bytes] = _nothing_stored
+
+    def by_api(self, *apis: str) -> list[RecordedRequest]:
+        """The requests of some APIs."""
+        return [each for each in self.requests if each.api in apis]
+
+    def of_requests(self) -> Situation:
+        """The same with those topics, groups and transactions alone that the requests are about."""
+        topics = {place.topic for each in self.requests for place in each.topics}
+        groups = {group for each in self.requests for group in each.summary.groups}
+        ids = {each for one in self.requests for each in one.summary.transactional_ids}
+        return Situation(
+            **{
+                **self.__dict__,
+                "topics": {name: topic for name, topic in self.topics.items() if name in topics},
+                "groups": {name: group for name, group in self.groups.items() if name in groups},
+                "transactions": {name: each for name, each in self.transactions.items() if name in ids},
+            }
+        )
+
+
+def situation_of(
+    cluster: Cluster, requests: tuple[RecordedRequest, ...], origin_s: float, since_ms: int | None = None
+) -> Situation:
+    """The situation of a cluster (in the broker's thread). `since_ms`: refusals before this time do not count."""
+    clock = cluster.clock
+    dispatcher_faults = cluster.dispatcher.faults
+    denials = cluster.services.denials.entries.copy()
+    unserved = cluster.services.unserved.copy()
+    denied = tuple(each for each in denials if since_ms is None or each.when_ms >= since_ms)
+    up = {node.id for node in cluster.up_nodes()}
+    topics = [topic for topic in cluster.topics.all() if not topic.internal]
+    return Situation(
+        topics={topic.name: topic_info(topic, cluster.image) for topic in topics},
+        groups=_or_nothing(lambda: _groups(cluster)),
+        transactions=_or_nothing(lambda: _transactions(cluster)),
+        requests=requests,
+        now_ms=clock.now_ms(),
+        frozen=clock.frozen,
+        clock_changes=tuple(clock.changes),
+        origin_s=origin_s,
+        auto_created=dict(cluster.services.auto_created),
+        faults=() if dispatcher_faults is None else tuple(dispatcher_faults.faults),
+        held_back=tuple(cluster.replicator.held_back()),
+        down=tuple(node for node in cluster.nodes if node not in up),
+        denied=denied,
+        unserved=tuple(each for each in unserved if since_ms is None or each.when_ms >= since_ms),
+        nodes=len(cluster.nodes),
+        retention_ms=_retention_ms(topics),
+    )
+
+
+def _retention_ms(topics: Iterable[Topic]) -> dict[str, int]:
+    configs = {topic.name: topic.partitions[0].log.config for topic in topics if topic.partitions}
+    return {
+        name: config.retention_ms
+        for name, config in configs.items()
+        if config.delete and config.retention_ms >= 0 and config.message_timestamp_type is TimestampType.CREATE_TIME
+    }
+
+
+def _groups(cluster: Cluster) -> dict[str, GroupInfo]:
+    if cluster.services.groups.made is None:
+        return {}
+    from odradek.broker.facade.groups import list_groups
+
+    return list_groups(cluster.groups, cluster.topics)
+
+
+def _transactions(cluster: Cluster) -> dict[str, TransactionInfo]:
+    if cluster.services.transactions.made is None:
+        return {}
+    from odradek.broker.facade.transactions import list_transactions
+
+    return list_transactions(cluster.transactions, cluster.nodes, cluster.clock.now_ms())
+
+
+def _or_nothing(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """A report of a broker that has ended tells what can still be seen."""
+    try:
+        return look()
+    except Exception:
+        return {}

@@ -1,0 +1,174 @@
+"""A situation as text: short, aligned, of bounded size."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from odradek.broker.facade.group_info import GroupInfo, MemberInfo
+from odradek.broker.facade.report.hints import hints_of
+from odradek.broker.facade.report.situation import Situation
+from odradek.broker.facade.topics import TopicInfo
+from odradek.broker.transcript.lines import lines_of
+from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.broker.transcript.shown import few
+
+_PARTITIONS = 24
+_GROUPS = 8
+_MEMBERS = 6
+_TRANSACTIONS = 8
+_REQUESTS = 40
+_HINTS = 12
+_SAME_WITHIN = 4
+_WIDEST = 220
+
+
+def report_text(situation: Situation, title: str = "", *, hints: bool = True) -> str:
+    """What stands where, and the likely reasons first."""
+    found = hints_of(situation)[:_HINTS] if hints else []
+    sections = [
+        ("why (what may explain a failure)", [f"- {hint}" for hint in found]),
+        ("topics", list(_topics(situation.topics.values()))),
+        ("groups", list(_groups(situation.groups.values()))),
+        ("transactions", list(_transactions(situation))),
+        ("requests", _requests(situation)),
+    ]
+    lines = [", ".join(filter(None, (title, _clock(situation))))]
+    for name, content in sections:
+        if content:
+            lines.append(f"{name}:")
+            lines += [f"  {line}" if len(line) <= _WIDEST else f"  {line[: _WIDEST - 1]}…" for line in content]
+    return "\n".join(lines)
+
+
+def _clock(situation: Situation) -> str:
+    if not situation.now_ms:
+        return ""  # of a broker that was asked over the wire
+    seconds, ms = divmod(situation.now_ms, 1000)
+    shown = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
+    moved = sum(change.seconds for change in situation.clock_changes)
+    words = [f"clock {shown}.{ms:03} UTC"]
+    if moved:
+        words.append(f"advanced by {duration(moved)}")
+    if situation.frozen:
+        words.append("frozen")
+    return ", ".join(words)
+
+
+def duration(seconds: float) -> str:
+    """`46 s`, `2 h 5 min`."""
+    if seconds < 120:
+        return f"{seconds:g} s"
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    words = [(hours, "h"), (minutes, "min"), (left, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in words if number)
+
+
+def _topics(topics: Iterable[TopicInfo]) -> Iterator[str]:
+    rows = []
+    for topic in topics:
+        for each in topic.partitions:
+            facts = f"{each.log_start_offset}..{each.high_watermark}"
+            if each.log_end_offset > each.high_watermark:
+                facts += f", {each.log_end_offset - each.high_watermark} not replicated"
+            if each.last_stable_offset < each.high_watermark:
+                facts += f", committed to {each.last_stable_offset}"
+            leader = "no leader" if each.leader < 0 else f"leader {each.leader}"
+            nodes = f", {leader}, in sync {few(each.isr, 5, ',')}" if len(each.replicas) > 1 or each.leader < 0 else ""
+            rows.append((f"{topic.name}-{each.index}", facts + nodes))
+    yield from _two_columns(rows, _PARTITIONS, "partitions")
+
+
+def _groups(groups: Iterable[GroupInfo]) -> Iterator[str]:
+    every = list(groups)
+    for group in every[:_GROUPS]:
+        members = f"{len(group.members)} member{'' if len(group.members) == 1 else 's'}"
+        kind = f", {group.type}" if group.type not in ("", "classic") else ""
+        committed = "" if group.offsets or group.type == "share" else ", nothing committed"
+        yield f"{group.group_id}: {group.state}, generation {group.generation}, {members}{kind}{committed}"
+        for member in group.members[:_MEMBERS]:
+            yield f"  {_member(member)}"
+        if len(group.members) > _MEMBERS:
+            yield f"  +{len(group.members) - _MEMBERS} members more"
+        rows = []
+        for (topic, index), offset in group.offsets.items():
+            end = "gone" if offset.lag is None else f"end {offset.offset + offset.lag}, lag {offset.lag}"
+            rows.append((f"{topic}-{index}", f"committed {offset.offset}, {end}"))
+        rows += [(f"{topic}-{index}", "nothing committed, and there are records") for topic, index in group.uncommitted]
+        yield from (f"  {line}" for line in _two_columns(rows, 12, "partitions"))
+    if len(every) > _GROUPS:
+        yield f"+{len(every) - _GROUPS} groups more"
+
+
+def _member(member: MemberInfo) -> str:
+    has = [f"{topic}-{index}" for topic, indexes in sorted(member.assignment.items()) for index in indexes]
+    asks = few(member.subscription, 4, ", ") or member.regex or "nothing"
+    return f"{member.client_id or member.member_id} subscribes to {asks}: has {few(has, 8) or 'no partition'}"
+
+
+def _transactions(situation: Situation) -> Iterator[str]:
+    open_ones = [each for each in situation.transactions.values() if each.age_ms is not None]
+    for each in open_ones[:_TRANSACTIONS]:
+        places = few([f"{topic}-{index}" for topic, index in each.partitions], 8)
+        held = f", held at {few(each.held_at, 3, ', ')}" if each.held_at else ""
+        age = duration((each.age_ms or 0) / 1000)
+        yield f"{each.transactional_id}: {each.state} for {age}, {places or 'no partition'}{held}"
+    if len(open_ones) > _TRANSACTIONS:
+        yield f"+{len(open_ones) - _TRANSACTIONS} more"
+
+
+def _requests(situation: Situation) -> list[str]:
+    """The last ones; what is said again and again is said once, and where the clock was moved is told between them."""
+    chosen = _without_repetitions(situation.requests)[-_REQUESTS:]
+    lines = lines_of([each for each, _ in chosen])
+    told: list[str] = []
+    before = chosen[0][0].exchange.seconds if chosen else 0.0
+    moves = [change for change in situation.clock_changes if change.what != "start"]
+    for (each, times), line in zip(chosen, lines, strict=True):
+        at = each.exchange.seconds
+        told += [_move(move) for move in moves if before <= move.source_s < at]
+        before = at
+        told.append(line if times == 1 else f"{line} ({times} times)")
+    told += [_move(move) for move in moves if before <= move.source_s] if chosen else []
+    hidden = len(situation.requests) - sum(times for _, times in chosen)
+    return [f"({hidden} before)", *told] if hidden > 0 else told
+
+
+def _move(change: object) -> str:
+    what, seconds = getattr(change, "what", ""), getattr(change, "seconds", 0.0)
+    words = {"advance": f"clock.advance: {duration(seconds)}", "freeze": "clock.freeze", "resume": "clock.resume"}
+    return f"--- {words.get(what, what)}"
+
+
+def _without_repetitions(requests: Sequence[RecordedRequest]) -> list[tuple[RecordedRequest, int]]:
+    """The latest of equal requests that follow each other closely, with their number."""
+    found: list[tuple[RecordedRequest, int]] = []
+    keys: list[tuple[object, ...]] = []
+    for each in requests:
+        exchange = each.exchange
+        about = (each.topics, each.summary.groups, each.state, each.errors)
+        key = (exchange.api_key, each.client_id, exchange.node_id, *about)
+        recent = keys[-_SAME_WITHIN:]
+        if each.api in _REPEATED and key in recent:
+            place = len(keys) - len(recent) + recent.index(key)
+            _, times = found.pop(place)
+            keys.pop(place)
+            found.append((each, times + 1))
+        else:
+            found.append((each, 1))
+        keys.append(key)
+    return found
+
+
+_HEARTBEATS = {"Heartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat"}
+_REPEATED = {"Fetch", "ShareFetch", "Metadata", "ApiVersions", *_HEARTBEATS}
+
+
+def _two_columns(rows: list[tuple[str, str]], most: int, things: str) -> Iterator[str]:
+    shown = rows[:most]
+    width = max((len(name) for name, _ in shown), default=0)
+    for name, facts in shown:
+        yield f"{name:<{width}}  {facts}"
+    if len(rows) > most:
+        yield f"+{len(rows) - most} {things} more"

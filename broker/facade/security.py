@@ -1,0 +1,176 @@
+"""How clients of a broker log in, and what they may do: what a test says in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from odradek.broker.facade.acl import Acl, principal_text
+from odradek.broker.facade.client_configs import Access
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.controller.commands import ScramUpsertion
+    from odradek.broker.facade.certificates import Certificates
+
+_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+_MECHANISMS = ("PLAIN", *_SCRAM, "OAUTHBEARER")
+_SALT_BYTES = 16
+_COMMON_NAME_RULE = "RULE:^CN=([^,]+).*$/$1/"
+_CLIENT_CERTIFICATES = ("none", "requested", "required")
+
+ClientCertificates = Literal["none", "requested", "required"]
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What `KafkaBroker(security=...)` takes: TLS, users with passwords, ACLs.
+
+    ``tls``: the listener speaks TLS, with a certificate made on the fly. ``client_certificates``: whether clients show
+    one (Kafka's ``ssl.client.auth``); its common name is the user then. ``users``: passwords by name, good for each of
+    the ``mechanisms``; without users nobody logs in. ``acls``: rights as :class:`Acl` objects; an authorizer checks
+    every request once there are some, or with ``authorizer=True``. ``super_users`` may do everything.
+    ``allow_if_no_acl``: resources without any ACL are open to all. ValueError for what makes no sense.
+    """
+
+    tls: bool = False
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    acls: Sequence[Acl] = ()
+    super_users: Sequence[str] = ()
+    mechanisms: Sequence[str] = ("PLAIN", *_SCRAM)
+    client_certificates: ClientCertificates = "none"
+    authorizer: bool | None = None
+    allow_if_no_acl: bool = False
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.mechanisms if name not in _MECHANISMS]:
+            raise ValueError(f"mechanisms={unknown}: expected some of {', '.join(_MECHANISMS)}")
+        if self.client_certificates not in _CLIENT_CERTIFICATES:
+            raise ValueError(f"client_certificates={self.client_certificates!r}: expected none, requested or required")
+        if self.client_certificates != "none" and not self.tls:
+            raise ValueError("client_certificates need tls=True")
+        if self.logs_in and not self.mechanisms:
+            raise ValueError("users need at least one mechanism")
+        if bad := [acl for acl in self.acls if not isinstance(acl, Acl)]:
+            raise TypeError(f"acls={bad}: expected odradek.Acl objects")
+        if self.authorizer is False and (self.acls or self.super_users):
+            raise ValueError("authorizer=False leaves acls and super_users without effect")
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether clients log in with SASL."""
+        return bool(self.users) or "OAUTHBEARER" in self.mechanisms
+
+    @property
+    def protocol(self) -> str:
+        """Kafka's name of the listener's protocol, such as ``SASL_SSL``."""
+        if self.logs_in:
+            return "SASL_SSL" if self.tls else "SASL_PLAINTEXT"
+        return "SSL" if self.tls else "PLAINTEXT"
+
+    @property
+    def authorizes(self) -> bool:
+        """Whether rights are checked."""
+        if self.authorizer is None:
+            return bool(self.acls or self.super_users)
+        return self.authorizer
+
+    def config(self, host: str, port: int, certificates: Certificates | None) -> dict[str, str]:
+        """The broker configs that say so, for a listener at this address."""
+        where = f"[{host}]" if ":" in host else host
+        config = {"listeners": f"{self.protocol}://{where}:{port}", "inter.broker.listener.name": self.protocol}
+        if certificates is not None:
+            config |= self._tls_config(certificates)
+        if self.logs_in:
+            config |= self._sasl_config()
+        if self.authorizes:
+            config |= {
+                "authorizer.class.name": _AUTHORIZER,
+                "super.users": ";".join(principal_text(user) for user in self.super_users),
+                "allow.everyone.if.no.acl.found": str(self.allow_if_no_acl).lower(),
+            }
+        return config
+
+    def access(
+        self, servers: str, certificates: Certificates | None, user: str | None, mechanism: str | None
+    ) -> Access:
+        """How a client reaches the broker as this user; ValueError for one that it does not know."""
+        chosen = mechanism or (self.mechanisms[0] if self.logs_in else None)
+        if chosen is not None and chosen not in (self.mechanisms if self.logs_in else ()):
+            raise ValueError(f"mechanism={chosen!r}: the broker takes {', '.join(self.mechanisms)}")
+        if self.logs_in and user is None:
+            raise ValueError(f"client_config needs a user: one of {', '.join(self.users)}")
+        password = self.users.get(user) if user is not None else None
+        if chosen is not None and chosen != "OAUTHBEARER" and password is None:
+            raise ValueError(f"no user {user}: the broker knows {', '.join(self.users)}")
+        shows = certificates is not None and user is not None and self.client_certificates != "none"
+        certificate, key = certificates.files_of(user) if shows else (None, None)  # type: ignore[union-attr, arg-type]
+        authority = None if certificates is None else certificates.authority_file
+        return Access(servers, self.protocol, chosen, user, password, authority, certificate, key)
+
+    def set_up(self, cluster: Cluster) -> None:
+        """Tell a running cluster of users and rights; KafkaError for what Kafka would refuse."""
+        from odradek.broker.controller.commands import AlterScramUsers, CreateAcls
+
+        # Kafka refuses a change of both mechanisms of one user at once.
+        for mechanism in _SCRAM:
+            for outcome in cluster.controller.ask(AlterScramUsers([], self._scram_upsertions(mechanism))):
+                if outcome.error is not None:
+                    raise outcome.error
+        entries = [entry for acl in self.acls for entry in acl.entries]
+        if entries:
+            for error in cluster.controller.ask(CreateAcls(entries)):
+                if error is not None:
+                    raise error
+
+    def _scram_upsertions(self, mechanism: str) -> list[ScramUpsertion]:
+        from odradek.broker.controller.commands import ScramUpsertion
+        from odradek.broker.security.sasl.credentials import SCRAM_HASHES
+
+        kind = next(kind for kind in SCRAM_HASHES.values() if kind.mechanism == mechanism)
+        upsertions = []
+        for name, password in self.users.items() if mechanism in self.mechanisms else ():
+            salt = secrets.token_bytes(_SALT_BYTES)
+            salted = hashlib.pbkdf2_hmac(kind.hash_name, password.encode(), salt, kind.min_iterations)
+            upsertions.append(ScramUpsertion(name, kind.number, kind.min_iterations, salt, salted))
+        return upsertions
+
+    def _tls_config(self, certificates: Certificates) -> dict[str, str]:
+        config = {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.key": certificates.server_key,
+            "ssl.keystore.certificate.chain": certificates.server_chain,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": certificates.authority,
+            f"listener.name.{self.protocol.lower()}.ssl.client.auth": self.client_certificates,
+        }
+        if self.client_certificates != "none":
+            config["ssl.principal.mapping.rules"] = f"{_COMMON_NAME_RULE},DEFAULT"
+        return config
+
+    def _sasl_config(self) -> dict[str, str]:
+        prefix = f"listener.name.{self.protocol.lower()}"
+        config = {"sasl.enabled.mechanisms": ",".join(self.mechanisms)}
+        for mechanism in self.mechanisms:
+            config[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _jaas(mechanism, self.users)
+        return config
+
+
+def _jaas(mechanism: str, users: Mapping[str, str]) -> str:
+    """The broker's side of a mechanism in JAAS form."""
+    package = "org.apache.kafka.common.security"
+    if mechanism == "PLAIN":
+        pairs = "".join(f" user_{name}={_quoted(password)}" for name, password in users.items())
+        return f"{package}.plain.PlainLoginModule required{pairs};"
+    if mechanism == "OAUTHBEARER":
+        return f'{package}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";'
+    return f"{package}.scram.ScramLoginModule required;"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

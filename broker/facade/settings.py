@@ -1,0 +1,85 @@
+"""What a broker is started with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.cluster import Cluster
+from odradek.broker.config.config_file import broker_config
+from odradek.broker.facade.topic_spec import Topics, config_texts, create_topic, topic_specs
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.report.strictness import Strictness
+    from odradek.broker.facade.secured import Secured
+    from odradek.broker.facade.security import Security
+
+_ANY_ADDRESS = ("127.0.0.1", 0)
+
+
+def _address(cluster: Cluster, host: str, port: int) -> tuple[str | None, int]:
+    """Where to listen if the configuration does not say so; ValueError if both do."""
+    if not cluster.has_addresses:
+        return host, port
+    if (host, port) != _ANY_ADDRESS:
+        raise ValueError("listeners says where to listen: give no host and port beside it")
+    return None, 0
+
+
+def strictness(strict: bool | str) -> Strictness | None:
+    """What ``strict`` means; nothing is imported for a broker that is not. ValueError if it means nothing."""
+    if strict is False:
+        return None
+    from odradek.broker.facade.report.strictness import Strictness
+
+    return Strictness.of(strict)
+
+
+def with_transcript(config: Mapping[str, Any] | None, transcript: bool) -> Mapping[str, Any] | None:
+    """The configuration of a broker with or without a transcript; as it is if the configuration decides."""
+    return config if transcript else {**(config or {}), "odradek.transcript": "false"}
+
+
+class Settings:
+    """What a broker is started with, checked where the caller sees the error."""
+
+    def __init__(
+        self,
+        nodes: int,
+        topics: Topics | None,
+        config: Mapping[str, Any] | None,
+        data_dir: str | Path | None,
+        host: str,
+        port: int,
+        clock: BrokerClock | None,
+        config_file: str | Path | None,
+        security: Security | None,
+    ) -> None:
+        self.topics = topic_specs(topics or {})
+        texts = config_texts(config or {})
+        self.secured: Secured | None = None
+        if security is not None:
+            from odradek.broker.facade.secured import Secured
+
+            self.secured = Secured(security, host, port)
+            texts = self.secured.config(texts)
+            host, port = _ANY_ADDRESS
+        self.cluster = Cluster(
+            nodes=nodes,
+            config=broker_config(texts, config_file),
+            data_dir=None if data_dir is None else Path(data_dir),
+            clock=clock,
+        )
+        self.address = _address(self.cluster, host, port)
+
+    async def start(self) -> None:
+        """Create users, rights and topics, and listen; the cluster must be running."""
+        if self.secured is not None:
+            self.secured.security.set_up(self.cluster)
+        for name, spec in self.topics.items():
+            if self.cluster.topics.get(name) is None:
+                create_topic(self.cluster, name, spec)
+        await self.cluster.listen(*self.address)
+        self.cluster.start_image = self.cluster.controller.image_copied()

@@ -1,0 +1,1 @@
+"""A broker's state as a value: taken, gone back to, forked."""

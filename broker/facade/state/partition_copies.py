@@ -1,0 +1,92 @@
+"""The live partitions as they were at one time: their logs share their bytes with those of the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.partitions.replicas import NOTHING
+from odradek.storage.forking import fork
+
+if TYPE_CHECKING:
+    from odradek.broker.partitions.partition import Partition
+    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.replicas import ReplicaSet
+    from odradek.storage.backend import LogBackend
+    from odradek.storage.memory_backend import MemoryBackend
+    from odradek.storage.partition_log import PartitionLog
+
+PartitionKey = tuple[bytes, int]
+"""Topic id and index."""
+
+
+class _Stamp(NamedTuple):
+    """How far a log was. While it has the same stamp it holds the same: it grows, or it loses its start."""
+
+    log: PartitionLog
+    start: int
+    end: int
+    high_watermark: int
+    producers: int
+    leader_epoch: int
+
+    @classmethod
+    def of(cls, partition: Partition) -> _Stamp:
+        log = partition.log
+        marks = log.log_start_offset, log.log_end_offset, log.high_watermark
+        return cls(log, *marks, len(log.producers), partition.leader_epoch)
+
+
+class PartitionCopy:
+    """What a partition had: its log, and its replicas while they differed. Nobody ever appends to these logs.
+
+    `memory`: where copies are made of logs on disk.
+    """
+
+    __slots__ = ("_stamp", "log", "replicas")
+
+    def __init__(self, partition: Partition, memory: MemoryBackend, now_ms: int) -> None:
+        self.log, self.replicas = _copied(partition, partition.log, partition.replica_set, memory, now_ms)
+        self._stamp = None if partition.replica_set is not None else _Stamp.of(partition)
+
+    def is_what(self, partition: Partition) -> bool:
+        """Whether the partition has just this now."""
+        if self._stamp is None or partition.replica_set is not None or not partition.opened:
+            return False
+        return self._stamp == _Stamp.of(partition)
+
+    def put_into(
+        self, partition: Partition, backend: LogBackend, now_ms: int
+    ) -> tuple[PartitionLog, ReplicaSet | None]:
+        """A log, and replicas, for the partition to go on with."""
+        log, replicas = _copied(partition, self.log, self.replicas, backend, now_ms)
+        log.config = partition.topic.config.log_config()
+        log.producers.rewind()
+        return log, replicas
+
+    def is_in(self, partition: Partition) -> None:
+        """The partition has got this, and nothing else yet."""
+        if self.replicas is None:
+            self._stamp = _Stamp.of(partition)
+
+
+def opened(topics: PartitionRegistry) -> Iterator[tuple[PartitionKey, Partition]]:
+    """The partitions whose log is open; the others have nothing."""
+    for topic in topics.all():
+        for partition in topic.partitions:
+            if partition.opened:
+                yield (topic.topic_id, partition.index), partition
+
+
+def _copied(
+    partition: Partition, log: PartitionLog, replicas: ReplicaSet | None, backend: LogBackend, now_ms: int
+) -> tuple[PartitionLog, ReplicaSet | None]:
+    """Copies of the leader's log and of what its replicas have, whose logs are copied with them."""
+    topic_id = partition.topic.topic_id
+    if replicas is None:
+        return fork(log, backend, now_ms=now_ms, topic_id=topic_id), None
+    known: dict[int, object] = {id(NOTHING): NOTHING}
+    copies = {each: fork(each, backend, now_ms=now_ms, topic_id=topic_id) for each in (log, *replicas.logs())}
+    known.update((id(each), copy) for each, copy in copies.items())
+    return copies[log], deepcopy(replicas, known)

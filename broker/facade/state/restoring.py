@@ -1,0 +1,155 @@
+"""Going back to a snapshot: the same broker at the same addresses, with the state that it had.
+
+Connections are cut first, so that nothing of what clients had under way reaches the state that comes; they connect
+again as after a broken network. The metadata goes back by records (`metadata.changes`), so all that follow the image
+do; then partitions get copies of the logs of that time, and coordinators the machines.
+
+Leader epochs go on where a log changes, so that clients who were further see that records are gone, as after an unclean
+election, and reset instead of passing over what is written next. Producer ids go on too: none is given twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.controller.commands import Adopt
+from odradek.broker.facade.client_links import mend_all
+from odradek.broker.facade.freezing import thaw_if_frozen
+from odradek.broker.facade.nodes import kill_node, start_node, stop_node
+from odradek.broker.facade.state.partition_copies import PartitionKey, opened
+from odradek.broker.facade.state.snapshot import faults_of
+from odradek.broker.metadata.changes import records_between
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.state.snapshot import Snapshot
+    from odradek.broker.partitions.partition import Partition
+
+_WHY = "the broker goes back to a snapshot"
+
+
+def restore(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Go back to a snapshot of this cluster; ValueError for that of another one."""
+    if not snapshot.is_of(cluster):
+        raise ValueError("this snapshot is of another broker: fork() takes a state to another one")
+    go_to(cluster, snapshot)
+
+
+def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Have the state of a snapshot from now on, of whichever cluster with the same nodes."""
+    _mend(cluster, snapshot)
+    forget_clients(cluster)
+    cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
+    cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
+    _nodes(cluster, snapshot)
+    with cluster.replicator.replaced():
+        _metadata(cluster, snapshot)
+    _logs(cluster, snapshot)
+    _coordinators(cluster, snapshot)
+    cluster.maintenance.go_on_from(snapshot.maintained_ms)
+    cluster.quota_switch.forget_usage(cluster.image)
+
+
+def _mend(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Disks work, nobody is refused a connection, coordinators load; links to clients are as bad as they were."""
+    if cluster.disks is not None or cluster.durability is not None:
+        from odradek.broker.facade.disks import mend_disk
+
+        mend_disk(cluster)
+    services = cluster.services
+    for service in (services.groups.made, services.transactions.made, services.share_states.made):
+        if service is not None:
+            service.release_loads()
+    if cluster.server.has_bad_links:
+        mend_all(cluster)
+    if snapshot.is_of(cluster):
+        for link in snapshot.client_links:
+            cluster.server.links.add(link)
+
+
+def forget_clients(cluster: Cluster) -> None:
+    """Cut all connections, and forget what was known of clients for as long as they are connected."""
+    cluster.server.cut_all(_WHY)
+    cluster.fetch_sessions.clear()
+    services = cluster.services
+    if services.share_partitions.made is not None:
+        services.share_partitions.made.forget_all()
+    for service in (services.groups.made, services.transactions.made, services.share_states.made):
+        if service is not None:
+            service.close()
+
+
+def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Start and stop nodes. First those that start: somebody has to lead. Who was not frozen then is not now."""
+    for node_id in set(cluster.frozen):
+        if node_id not in snapshot.frozen_nodes or not cluster.nodes[node_id].up:
+            thaw_if_frozen(cluster, node_id)
+    for node in cluster.nodes.values():
+        if not node.up and node.id not in snapshot.stopped_nodes:
+            start_node(cluster, node.id)
+    for node_id, in_order in snapshot.stopped_nodes.items():
+        if cluster.nodes[node_id].up:
+            (stop_node if in_order else kill_node)(cluster, node_id)
+    if cluster.nodes[snapshot.controller_id].up:
+        cluster.controller.take_over(snapshot.controller_id)
+
+
+def _metadata(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Bring the image back. Partitions whose log is another one now get a new leader epoch."""
+    live = dict(opened(cluster.topics))
+
+    def least_epoch(topic_id: bytes, index: int) -> int:
+        key = topic_id, index
+        if topic_id not in cluster.image.topics_by_id:
+            known = snapshot.image.topics_by_id[topic_id].partitions[index].leader_epoch
+            return max(cluster.rewound_epochs.get(key, 0), known) + 1 if snapshot.is_of(cluster) else 0
+        return 1 if key in live and _differs(live[key], key, snapshot) else 0
+
+    records = list(records_between(cluster.image, snapshot.image, least_epoch))
+    if records:
+        cluster.controller.ask(Adopt(records))
+
+
+def _differs(partition: Partition, key: PartitionKey, snapshot: Snapshot) -> bool:
+    copy = snapshot.partitions.get(key)
+    if copy is None:
+        return bool(partition.log.log_end_offset)
+    return not copy.is_what(partition)
+
+
+def _logs(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Give each partition the log of that time; those that have it already keep it."""
+    differing = []
+    for key, partition in list(opened(cluster.topics)):
+        if key not in snapshot.partitions and _differs(partition, key, snapshot):
+            partition.go_on_with(None, None, cluster.replicator)
+            cluster.rewound_epochs[key] = partition.leader_epoch
+    for key, copy in snapshot.partitions.items():
+        partition = cluster.partition(*key)
+        if copy.is_what(partition):
+            continue
+        log, replicas = copy.put_into(partition, cluster.topics.backend, snapshot.now_ms)
+        partition.go_on_with(log, replicas, cluster.replicator)
+        copy.is_in(partition)
+        cluster.rewound_epochs[key] = partition.leader_epoch
+        if replicas is not None:
+            differing.append(partition)
+    cluster.replicator.go_on_with(differing, snapshot.replication)
+
+
+def _coordinators(cluster: Cluster, snapshot: Snapshot) -> None:
+    services = cluster.services
+    if snapshot.transactions or services.transactions.made is not None:
+        services.transactions().holds.go_on_with(snapshot.holds)
+        services.transactions().go_on_with(snapshot.transactions)
+    if snapshot.share_states or services.share_states.made is not None:
+        services.share_states().go_on_with(snapshot.share_states)
+    if snapshot.groups or services.groups.made is not None:
+        groups = services.groups()
+        groups.go_on_with(snapshot.groups)
+        for watcher in list(groups.watchers.values()):
+            watcher()
+    if snapshot.share_partitions or services.share_partitions.made is not None:
+        services.share_partitions().go_on_with(snapshot.share_partitions, cluster.partition)
+    if snapshot.pushes or services.telemetry.made is not None:
+        services.telemetry().go_on_with(snapshot.pushes)

@@ -1,0 +1,109 @@
+"""Taking a snapshot: everything that a broker's clients could find out about it, at one moment.
+
+Logs are shared with the broker, the metadata is copied as dictionaries of the same values, coordinators are pickled:
+the cost grows with partitions and groups, not with records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from odradek.broker.facade.state.partition_copies import PartitionCopy, PartitionKey, opened
+from odradek.storage.memory_backend import MemoryBackend
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.coordinator.transaction.holds import HoldCopy
+    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.partitions.share.live import ShareCopy
+    from odradek.broker.requests.faults import Fault
+    from odradek.broker.telemetry.pushes import TelemetryPush
+
+
+class Snapshot:
+    """A broker's state at one moment, for ``broker.restore(snapshot)``, any number of times.
+
+    It stays valid whatever happens to the broker, and holds no more memory than what the broker has dropped since.
+    """
+
+    __slots__ = (
+        "_cluster",
+        "client_links",
+        "clock_frozen",
+        "controller_id",
+        "faults",
+        "frozen_nodes",
+        "groups",
+        "holds",
+        "image",
+        "maintained_ms",
+        "now_ms",
+        "partitions",
+        "pushes",
+        "replication",
+        "share_partitions",
+        "share_states",
+        "stopped_nodes",
+        "transactions",
+    )
+
+    def __init__(self, cluster: Cluster) -> None:
+        services = cluster.services
+        groups, transactions = services.groups.made, services.transactions.made
+        states, shares, telemetry = services.share_states.made, services.share_partitions.made, services.telemetry.made
+        self._cluster = cluster
+        self.now_ms = now_ms = cluster.clock.now_ms()
+        self.clock_frozen = cluster.clock.frozen
+        # Coordinators first: one that is loading still ends that.
+        self.groups: Mapping[int, bytes | None] = {} if groups is None else groups.copied()
+        self.transactions: Mapping[int, bytes | None] = {} if transactions is None else transactions.copied()
+        self.holds: list[HoldCopy] = [] if transactions is None else transactions.holds.copied()
+        self.share_states: Mapping[int, bytes | None] = {} if states is None else states.copied()
+        self.share_partitions: list[ShareCopy] = [] if shares is None else shares.copied()
+        self.pushes: list[TelemetryPush] = [] if telemetry is None else list(telemetry.pushes())
+        self.image: MetadataImage = cluster.controller.image_copied()
+        self.controller_id = cluster.controller_id
+        self.stopped_nodes = {
+            node.id: _shut_down(cluster.image, node.id) for node in cluster.nodes.values() if not node.up
+        }
+        self.faults = set(faults_of(cluster))
+        """Those that were set: going back ends all others, and brings none back."""
+        self.frozen_nodes = frozenset(cluster.frozen)
+        self.client_links = list(cluster.server.links.client_links) if cluster.server.has_bad_links else []
+        self.replication = cluster.replicator.kept
+        self.maintained_ms = cluster.maintenance.last_rounds()
+        memory = MemoryBackend(cluster.config.get_int("odradek.memory.bytes"))
+        self.partitions: dict[PartitionKey, PartitionCopy] = {
+            key: PartitionCopy(partition, memory, now_ms) for key, partition in opened(cluster.topics)
+        }
+
+    def __repr__(self) -> str:
+        own = [topic for topic in self.image.topics.values() if not topic.internal]
+        return f"<Snapshot: {len(own)} topics, {sum(len(topic.partitions) for topic in own)} partitions>"
+
+    def is_of(self, cluster: Cluster) -> bool:
+        """Whether it was taken of this cluster."""
+        return self._cluster is cluster
+
+
+def faults_of(cluster: Cluster) -> Sequence[Fault]:
+    """The faults that are set."""
+    faults = cluster.dispatcher.faults
+    return () if faults is None else faults.faults
+
+
+def _shut_down(image: MetadataImage, node_id: int) -> bool:
+    """Whether a node that is down went in order."""
+    broker = image.brokers.get(node_id)
+    return broker is not None and broker.in_controlled_shutdown
+
+
+def take(cluster: Cluster) -> Snapshot:
+    """A snapshot of a cluster; ValueError for one that keeps its logs on disk."""
+    if cluster.directory is not None:
+        raise ValueError(
+            "a broker with a data directory has no snapshots: its logs are files that go on changing. "
+            "Take them of a broker in memory, or copy the directory of a broker that is stopped"
+        )
+    return Snapshot(cluster)

@@ -1,0 +1,41 @@
+"""Verbs of faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from odradek.broker.facade.flavours import TrioFlavour
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, trio_settled
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.faults import Fault
+
+
+class FaultVerbs(TrioFlavour):
+    """A broker that misbehaves."""
+
+    async def set_faults(self, *faults: Fault | Sequence[Fault]) -> None:
+        """Make the broker misbehave as told, instead of as told before; no argument = behave again.
+
+        TypeError for anything but faults and lists of them, ValueError for a fault at a node that does not exist.
+        """
+        from odradek.broker.requests.faults import checked_faults
+
+        chosen = checked_faults(faults, self._cluster.nodes)
+        await self._call(lambda: self._cluster.set_faults(chosen))
+
+    async def add_fault(self, fault: Fault) -> None:
+        """Make the broker misbehave in one more way; those in force go on, and are tried first.
+
+        TypeError for anything but a fault, ValueError for one at a node that does not exist.
+        """
+        from odradek.broker.requests.faults import checked_faults
+
+        chosen = checked_faults([fault], self._cluster.nodes)
+        await self._call(lambda: self._cluster.set_faults([*self.faults, *chosen]))
+
+    async def wait_hit(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait until ``count`` requests have met a fault; TimeoutError, with the number that have, after seconds."""
+        if not await trio_settled(fault.when_hit(count), timeout):
+            raise fault.late(count, timeout)

@@ -1,0 +1,33 @@
+"""A change to the broker that can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Self
+
+
+class TrioUndo:
+    """What a verb such as ``await broker.kill_node(2)`` gives: ``async with`` takes the change back at its end.
+
+    Whoever has no use for it may drop it: the change stays then.
+    """
+
+    __slots__ = ("_undo",)
+
+    def __init__(self, undo: Callable[[], Awaitable[None]]) -> None:
+        self._undo: Callable[[], Awaitable[None]] | None = undo
+
+    def __repr__(self) -> str:
+        return "<TrioUndo: done>" if self._undo is None else "<TrioUndo>"
+
+    async def undo(self) -> None:
+        """Take the change back; a second call does nothing."""
+        undo, self._undo = self._undo, None
+        if undo is not None:
+            await undo()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self.undo()

@@ -1,0 +1,171 @@
+"""A poller that is no task: it waits for the sockets in trio's place, at the point where trio would go to sleep.
+
+trio asks its clock for the time until the next deadline when no task can run, and then waits for its own epoll. The
+broker's clock answers late: it has the poller wait for the sockets of the connections and for trio's epoll at once, and
+serve, until trio has something to do. So a request costs no pass of trio's loop, which is about as much as a small
+request. Where tasks keep trio busy it asks nobody, so the sockets are also looked at before each of trio's waits.
+
+That needs a run whose clock is the broker's and four attributes of trio's that are not public. Where one is missing,
+`event_loop` says so and the poller is a task.
+"""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from odradek.broker.net.poller import EVENTS_AT_ONCE, EpollPoller
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+
+_LONGEST_SLEEP_S = 86_400.0
+_SPINS = 40
+_SHORT_WAIT_NS = 30_000
+_TRUST = 8
+
+
+class EventLoop:
+    """What the poller uses of the trio run that it is made in."""
+
+    __slots__ = ("_deadlines", "epoll", "ready", "waiting_for_idle")
+
+    def __init__(self, runner: Any) -> None:
+        """AttributeError if trio's insides are other ones than those known."""
+        self.epoll: select.epoll = runner.io_manager._epoll
+        self.ready: Any = runner.runq
+        self.waiting_for_idle: Any = runner.waiting_for_idle
+        self._deadlines: Any = runner.deadlines
+        self.next_deadline()
+
+    def next_deadline(self) -> float:
+        """On the run's clock; infinite if there is none."""
+        deadline: float = self._deadlines.next_deadline()
+        return deadline
+
+
+def event_loop(clock: BrokerClock) -> EventLoop | None:
+    """The event loop of the caller's run; None if it has another clock, is a guest, or is not known well enough."""
+    if trio.lowlevel.current_clock() is not clock or clock.sleeper is not None:
+        return None
+    try:
+        from trio._core._run import GLOBAL_RUN_CONTEXT
+
+        runner: Any = GLOBAL_RUN_CONTEXT.runner
+        return None if runner.is_guest else EventLoop(runner)
+    except (ImportError, AttributeError):
+        return None
+
+
+class Patience:
+    """Whether to look again before sleeping: a sleep and its end cost more than a wait of a few microseconds.
+
+    Looks are worth their time only while answers follow each other that quickly, so the last waits decide. They are
+    left out where another thread may want the interpreter, and on one CPU, where the client could not run meanwhile.
+    """
+
+    __slots__ = ("_allowed", "_trust")
+
+    def __init__(self, *, allowed: bool) -> None:
+        self._allowed = allowed
+        self._trust = 0
+
+    def poll(self, epoll: select.epoll, seconds: float) -> list[tuple[int, int]]:
+        """The events of an epoll, after so many seconds at most."""
+        if not self._allowed:
+            return epoll.poll(seconds, EVENTS_AT_ONCE)
+        if self._trust > 0 and seconds > 0:
+            for _ in range(_SPINS):
+                events = epoll.poll(0, EVENTS_AT_ONCE)
+                if events:
+                    self._trust = min(self._trust + 1, _TRUST)
+                    return events
+            self._trust -= 2
+        began = time.perf_counter_ns()
+        events = epoll.poll(seconds, EVENTS_AT_ONCE)
+        if time.perf_counter_ns() - began < _SHORT_WAIT_NS:
+            self._trust = min(self._trust + 1, _TRUST)
+        return events
+
+
+def may_spin() -> bool:
+    """Whether the caller's thread has the interpreter for itself, and a client another CPU."""
+    import os
+
+    return threading.current_thread() is threading.main_thread() and (os.cpu_count() or 1) > 1
+
+
+class SleepingPoller(EpollPoller, trio.abc.Instrument):
+    """See the module. To be made in the run that it serves; RuntimeError where `event_loop` has nothing."""
+
+    def __init__(self, clock: BrokerClock) -> None:
+        super().__init__(clock)
+        loop = event_loop(clock)
+        if loop is None:
+            raise RuntimeError("this trio run has another clock or another event loop than the poller knows")
+        self._loop = loop
+        self._trio_fd = loop.epoll.fileno()
+        self._epoll.register(self._trio_fd, select.EPOLLIN)
+        self._patience = Patience(allowed=may_spin())
+        self._has_looked = False
+        self._failed = trio.Event()
+        self._error: BaseException | None = None
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        self._clock.sleeper = self._sleep
+        trio.lowlevel.add_instrument(self)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._parked.run)
+                await self._failed.wait()
+                assert self._error is not None
+                raise self._error
+        finally:
+            self._clock.sleeper = None
+            trio.lowlevel.remove_instrument(self)
+
+    def _sleep(self, deadline: float) -> float:
+        """Serve until trio has something to do; returns how long it may sleep then."""
+        self._has_looked = True
+        loop = self._loop
+        while True:
+            left = self._clock.seconds_until(deadline)
+            if left <= 0:
+                return 0
+            if loop.waiting_for_idle:
+                # Somebody waits until nothing happens: trio has to see whether it does.
+                cushion = loop.waiting_for_idle.keys()[0][0]
+                return 0 if self._look(min(left, cushion)) else left
+            if not self._look(min(left, _LONGEST_SLEEP_S)):
+                continue
+            if loop.ready or self._trio_is_ready:
+                return 0
+            deadline = loop.next_deadline()
+
+    def before_io_wait(self, timeout: float) -> None:
+        """trio is about to wait; it has not asked its clock if a task can run."""
+        if self._has_looked:
+            self._has_looked = False
+        else:
+            self._look(0)
+
+    def _look(self, seconds: float) -> bool:
+        """Serve what comes within so many seconds; tells whether anything came."""
+        events = self._patience.poll(self._epoll, seconds)
+        self._trio_is_ready = False
+        if not events:
+            return False
+        for fd, _ in events:
+            if fd == self._trio_fd:
+                self._trio_is_ready = True
+        try:
+            self._serve(events)
+        except BaseException as error:  # trio's loop is no place for it: the poller's task raises it
+            self._error = error
+            self._failed.set()
+        return True

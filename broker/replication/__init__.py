@@ -1,0 +1,1 @@
+"""Replication between the nodes of the process, and what a test keeps from it."""

@@ -1,0 +1,75 @@
+"""One request and what became of it, as the broker keeps it: raw, and little of it.
+
+Small messages are kept as the bytes that came or went. Of larger ones the payload of records is left out (`Trimmed`),
+of the largest all but the beginning (`Head`). Messages that may hold a password are never kept: what they are about is
+told at once (`Told`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.subjects import Subjects
+
+Trimmed: TypeAlias = tuple[tuple[bytes, int], ...]
+"""A frame in parts: the beginning of each, and how long it was. What is left out is the payload of records."""
+
+
+class Head(NamedTuple):
+    """The beginning of a frame that was too large to keep, and its size."""
+
+    data: bytes
+    size: int
+
+
+class Told(NamedTuple):
+    """What a message said that is not kept: what it was about, and the errors of an answer (`problems_of`)."""
+
+    subjects: Subjects | None
+    problems: tuple[tuple[int, str], ...]
+
+
+Kept: TypeAlias = bytes | Trimmed | Head | Told | None
+"""A message; None: nothing is kept."""
+
+RawExchange: TypeAlias = list[Any]
+"""An `Exchange` that may still change. A plain list, because one is made for every request: a class costs twice as
+much."""
+
+
+class Exchange(NamedTuple):
+    """A request and its answer, in the order of a `RawExchange`.
+
+    `seconds`: when it came, in the time of `BrokerClock.source`; `answered`: when it was answered, 0 while it is not.
+    `frame`: the request without its size. `answer`: the answer with its size, `answer_size`: without. `cut`: why the
+    connection ended with it, None if it did not. `told`: what somebody has read out of it already.
+    """
+
+    seconds: float
+    connection: str
+    node_id: int
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    size: int
+    frame: Kept
+    answered: float
+    answer: Kept
+    answer_size: int
+    cut: str | None
+    told: Any
+
+
+CONNECTION: Final = 1
+API_KEY: Final = 3
+CLIENT_ID: Final = 6
+SIZE: Final = 7
+FRAME: Final = 8
+ANSWERED: Final = 9
+ANSWER: Final = 10
+ANSWER_SIZE: Final = 11
+CUT: Final = 12
+TOLD: Final = 13
+"""Where a `RawExchange` has these fields of an `Exchange`."""

@@ -1,0 +1,75 @@
+"""Turns metering on with the first client quota and off with the last: without one nothing of it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from odradek.broker.metadata.delta import MetadataDelta
+
+if TYPE_CHECKING:
+    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.requests.dispatch import Dispatcher
+    from odradek.broker.requests.services import Services
+    from odradek.broker.security.quotas.quotas import Quotas
+
+
+class Accepts(Protocol):
+    """The server, as far as quotas of addresses concern it."""
+
+    connection_delay_ms: Callable[[int, str], int]
+
+
+class QuotaSwitch:
+    """Follows the quotas of the image. Owner: the cluster.
+
+    `quotas` is None until there is a quota, and stays then: what clients have used is not forgotten when the last quota
+    goes. `services.quotas` is set only while some user or client id has one.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._dispatcher: Dispatcher | None = None
+        self._server: Accepts | None = None
+        self._serve_all: Callable[[int, str], int] | None = None
+        self._of_addresses = False
+        self.quotas: Quotas | None = None
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """See `odradek.broker.controller.controller.Publisher`."""
+        if not delta.quotas or (self.quotas is None and not image.quotas):
+            return
+        services = self._services
+        if self.quotas is None:
+            from odradek.broker.security.quotas.quotas import Quotas
+
+            self.quotas = Quotas(services.config, services.clock)
+        services.quotas = self.quotas if self.quotas.change(image.quotas) else None
+        self._of_addresses = self.quotas.addresses.change(image.quotas)
+        self._turn()
+
+    def forget_usage(self, image: MetadataImage) -> None:
+        """What clients have used counts no more: the clock shows another time."""
+        if self.quotas is not None:
+            self.quotas = self._services.quotas = None
+            self._of_addresses = False
+            self._turn()
+            delta = MetadataDelta()
+            delta.quotas = True
+            self.publish(delta, image)
+
+    def attach(self, dispatcher: Dispatcher, server: Accepts) -> None:
+        """Let them count requests and connections from now on, as far as there are quotas."""
+        self._dispatcher, self._server = dispatcher, server
+        self._serve_all = server.connection_delay_ms
+        self._turn()
+
+    def _turn(self) -> None:
+        dispatcher, server = self._dispatcher, self._server
+        if dispatcher is None or server is None or self._serve_all is None:
+            return
+        quotas = self._services.quotas
+        if quotas is not (None if dispatcher.meter is None else dispatcher.meter.quotas):
+            dispatcher.set_meter(quotas)
+        limited = self.quotas is not None and self._of_addresses
+        server.connection_delay_ms = self.quotas.delay_ms if limited and self.quotas else self._serve_all

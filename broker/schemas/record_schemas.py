@@ -1,0 +1,141 @@
+"""Which schema the keys and values of a topic have, as somebody has said."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from odradek.broker.schemas.framing import Framed, readings
+
+Part = Literal["key", "value"]
+"""What a schema is of."""
+Kind = Literal["avro", "protobuf"]
+_LARGEST = 4 * 1024 * 1024
+_PROTO_BEGIN = re.compile(r"\s*(syntax|edition|package|import|option|message|enum|//|/\*)")
+_PROTO_SOURCE = 'text of a .proto file, or what "protoc --include_imports -o" writes'
+
+
+class Schema(Protocol):
+    """Something that makes JSON values of bytes."""
+
+    name: str
+
+    @property
+    def kind(self) -> Kind:
+        """What it is of."""
+        ...
+
+    def decode(self, framed: Framed) -> tuple[Any, str | None]:
+        """The values, and what may be wrong with them; ValueError, in words, for bytes that do not fit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaInfo:
+    """A schema that is in force. ``schema_id``: it is of data that carry this id; None for all others.
+
+    ``name``: of the record type or message. ``kind``: ``avro`` or ``protobuf``.
+    """
+
+    topic: str
+    part: Part
+    kind: str
+    name: str
+    schema_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A key or a value by its schema, as JSON has it. ``problem``: why there are no data, or what is odd about them.
+
+    ``schema_id``: the id before the data (Confluent's wire format), ``fingerprint`` that of Avro's single objects.
+    """
+
+    data: Any
+    schema: str
+    schema_id: int | None = None
+    fingerprint: str | None = None
+    problem: str | None = None
+
+
+class RecordSchemas:
+    """By topic, part and schema id. Looked at in any thread: each change makes a new dictionary."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[tuple[str, Part, int | None], Schema] = {}
+
+    def __repr__(self) -> str:
+        return f"<RecordSchemas: {len(self._by_place)}>"
+
+    def set(self, topic: str, part: Part, schema_id: int | None, schema: Schema | None) -> Schema | None:
+        """Have a schema from now on, or none; the one before is returned."""
+        key = topic, part, schema_id
+        before = self._by_place.get(key)
+        others = {place: each for place, each in self._by_place.items() if place != key}
+        self._by_place = others if schema is None else {**others, key: schema}
+        return before
+
+    def infos(self) -> list[SchemaInfo]:
+        """All of them, by topic, part and id."""
+        found = [
+            SchemaInfo(topic, part, schema.kind, schema.name, number)
+            for (topic, part, number), schema in self._by_place.items()
+        ]
+        return sorted(found, key=lambda each: (each.topic, each.part, each.schema_id is not None, each.schema_id or 0))
+
+    def decoded(self, topic: str, part: Part, data: bytes | None) -> Decoded | None:
+        """The data by their schema; None where there is no schema, or nothing."""
+        known = self._by_place
+        if data is None or not known:
+            return None
+        failed: Decoded | None = None
+        for framed in readings(data):
+            usual = known.get((topic, part, None))
+            schema = usual if framed.schema_id is None else known.get((topic, part, framed.schema_id), usual)
+            if schema is None:
+                continue
+            try:
+                values, problem = schema.decode(framed)
+            except ValueError as error:
+                failed = failed or Decoded(None, schema.name, framed.schema_id, framed.fingerprint, str(error))
+                continue
+            return Decoded(values, schema.name, framed.schema_id, framed.fingerprint, problem)
+        return failed
+
+
+def schema_of(source: str | bytes, kind: Kind | None, message: str | None) -> Schema:
+    """The schema that a text or a descriptor set declares; ValueError, in words, if it declares none.
+
+    ImportError, with what to install, without the extra ``schemas``.
+    """
+    if kind not in (None, "avro", "protobuf"):
+        raise ValueError(f"a schema is of avro or protobuf, not {kind!r}")
+    if len(source) > _LARGEST:
+        raise ValueError(f"a schema has at most {_LARGEST} bytes, not {len(source)}")
+    if kind == "avro" or (kind is None and message is None and _is_json(source)):
+        return _avro(source, message)
+    from odradek.broker.schemas.protobuf import ProtobufSchema
+
+    if isinstance(source, str) and not _PROTO_BEGIN.match(source):
+        if not any(each < " " and each not in "\t\r\n" for each in source):
+            raise ValueError(f"this is no schema: expected Avro's JSON, the {_PROTO_SOURCE}")
+        source = source.encode()
+    return ProtobufSchema(source, message)
+
+
+def _avro(source: str | bytes, message: str | None) -> Schema:
+    from odradek.broker.schemas.avro import AvroSchema
+
+    if message is not None:
+        raise ValueError("`message` is for Protobuf: an Avro schema is of one type")
+    return AvroSchema(source if isinstance(source, str) else source.decode("utf-8"))
+
+
+def _is_json(source: str | bytes) -> bool:
+    try:
+        json.loads(source)
+    except (ValueError, RecursionError):
+        return isinstance(source, str) and source.lstrip()[:1] in ("{", "[")  # Avro says what is wrong with it
+    return True

@@ -1,0 +1,199 @@
+"""Access control entries: what they say, and the filters that find them.
+
+The numbers are those of the protocol and of the metadata log. UNKNOWN stands for a number that Kafka 4.3.1 does not
+know; ANY and MATCH occur in filters only.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.metadata.security import acl_content
+from odradek.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+
+WILDCARD = "*"
+"""Any resource, in a literal entry; any host; any user, in `User:*`."""
+CLUSTER_NAME = "kafka-cluster"
+"""The one name of a resource of type CLUSTER."""
+
+
+class Resource(IntEnum):
+    """What an entry is about."""
+
+    UNKNOWN = 0
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+class Pattern(IntEnum):
+    """How the name of an entry is compared with the name of a resource."""
+
+    UNKNOWN = 0
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class Operation(IntEnum):
+    """What somebody does with a resource."""
+
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class Permission(IntEnum):
+    """What an entry says."""
+
+    UNKNOWN = 0
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+_O = Operation
+SUPPORTED: Mapping[int, tuple[Operation, ...]] = MappingProxyType(
+    {
+        Resource.TOPIC: (
+            _O.READ,
+            _O.WRITE,
+            _O.CREATE,
+            _O.DELETE,
+            _O.ALTER,
+            _O.DESCRIBE,
+            _O.DESCRIBE_CONFIGS,
+            _O.ALTER_CONFIGS,
+        ),
+        Resource.GROUP: (_O.READ, _O.DELETE, _O.DESCRIBE, _O.DESCRIBE_CONFIGS, _O.ALTER_CONFIGS),
+        Resource.CLUSTER: (
+            _O.CREATE,
+            _O.ALTER,
+            _O.DESCRIBE,
+            _O.CLUSTER_ACTION,
+            _O.DESCRIBE_CONFIGS,
+            _O.ALTER_CONFIGS,
+            _O.IDEMPOTENT_WRITE,
+        ),
+        Resource.TRANSACTIONAL_ID: (_O.WRITE, _O.DESCRIBE, _O.TWO_PHASE_COMMIT),
+        Resource.DELEGATION_TOKEN: (_O.DESCRIBE,),
+        Resource.USER: (_O.CREATE_TOKENS, _O.DESCRIBE_TOKENS),
+    }
+)
+"""The operations that each kind of resource knows, for the authorized-operations fields of answers."""
+
+REFUSAL_TEXTS: Mapping[int, str] = MappingProxyType(
+    {
+        Resource.TOPIC: "Topic authorization failed.",
+        Resource.GROUP: "Group authorization failed.",
+        Resource.CLUSTER: "Cluster authorization failed.",
+        Resource.TRANSACTIONAL_ID: "Transactional Id authorization failed.",
+        Resource.DELEGATION_TOKEN: "Delegation Token authorization failed.",
+        Resource.USER: "Delegation Token authorization failed.",
+    }
+)
+"""Kafka's own texts for these errors."""
+
+REFUSALS: Mapping[int, ErrorCode] = MappingProxyType(
+    {
+        Resource.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        Resource.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        Resource.CLUSTER: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        Resource.TRANSACTIONAL_ID: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        Resource.DELEGATION_TOKEN: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
+        Resource.USER: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
+    }
+)
+"""The error that tells of a missing right on each kind of resource."""
+
+
+_ALL = {resource: sum(1 << operation for operation in operations) for resource, operations in SUPPORTED.items()}
+
+
+def all_operations(resource: int) -> int:
+    """The authorized-operations field of somebody who may do everything: bit n stands for operation n."""
+    return _ALL[resource]
+
+
+class Acl(NamedTuple):
+    """One entry: who may, or may not, do what from where with which resources. `principal` is text: `User:alice`."""
+
+    resource: int
+    name: str
+    pattern: int
+    principal: str
+    host: str
+    operation: int
+    permission: int
+
+    @classmethod
+    def of_record(cls, record: AccessControlEntryRecord) -> Acl:
+        """The entry that a record of the metadata log has."""
+        return cls(*acl_content(record))
+
+    def __str__(self) -> str:
+        """One line as Kafka's tools write it."""
+        return (
+            f"(principal={self.principal}, host={self.host}, operation={Operation(self.operation).name}, "
+            f"permissionType={Permission(self.permission).name}) on {Resource(self.resource).name} "
+            f"{Pattern(self.pattern).name} {self.name}"
+        )
+
+
+class AclFilter(NamedTuple):
+    """Which entries are meant. None stands for any name, principal or host, ANY for any number.
+
+    Pattern MATCH means the entries that concern a resource of this name: literal ones, prefixes of it, the wildcard.
+    """
+
+    resource: int = Resource.ANY
+    name: str | None = None
+    pattern: int = Pattern.ANY
+    principal: str | None = None
+    host: str | None = None
+    operation: int = Operation.ANY
+    permission: int = Permission.ANY
+
+    def matches(self, acl: Acl) -> bool:
+        """Whether the filter means this entry."""
+        return (
+            self.resource in (Resource.ANY, acl.resource)
+            and self.pattern in (Pattern.ANY, Pattern.MATCH, acl.pattern)
+            and (self.name is None or self._matches_name(self.name, acl))
+            and (self.principal is None or self.principal == acl.principal)
+            and (self.host is None or self.host == acl.host)
+            and self.operation in (Operation.ANY, acl.operation)
+            and self.permission in (Permission.ANY, acl.permission)
+        )
+
+    def _matches_name(self, name: str, acl: Acl) -> bool:
+        if self.pattern != Pattern.MATCH:
+            return name == acl.name
+        if acl.pattern == Pattern.PREFIXED:
+            return name.startswith(acl.name)
+        return acl.name in (name, WILDCARD)

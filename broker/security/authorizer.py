@@ -1,0 +1,167 @@
+"""Who may do what: the rules of Kafka's StandardAuthorizer.
+
+A super user may do everything. Otherwise an entry that denies decides, then one that allows. Where no entry concerns
+the resource at all, `allow.everyone.if.no.acl.found` decides; where some do and none of them allows, the answer is no.
+
+To allow READ, WRITE, DELETE or ALTER allows DESCRIBE too, and ALTER_CONFIGS allows DESCRIBE_CONFIGS. To deny one denies
+nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.definition import ConfigError
+from odradek.broker.security.acl import SUPPORTED, WILDCARD, Acl, Operation, Pattern, Permission
+from odradek.broker.security.acl_index import AclIndex
+from odradek.broker.security.principal import Principal
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.metadata.delta import MetadataDelta
+    from odradek.broker.metadata.image import MetadataImage
+
+EVERY_USER = "User:*"
+_ANY_NAME = "hardcode"
+"""A name that no entry is written for. Kafka asks for it to find out who may do everything."""
+_MAX_KNOWN = 100_000
+
+_IMPLIED_BY = {
+    Operation.DESCRIBE: frozenset(
+        {Operation.DESCRIBE, Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}
+    ),
+    Operation.DESCRIBE_CONFIGS: frozenset({Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS}),
+}
+
+
+class Authorizer:
+    """Decides by the entries of the metadata image, which it follows as a publisher. Owner: the cluster.
+
+    Decisions are kept until an entry changes, at most 100,000 of them.
+    """
+
+    def __init__(self, super_users: Iterable[Principal] = (), *, allow_if_no_acl: bool = False) -> None:
+        self._super_users = frozenset(map(str, super_users))
+        self._allow_if_no_acl = allow_if_no_acl
+        self._index = AclIndex()
+        self._known: dict[tuple[Principal, str, int, int, str | None], bool] = {}
+
+    # -- the entries
+
+    def add(self, acl: Acl) -> None:
+        """An entry counts from now on."""
+        self._known.clear()
+        self._index.add(acl)
+
+    def remove(self, acl: Acl) -> None:
+        """An entry counts no more."""
+        self._known.clear()
+        self._index.remove(acl)
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Follow a change of the image."""
+        for acl_id, before in delta.acls.items():
+            if before is not None:
+                self.remove(Acl.of_record(before))
+            after = image.acls.get(acl_id)
+            if after is not None:
+                self.add(Acl.of_record(after))
+
+    # -- the decisions
+
+    def allows(self, principal: Principal, host: str, operation: int, resource: int, name: str) -> bool:
+        """Whether `principal` may do this from the address `host`."""
+        key = (principal, host, operation, resource, name)
+        known = self._known.get(key)
+        if known is None:
+            known = self._remember(key, self._decide(str(principal), host, operation, resource, name))
+        return known
+
+    def operations(self, principal: Principal, host: str, resource: int, name: str) -> int:
+        """What `principal` may do with a resource: bit n is set for operation n."""
+        return sum(
+            1 << operation
+            for operation in SUPPORTED[resource]
+            if self.allows(principal, host, operation, resource, name)
+        )
+
+    def allows_by_type(self, principal: Principal, host: str, operation: int, resource: int) -> bool:
+        """Whether there is any resource of this type, existing or not, with which `principal` may do this.
+
+        Kafka counts no implied operations here.
+        """
+        key = (principal, host, operation, resource, None)
+        known = self._known.get(key)
+        if known is None:
+            allowed = self.allows(principal, host, operation, resource, _ANY_NAME) or self._allows_some(
+                str(principal), host, operation, resource
+            )
+            known = self._remember(key, allowed)
+        return known
+
+    def _remember(self, key: tuple[Principal, str, int, int, str | None], allowed: bool) -> bool:
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        self._known[key] = allowed
+        return allowed
+
+    def _decide(self, principal: str, host: str, operation: int, resource: int, name: str) -> bool:
+        if principal in self._super_users:
+            return True
+        if principal == EVERY_USER:
+            # A user who is called "*": Kafka's set of principals may not have the same one twice.
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        concerned = allowed = False
+        for entries in self._index.concerning(resource, name):
+            concerned = True
+            for who in (principal, EVERY_USER):
+                for acl in entries.get(who, ()):
+                    if acl.host in (WILDCARD, host) and _covers(acl, operation):
+                        if acl.permission != Permission.ALLOW:
+                            return False
+                        allowed = True
+        return allowed or (not concerned and self._allow_if_no_acl)
+
+    def _allows_some(self, principal: str, host: str, operation: int, resource: int) -> bool:
+        """Whether an entry allows something that no other entry denies."""
+        allowed: set[tuple[int, str]] = set()
+        denied: set[tuple[int, str]] = set()
+        for acl in self._index.of_principals(resource, (principal, EVERY_USER)):
+            if acl.host in (WILDCARD, host) and acl.operation in (operation, Operation.ALL):
+                chosen = allowed if acl.permission == Permission.ALLOW else denied
+                chosen.add((acl.pattern, acl.name))
+        everything = (Pattern.LITERAL, WILDCARD)
+        if everything in denied:
+            return False
+        if everything in allowed:
+            return True
+        return any(not _is_denied(pattern, name, denied) for pattern, name in allowed)
+
+
+def _covers(acl: Acl, operation: int) -> bool:
+    """Whether an entry speaks of an operation."""
+    if acl.operation in (operation, Operation.ALL):
+        return True
+    return acl.permission == Permission.ALLOW and acl.operation in _IMPLIED_BY.get(operation, ())  # type: ignore[call-overload]
+
+
+def _is_denied(pattern: int, name: str, denied: set[tuple[int, str]]) -> bool:
+    if pattern == Pattern.LITERAL and (pattern, name) in denied:
+        return True
+    return any((Pattern.PREFIXED, name[:end]) in denied for end in range(1, len(name) + 1))
+
+
+def authorizer_of(config: BrokerConfig) -> Authorizer:
+    """As `super.users` and `allow.everyone.if.no.acl.found` say; ConfigError for what is no principal."""
+    try:
+        super_users = [Principal.parse(text) for text in super_user_texts(config.get_str("super.users"))]
+    except ValueError as error:
+        raise ConfigError(f"super.users: {error}") from None
+    return Authorizer(super_users, allow_if_no_acl=config.get_bool("allow.everyone.if.no.acl.found"))
+
+
+def super_user_texts(text: str) -> list[str]:
+    """The principals in `super.users`, which semicolons separate."""
+    return [part.strip() for part in text.split(";") if part.strip()]

@@ -1,0 +1,75 @@
+"""What was refused to whom: for whoever tests a client's rights, and for the log."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import NamedTuple
+
+_KEPT = 1000
+_LONGEST = 1000
+_log = logging.getLogger("odradek.broker.security.authorizer")
+
+
+class Denial(NamedTuple):
+    """One refusal.
+
+    `when_ms`: the broker's clock, in ms since 1970. `principal`: `User:alice`. `host`: the client's address.
+    `operation`: `READ`, or `LOGIN` for a log-in that failed. `resource_type` and `resource_name`: `TOPIC` and `orders`.
+    `api`: the request's name. `listener`: where it came in. `reason`: in words, where there is more to say.
+    """
+
+    when_ms: int
+    principal: str
+    host: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    api: str
+    listener: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        what = f"{self.operation} on {self.resource_type} {self.resource_name}".rstrip()
+        why = f": {self.reason}" if self.reason else ""
+        return one_line(f"{self.principal} at {self.host} was denied {what} for {self.api} ({self.listener}){why}")
+
+
+def one_line(text: str) -> str:
+    """A text with what a client has sent, fit for a log: a name with a line break or an escape sequence must not write
+    lines of its own there."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def shortened(text: str) -> str:
+    """The beginning of a text that may be half a megabyte, of who has not even logged in."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
+
+
+class Denials:
+    """The last 1,000 refusals of a cluster, newest last. Any thread may read a copy."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: deque[Denial] = deque(maxlen=_KEPT)
+
+    def add(self, denial: Denial) -> None:
+        """Keep and log a refusal."""
+        self.keep(denial)
+        _log.info("%s", self.entries[-1])
+
+    def keep(self, denial: Denial) -> None:
+        """Keep a refusal that is logged elsewhere."""
+        principal, name, reason = denial.principal, denial.resource_name, denial.reason
+        if max(len(principal), len(name), len(reason)) > _LONGEST:
+            denial = denial._replace(
+                principal=shortened(principal), resource_name=shortened(name), reason=shortened(reason)
+            )
+        self.entries.append(denial)
+
+    def since(self, when_ms: int) -> list[Denial]:
+        """The refusals at or after a time of the broker's clock, newest last."""
+        return [denial for denial in self.entries.copy() if denial.when_ms >= when_ms]

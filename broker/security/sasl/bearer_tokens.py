@@ -1,0 +1,74 @@
+"""What those who check bearer tokens share: a verdict, and how the parts of a token are read."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+_NOT_BASE64_URL = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class TokenRefused(Exception):
+    """A token is not accepted. `reason` is for the broker's log.
+
+    `scope`: what was asked for and is not in the token. `key_id`: of a key that nobody knows.
+    """
+
+    def __init__(self, reason: str, *, scope: str | None = None, key_id: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.scope = scope
+        self.key_id = key_id
+
+
+class BearerToken(NamedTuple):
+    """What counts of an accepted token: whose it is, and when it ends (milliseconds since 1970)."""
+
+    principal_name: str
+    expires_ms: int
+
+
+class TokenValidator(Protocol):
+    """Checks tokens; one serves all log-ins of a listener."""
+
+    def validate(self, token: str, now_ms: int) -> BearerToken:
+        """Raises TokenRefused, and MalformedToken where Kafka's validator fails."""
+
+
+class WaitingTokenValidator(TokenValidator, Protocol):
+    """A validator with keys that may have to be fetched."""
+
+    async def prepare(self) -> None:
+        """Wait for the keys that `validate` will need."""
+
+    async def missing(self, key_id: str) -> None:
+        """Wait for newer keys, for the log-ins to come: as in Kafka the one that named this key is refused."""
+
+
+def base64_url(text: str) -> bytes:
+    """The bytes of a token's part; TokenRefused for what is not base64url."""
+    if _NOT_BASE64_URL.search(text) or len(text) % 4 == 1:
+        raise TokenRefused("malformed Base64")
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def json_object(text: bytes, *, repeats: bool) -> dict[str, Any] | None:
+    """A JSON object, None for another value. `repeats`: whether a name may come twice. TokenRefused for no JSON."""
+    try:
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=None if repeats else _once)
+    except (ValueError, RecursionError):
+        raise TokenRefused("malformed JSON") from None
+    return value if isinstance(value, dict) else None
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name twice")
+    return found

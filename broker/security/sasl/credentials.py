@@ -1,0 +1,124 @@
+"""What the metadata log knows of who may log in: SCRAM users and delegation tokens."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from odradek.broker.security.principal import USER, Principal
+
+if TYPE_CHECKING:
+    from odradek.broker.metadata.image import MetadataImage
+
+TOKEN_ITERATIONS = 4096
+_TOKEN_SALT_BYTES = 16
+_KEPT_TOKEN_KEYS = 4096
+
+
+class ScramHash(NamedTuple):
+    """A SCRAM mechanism: its number in records and requests, its name and its hash."""
+
+    number: int
+    mechanism: str
+    hash_name: str
+    min_iterations: int = 4096
+    max_iterations: int = 16384
+
+
+SCRAM_SHA_256 = ScramHash(1, "SCRAM-SHA-256", "sha256")
+SCRAM_SHA_512 = ScramHash(2, "SCRAM-SHA-512", "sha512")
+SCRAM_HASHES = {kind.number: kind for kind in (SCRAM_SHA_256, SCRAM_SHA_512)}
+"""By number."""
+
+
+class ScramCredential(NamedTuple):
+    """What a server keeps of a password (RFC 5802)."""
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+    def __repr__(self) -> str:
+        return f"ScramCredential({self.iterations} iterations)"
+
+
+class TokenCredential(NamedTuple):
+    """A delegation token as a password: whom it lets log in, and until when (milliseconds since 1970)."""
+
+    owner: Principal
+    expires_ms: int
+    credential: ScramCredential
+
+
+class Credentials(Protocol):
+    """Who may log in by SCRAM."""
+
+    def user(self, name: str, kind: ScramHash) -> ScramCredential | None:
+        """The credential of a user; None if there is none."""
+
+    def token(self, token_id: str, kind: ScramHash) -> TokenCredential | None:
+        """The credential of a delegation token; None if there is none, or tokens are switched off."""
+
+
+def salted_password(password: str, salt: bytes, iterations: int, kind: ScramHash) -> bytes:
+    """Hi() of RFC 5802. Kafka prepares no strings: the password is its UTF-8 as it is."""
+    return hashlib.pbkdf2_hmac(kind.hash_name, password.encode(), salt, iterations)
+
+
+def credential_of(salted: bytes, salt: bytes, iterations: int, kind: ScramHash) -> ScramCredential:
+    """What a server keeps of a salted password."""
+    client_key = hmac.digest(salted, b"Client Key", kind.hash_name)
+    server_key = hmac.digest(salted, b"Server Key", kind.hash_name)
+    return ScramCredential(salt, hashlib.new(kind.hash_name, client_key).digest(), server_key, iterations)
+
+
+def token_hmac(secret_key: str, token_id: str) -> bytes:
+    """The secret of a delegation token: every broker with the same key computes the same."""
+    return hmac.digest(secret_key.encode(), token_id.encode(), "sha512")
+
+
+class ImageCredentials:
+    """Credentials as the image has them at the time of asking.
+
+    `secret_key`: what `delegation.token.secret.key` says; None or nothing switches tokens off. A token's SCRAM keys
+    take some milliseconds to compute, so they are kept.
+    """
+
+    def __init__(self, image: MetadataImage, secret_key: Callable[[], str | None]) -> None:
+        self._image = image
+        self._secret_key = secret_key
+        self._token_keys: dict[tuple[str, str, int], ScramCredential] = {}
+
+    def user(self, name: str, kind: ScramHash) -> ScramCredential | None:
+        """See `Credentials`."""
+        record = self._image.scram.get((name, kind.number))
+        if record is None:
+            return None
+        return ScramCredential(
+            bytes(record.salt), bytes(record.stored_key), bytes(record.server_key), record.iterations
+        )
+
+    def token(self, token_id: str, kind: ScramHash) -> TokenCredential | None:
+        """See `Credentials`."""
+        record = self._image.delegation_tokens.get(token_id)
+        secret_key = self._secret_key()
+        if record is None or not secret_key:
+            return None
+        user = Principal(USER, record.owner.partition(":")[2], token_authenticated=True)  # whatever kind it has
+        return TokenCredential(user, record.expiration_timestamp, self._keys(secret_key, token_id, kind))
+
+    def _keys(self, secret_key: str, token_id: str, kind: ScramHash) -> ScramCredential:
+        key = (secret_key, token_id, kind.number)
+        found = self._token_keys.get(key)
+        if found is None:
+            if len(self._token_keys) >= _KEPT_TOKEN_KEYS:
+                self._token_keys.clear()
+            password = base64.b64encode(token_hmac(secret_key, token_id)).decode()
+            salt = token_hmac(secret_key, f"salt of {token_id}")[:_TOKEN_SALT_BYTES]
+            salted = salted_password(password, salt, TOKEN_ITERATIONS, kind)
+            found = self._token_keys[key] = credential_of(salted, salt, TOKEN_ITERATIONS, kind)
+        return found

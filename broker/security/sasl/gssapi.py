@@ -1,0 +1,163 @@
+"""GSSAPI with Kerberos (RFC 4752), through the package `gssapi` (`odradek[gssapi]`) over MIT Kerberos.
+
+The login module is Java's `Krb5LoginModule` with `useKeyTab`, `keyTab` and `principal`, as Kafka's brokers have it.
+There are no security layers, as in Kafka. A step may read the keytab and write the replay cache: it runs in a thread.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from odradek.broker.config.definition import ConfigError
+from odradek.broker.security.principal import ANONYMOUS, USER, Principal
+from odradek.broker.security.sasl.jaas import login_options
+from odradek.broker.security.sasl.kerberos_names import KerberosNames, NoRule
+from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, NewSaslServer
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.security.sasl.credentials import Credentials
+
+LOGIN_MODULE = "com.sun.security.auth.module.Krb5LoginModule"
+_NO_LAYER = 1
+_LARGEST_MESSAGE = 65_536
+_OFFER = bytes([_NO_LAYER]) + _LARGEST_MESSAGE.to_bytes(3, "big")
+_TABLE = -1765328384
+"""Where MIT's error codes of Kerberos begin."""
+_RETRIED = frozenset((_TABLE + code) & 0xFFFFFFFF for code in (7, 21, 33, 34))
+"""Unknown server, client or ticket not yet valid, replay: Kafka closes the connection, and the client tries again."""
+
+
+def gssapi(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
+    """See `server.Mechanism`."""
+    library = _library()
+    options = login_options(config, LOGIN_MODULE)
+    service = config.get_text("sasl.kerberos.service.name") or options.get("serviceName")
+    if not service:
+        raise ConfigError("No serviceName defined in either JAAS or Kafka config")
+    acceptor = Acceptor(library, _keytab(options), options.get("principal"), service)
+    names = KerberosNames(config.get_list("sasl.kerberos.principal.to.local.rules"), _default_realm(library))
+    return lambda: GssapiServer(acceptor, names)
+
+
+def _library() -> Any:
+    try:
+        import gssapi as library
+    except ImportError:
+        raise ConfigError("GSSAPI needs MIT Kerberos and pip install 'odradek[gssapi]'") from None
+    return library
+
+
+def _keytab(options: Mapping[str, str]) -> Path:
+    if options.get("useKeyTab", "").lower() != "true" or not options.get("keyTab") or not options.get("principal"):
+        raise ConfigError('a broker logs in with useKeyTab=true, keyTab="..." and principal="..."')
+    keytab = Path(options["keyTab"].removeprefix("FILE:"))
+    if not keytab.is_file():
+        raise ConfigError(f"the keytab {keytab} is not there")
+    return keytab
+
+
+def _default_realm(library: Any) -> str:
+    """That of krb5.conf; nothing without one, as in Kafka."""
+    try:
+        name = library.Name("x", library.NameType.user).canonicalize(library.MechType.kerberos)
+    except library.exceptions.GSSError:
+        return ""
+    return str(name).rpartition("@")[2]
+
+
+class Acceptor:
+    """What the log-ins of a listener share: the keys of its service, and which tickets were seen."""
+
+    def __init__(self, library: Any, keytab: Path, principal: str | None, service: str) -> None:
+        """ConfigError if the keytab has no keys of the principal."""
+        self.gssapi = library
+        self.service = service
+        folder = tempfile.mkdtemp(prefix="odradek-kerberos-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._store = {"keytab": f"FILE:{keytab}", "rcache": f"file2:{folder}/replays"}
+        self._principal = principal
+        try:
+            self._credentials()
+        except library.exceptions.GSSError as error:
+            raise ConfigError(f"the keytab {keytab} cannot be used for {principal}: {_text(error)}") from None
+
+    def context(self) -> Any:
+        """For one log-in; the keytab is read anew, so it may be replaced."""
+        return self.gssapi.SecurityContext(creds=self._credentials(), usage="accept")
+
+    def _credentials(self) -> Any:
+        name = self.gssapi.Name(self._principal, self.gssapi.NameType.kerberos_principal)
+        mechanisms = [self.gssapi.MechType.kerberos]
+        return self.gssapi.Credentials(usage="accept", name=name, mechs=mechanisms, store=self._store)
+
+
+class GssapiServer:
+    """One log-in; see `server.WaitingSaslServer`."""
+
+    mechanism = "GSSAPI"
+    expires_ms: int | None = None
+    extensions: Mapping[str, str] = {}
+
+    def __init__(self, acceptor: Acceptor, names: KerberosNames) -> None:
+        self._acceptor, self._names = acceptor, names
+        self._context: Any = None
+        self._offered = False
+        self.complete = False
+        self.principal = ANONYMOUS
+
+    async def evaluate_async(self, token: bytes) -> bytes:
+        """As `evaluate`, in a thread."""
+        return await trio.to_thread.run_sync(self.evaluate, token)
+
+    def evaluate(self, token: bytes) -> bytes:
+        """Accept the client's ticket, then agree on no security layer."""
+        error_class = self._acceptor.gssapi.exceptions.GSSError
+        try:
+            return self._step(token)
+        except error_class as error:
+            if getattr(error, "min_code", 0) & 0xFFFFFFFF in _RETRIED:
+                raise MalformedToken(_text(error)) from None
+            raise InvalidCredentials(_text(error)) from None
+
+    def _step(self, token: bytes) -> bytes:
+        if self._context is None:
+            self._context = self._acceptor.context()
+        if not self._context.complete:
+            answer = self._context.step(token) or b""
+            return self._offer() if self._context.complete and not answer else bytes(answer)
+        if not self._offered:
+            if token:
+                raise InvalidCredentials("Handshake expecting no response data from server")
+            return self._offer()
+        self._agree(self._context.unwrap(token).message)
+        return b""
+
+    def _offer(self) -> bytes:
+        self._offered = True
+        return bytes(self._context.wrap(_OFFER, False).message)
+
+    def _agree(self, chosen: bytes) -> None:
+        if len(chosen) < 4 or chosen[0] != _NO_LAYER:
+            raise InvalidCredentials("Client selected unsupported protection")
+        service = str(self._context.target_name).split("@", 1)[0].split("/", 1)[0]
+        if service.lower() != self._acceptor.service.lower():
+            raise InvalidCredentials(f"GSS context targ name protocol error: {service}")
+        try:
+            user = self._names.user(str(self._context.initiator_name))
+        except NoRule as error:
+            raise MalformedToken(str(error)) from None
+        self.principal = Principal(USER, user)
+        self.complete = True
+
+
+def _text(error: Exception) -> str:
+    return " ".join(str(error).split())

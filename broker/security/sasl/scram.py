@@ -1,0 +1,161 @@
+"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677) as Kafka speaks them; the users stand in the metadata log.
+
+Kafka is laxer than the RFC in some places, and odradek is like it: the channel binding of the final message is not
+looked at, strings are not prepared (SASLprep), names are ASCII, and the client's proof leaves out `m=`. With the
+extension `tokenauth=true` the name is the id of a delegation token and the password its HMAC in base64 (KIP-48).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from odradek.broker.security.principal import ANONYMOUS, USER, Principal
+from odradek.broker.security.sasl.credentials import SCRAM_SHA_256, SCRAM_SHA_512, ScramCredential, ScramHash
+from odradek.broker.security.sasl.jaas import login_options
+from odradek.broker.security.sasl.server import (
+    OTHER_AUTHORIZATION_ID,
+    InvalidCredentials,
+    MalformedToken,
+    NewSaslServer,
+    SaslError,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.security.sasl.credentials import Credentials
+
+LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+_NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_VALUE = r"[\x01-\x2b\x2d-\x7f]+"
+_NONCE = r"[\x21-\x2b\x2d-\x7e]+"
+_BASE64 = r"(?:[a-zA-Z0-9/+]{4})*(?:[a-zA-Z0-9/+]{3}=|[a-zA-Z0-9/+]{2}==)?"
+_EXTENSIONS = rf"(?:,[A-Za-z]+={_VALUE})*"
+_FIRST = re.compile(
+    rf"n,(?:a=(?P<act_as>{_NAME}))?,(?:m={_VALUE},)?n=(?P<name>{_NAME}),r=(?P<nonce>{_NONCE})(?P<extensions>{_EXTENSIONS})"
+)
+_FINAL = re.compile(rf"c=(?P<channel>{_BASE64}),r=(?P<nonce>{_NONCE})(?:{_EXTENSIONS}),p=(?P<proof>{_BASE64})")
+_NONCE_BYTES = 18
+
+
+def scram_sha_256(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
+    """See `server.Mechanism`."""
+    login_options(config, LOGIN_MODULE)
+    return lambda: ScramServer(SCRAM_SHA_256, credentials)
+
+
+def scram_sha_512(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
+    """See `server.Mechanism`."""
+    login_options(config, LOGIN_MODULE)
+    return lambda: ScramServer(SCRAM_SHA_512, credentials)
+
+
+class ScramServer:
+    """One log-in; see `server.SaslServer`.
+
+    Whether a user exists can be seen from the first answer, as on Kafka: it gives an error for an unknown one.
+    """
+
+    def __init__(self, kind: ScramHash, credentials: Credentials, nonce: str | None = None) -> None:
+        """`nonce`: the server's; random if None."""
+        self.mechanism = kind.mechanism
+        self.complete = False
+        self.principal = ANONYMOUS
+        self.expires_ms: int | None = None
+        self.extensions: Mapping[str, str] = {}
+        self._kind = kind
+        self._credentials = credentials
+        self._nonce = nonce
+        self._exchange: _Exchange | None = None
+
+    def evaluate(self, token: bytes) -> bytes:
+        """Answer the client's first message, then its final one."""
+        text = token.decode("utf-8", "replace")
+        exchange = self._exchange
+        if exchange is None:
+            self._exchange = self._begin(text)
+            return self._exchange.server_first.encode()
+        self._exchange = None
+        try:
+            proof = exchange.check(text)
+        except InvalidCredentials as error:
+            raise InvalidCredentials(error.reason, self.principal.name) from None
+        self.complete = True
+        return b"v=" + base64.b64encode(proof)
+
+    def _begin(self, text: str) -> _Exchange:
+        first = _FIRST.fullmatch(text)
+        if first is None:
+            raise InvalidCredentials("not a first message of SCRAM")
+        escaped = first["name"]
+        name = escaped.replace("=2C", ",").replace("=3D", "=")
+        listed = first["extensions"]
+        self.extensions = dict(part.split("=", 1) for part in listed.split(",")[1:])
+        if self.extensions.get("tokenauth", "").lower() == "true":
+            credential = self._of_token(name)
+        else:
+            credential = self._of_user(name)
+        act_as = first["act_as"]
+        if act_as and act_as != name:
+            raise SaslError(OTHER_AUTHORIZATION_ID, name)
+        if credential.iterations < self._kind.min_iterations:
+            few = f"{credential.iterations} iterations are fewer than the minimum of {self._kind.min_iterations}"
+            raise InvalidCredentials(few, name)
+        nonce = first["nonce"] + (self._nonce or secrets.token_hex(_NONCE_BYTES))
+        bare = f"n={escaped},r={first['nonce']}{listed}"
+        return _Exchange(self._kind, credential, nonce, bare)
+
+    def _of_user(self, name: str) -> ScramCredential:
+        self.principal = Principal(USER, name)
+        credential = self._credentials.user(name, self._kind)
+        if credential is None:
+            raise InvalidCredentials(f"there is no such user of {self.mechanism}", name)
+        return credential
+
+    def _of_token(self, token_id: str) -> ScramCredential:
+        token = self._credentials.token(token_id, self._kind)
+        if token is None:
+            raise InvalidCredentials(f"there is no delegation token {token_id}")
+        self.principal = token.owner
+        self.expires_ms = token.expires_ms
+        return token.credential
+
+
+class _Exchange:
+    """What was agreed on with the first messages."""
+
+    __slots__ = ("_bare", "_credential", "_kind", "_nonce", "server_first")
+
+    def __init__(self, kind: ScramHash, credential: ScramCredential, nonce: str, bare: str) -> None:
+        self._kind = kind
+        self._credential = credential
+        self._nonce = nonce
+        self._bare = bare
+        salt = base64.b64encode(credential.salt).decode()
+        self.server_first = f"r={nonce},s={salt},i={credential.iterations}"
+
+    def check(self, text: str) -> bytes:
+        """The server's proof, if the client's final message holds the right one of its own."""
+        final = _FINAL.fullmatch(text)
+        if final is None:
+            raise InvalidCredentials("not a final message of SCRAM")
+        if final["nonce"] != self._nonce:
+            raise InvalidCredentials("another nonce than the server's")
+        hash_name = self._kind.hash_name
+        proved = f"{self._bare},{self.server_first},c={final['channel']},r={final['nonce']}".encode()
+        stored = self._credential.stored_key
+        signature = hmac.digest(stored, proved, hash_name)
+        proof = base64.b64decode(final["proof"])
+        if len(proof) != len(signature):
+            raise MalformedToken(f"a proof of {len(proof)} bytes")
+        client_key = bytes(one ^ other for one, other in zip(signature, proof, strict=True))
+        if not hmac.compare_digest(hashlib.new(hash_name, client_key).digest(), stored):
+            raise InvalidCredentials("the password is wrong")
+        return hmac.digest(self._credential.server_key, proved, hash_name)

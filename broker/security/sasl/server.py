@@ -1,0 +1,113 @@
+"""The server's side of a SASL mechanism, and which mechanisms there are.
+
+A mechanism is a function in a module of its own, imported when a listener enables it. It gets the configuration of
+the listener, checks it once, and returns what makes a `SaslServer` for each log-in.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
+
+from odradek.broker.config.definition import ConfigError
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.security.principal import Principal
+    from odradek.broker.security.sasl.credentials import Credentials
+
+
+OTHER_AUTHORIZATION_ID = "Authentication failed: Client requested an authorization id that is different from username"
+"""Kafka's own text."""
+
+
+class Refusal(Exception):
+    """A log-in is refused. `reason`: for the broker's own people; `claimed`: the name that the client gave, if any."""
+
+    def __init__(self, reason: str, claimed: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.claimed = claimed
+
+
+class SaslError(Refusal):
+    """The client is told the reason, so it must hold nothing that a stranger may not know."""
+
+    @property
+    def message(self) -> str:
+        """What the client is told."""
+        return self.reason
+
+
+class InvalidCredentials(Refusal):
+    """The client is told no more than that its credentials are not valid."""
+
+
+class MalformedToken(Refusal):
+    """A token that Kafka's mechanism fails on: the connection is closed without an answer."""
+
+
+class SaslServer(Protocol):
+    """One log-in by one mechanism. `principal` and what follows it are there once `complete` is true.
+
+    `expires_ms`: when the credential ends (milliseconds since 1970), None for never. `extensions`: what the client sent
+    along.
+    """
+
+    mechanism: str
+
+    @property
+    def complete(self) -> bool:
+        """Whether the client has logged in."""
+
+    @property
+    def principal(self) -> Principal:
+        """Who the client is."""
+
+    @property
+    def expires_ms(self) -> int | None:
+        """When the credential ends."""
+
+    @property
+    def extensions(self) -> Mapping[str, str]:
+        """What the client sent along."""
+
+    def evaluate(self, token: bytes) -> bytes:
+        """The answer to the client's next token. Raises SaslError, InvalidCredentials, MalformedToken."""
+
+
+@runtime_checkable
+class WaitingSaslServer(SaslServer, Protocol):
+    """A mechanism that may have to wait, for another server or a thread: `evaluate_async` is called in its place."""
+
+    async def evaluate_async(self, token: bytes) -> bytes:
+        """As `evaluate`."""
+
+
+def waits(server: SaslServer) -> TypeGuard[WaitingSaslServer]:
+    """Whether it is a mechanism that may have to wait. (`isinstance` takes a tenth of a log-in to find out.)"""
+    return hasattr(server, "evaluate_async")
+
+
+NewSaslServer = Callable[[], SaslServer]
+Mechanism = Callable[["ListenerConfig", "Credentials", "BrokerClock"], NewSaslServer]
+"""Gets what a listener configures for the mechanism; ConfigError for what cannot be served."""
+
+_MECHANISMS: Mapping[str, tuple[str, str]] = {
+    "PLAIN": ("odradek.broker.security.sasl.plain", "plain"),
+    "SCRAM-SHA-256": ("odradek.broker.security.sasl.scram", "scram_sha_256"),
+    "SCRAM-SHA-512": ("odradek.broker.security.sasl.scram", "scram_sha_512"),
+    "GSSAPI": ("odradek.broker.security.sasl.gssapi", "gssapi"),
+    "OAUTHBEARER": ("odradek.broker.security.sasl.oauthbearer", "oauthbearer"),
+}
+
+
+def mechanism(name: str) -> Mechanism:
+    """The mechanism of a name, imported if need be; ConfigError if there is none."""
+    found = _MECHANISMS.get(name)
+    if found is None:
+        raise ConfigError(f"SASL mechanism {name} is not served; there are {', '.join(_MECHANISMS)}")
+    function: Mechanism = getattr(importlib.import_module(found[0]), found[1])
+    return function

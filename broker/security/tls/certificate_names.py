@@ -1,0 +1,125 @@
+"""The names in a certificate: the subject as Java prints it (RFC 2253), and the alternative names.
+
+What `X500Principal.getName()` of a JDK prints was recorded (`tests/vectors/x500_names.json`): keywords for nine
+attributes, hexadecimal for all others and for types that are no text, and more escapes than RFC 2253 asks for. UTF-8 is
+assumed for every kind of text.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from odradek.broker.security.tls.der import OBJECT_ID, SEQUENCE, SET, Element, object_id, read
+from odradek.protocol.errors import CorruptDataError
+
+_KEYWORDS = {
+    "2.5.4.3": "CN",
+    "2.5.4.6": "C",
+    "2.5.4.7": "L",
+    "2.5.4.8": "ST",
+    "2.5.4.9": "STREET",
+    "2.5.4.10": "O",
+    "2.5.4.11": "OU",
+    "0.9.2342.19200300.100.1.25": "DC",
+    "0.9.2342.19200300.100.1.1": "UID",
+}
+_TEXT = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})  # UTF8, Printable, T61, IA5, General, BMP
+_ESCAPED = frozenset(',=+<>#;"\\')
+_BLANK = " \r"
+_EXTENSIONS = 0xA3
+_VERSION = 0xA0
+_ALTERNATIVE_NAME = "2.5.29.17"
+_TEXT_KINDS = (1, 2, 6)  # mail address, host, URI
+_ADDRESS = 7
+
+
+def subject_of(certificate: bytes) -> str:
+    """The subject of a DER certificate; CorruptDataError if it cannot be read."""
+    return name_text(_subject(certificate).encoded)
+
+
+def issuer_and_subject(certificate: bytes) -> tuple[bytes, bytes]:
+    """The issuer's and the subject's name of a DER certificate, encoded."""
+    fields = _fields(certificate)
+    return fields[2].encoded, fields[4].encoded
+
+
+def key_algorithm(certificate: bytes) -> bytes:
+    """Which kind of key a DER certificate has, as an encoded identifier."""
+    return _fields(certificate)[5].children()[0].children()[0].content
+
+
+def alternative_names(certificate: bytes) -> frozenset[str]:
+    """The subject's alternative names, each with its kind as Java prints it: `[2, localhost]`, 2 for a host."""
+    for field in _fields(certificate)[5:]:
+        if field.tag == _EXTENSIONS:
+            for extension in read(field.content).children():
+                parts = extension.children()
+                if object_id(parts[0].content) == _ALTERNATIVE_NAME:
+                    return frozenset(map(_alternative, read(parts[-1].content).children()))
+    return frozenset()
+
+
+def name_text(name: bytes) -> str:
+    """A DER name as Java prints it in the form RFC 2253: the last part first."""
+    whole = read(name)
+    if whole.tag != SEQUENCE:
+        raise CorruptDataError("DER: a name is no sequence")
+    return ",".join(map(_part_text, reversed(whole.children())))
+
+
+def _part_text(part: Element) -> str:
+    if part.tag != SET:
+        raise CorruptDataError("DER: a part of a name is no set")
+    return "+".join(map(_attribute_text, part.children()))
+
+
+def _attribute_text(attribute: Element) -> str:
+    pair = attribute.children()
+    if len(pair) != 2 or pair[0].tag != OBJECT_ID:
+        raise CorruptDataError("DER: an attribute of a name is no pair")
+    identifier = object_id(pair[0].content)
+    keyword = _KEYWORDS.get(identifier)
+    value = pair[1]
+    if keyword is None or value.tag not in _TEXT:
+        return f"{keyword or identifier}=#{value.encoded.hex()}"
+    return f"{keyword}={''.join(_escaped(value.content.decode('utf-8', 'replace')))}"
+
+
+def _escaped(text: str) -> Iterator[str]:
+    lead = len(text) - len(text.lstrip(_BLANK))
+    trail = len(text.rstrip(_BLANK))
+    for index, char in enumerate(text):
+        if char == "\0":
+            yield "\\00"
+        elif char in _ESCAPED or not lead <= index < trail:
+            yield f"\\{char}"
+        else:
+            yield char
+
+
+def _alternative(name: Element) -> str:
+    kind = name.tag & 0x1F
+    if kind in _TEXT_KINDS:
+        text = name.content.decode("ascii", "backslashreplace")
+    elif kind == _ADDRESS and len(name.content) in (4, 16):
+        text = str(ipaddress.ip_address(name.content))
+    else:
+        text = name.content.hex()
+    return f"[{kind}, {text}]"
+
+
+def _subject(certificate: bytes) -> Element:
+    return _fields(certificate)[4]
+
+
+def _fields(certificate: bytes) -> list[Element]:
+    """Serial, signature, issuer, validity, subject, key and the rest of the part that is signed."""
+    parts = read(certificate).children()
+    fields = parts[0].children() if parts else []
+    if fields and fields[0].tag == _VERSION:
+        fields = fields[1:]
+    if len(fields) < 6:
+        raise CorruptDataError("DER: no certificate")
+    return fields

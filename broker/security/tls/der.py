@@ -1,0 +1,67 @@
+"""Just enough DER to read what Python's ssl does not tell: names and alternative names of a certificate.
+
+The certificates have been checked by OpenSSL, or are read from a store; still every length is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from odradek.protocol.errors import CorruptDataError
+
+SEQUENCE = 0x30
+SET = 0x31
+OBJECT_ID = 0x06
+OCTET_STRING = 0x04
+
+
+class Element(NamedTuple):
+    """One element. `content` lies within `encoded`, which has tag and length too."""
+
+    tag: int
+    content: bytes
+    encoded: bytes
+
+    def children(self) -> list[Element]:
+        """The elements of a constructed one."""
+        return list(elements(self.content))
+
+
+def read(data: bytes) -> Element:
+    """The first element of `data`; CorruptDataError if it is not whole."""
+    if len(data) < 2:
+        raise CorruptDataError("DER: no element")
+    size, start = data[1], 2
+    if size & 0x80:
+        count = size & 0x7F
+        start += count
+        if not 1 <= count <= 4 or len(data) < start:
+            raise CorruptDataError("DER: a length that is not allowed")
+        size = int.from_bytes(data[2:start], "big")
+    if len(data) < start + size:
+        raise CorruptDataError("DER: an element is cut off")
+    return Element(data[0], data[start : start + size], data[: start + size])
+
+
+def elements(data: bytes) -> Iterator[Element]:
+    """All elements of `data`, one after the other."""
+    while data:
+        element = read(data)
+        yield element
+        data = data[len(element.encoded) :]
+
+
+def object_id(content: bytes) -> str:
+    """The dotted form of an OBJECT IDENTIFIER."""
+    numbers: list[int] = []
+    value = 0
+    for byte in content:
+        value = value << 7 | byte & 0x7F
+        if not byte & 0x80:
+            numbers.append(value)
+            value = 0
+    if not numbers or content[-1] & 0x80:
+        raise CorruptDataError("DER: an object identifier is cut off")
+    first = min(numbers[0] // 40, 2)
+    return ".".join(map(str, [first, numbers[0] - 40 * first, *numbers[1:]]))

@@ -1,0 +1,246 @@
+"""A request that a client sent, and its answer, as a user looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+from odradek.broker.requests.exchange import TOLD, Exchange, RawExchange, Told
+from odradek.broker.requests.problems import error_name, problems_of
+from odradek.broker.requests.subjects import subjects_of
+from odradek.broker.requests.topic_names import TopicsById
+from odradek.broker.transcript.kept_messages import decoded_answer, decoded_request
+from odradek.broker.transcript.lines import line_of
+from odradek.broker.transcript.positions import TopicPosition, flat, positions_of
+from odradek.broker.transcript.summary import Summary
+from odradek.protocol.message import ApiMessage
+from odradek.protocol.registry import API_BY_KEY
+
+_MANY_ERRORS = 1000
+
+
+class Facts(Protocol):
+    """What is not in an exchange itself. `origin_s`: the broker's start, in the time of `BrokerClock.source`."""
+
+    @property
+    def origin_s(self) -> float: ...
+
+    @property
+    def topics(self) -> TopicsById: ...
+
+    @property
+    def ms_at(self) -> Callable[[float], int]: ...
+
+
+class RecordedRequest:
+    """One request to the broker and its answer. Messages are decoded when they are asked for.
+
+    `client_id`, `client` (host:port) and `connection` say who asked; `node`: which node. `api` and `version`: what.
+    `at`: seconds of real time since the broker began; `time_ms`: when, on the broker's clock (milliseconds since 1970).
+    `size`: bytes of the request.
+    """
+
+    def __init__(self, raw: RawExchange, facts: Facts) -> None:
+        self._raw = raw
+        self._facts = facts
+        self._session: tuple[TopicPosition, ...] = ()
+
+    @property
+    def exchange(self) -> Exchange:
+        """What the broker keeps of it, as it is now."""
+        return Exchange._make(self._raw)
+
+    @property
+    def connection(self) -> str:
+        """The connection: address of the broker, of the client, and a number."""
+        return self.exchange.connection
+
+    @property
+    def client(self) -> str:
+        """Where the request came from, host:port."""
+        return _ends(self.exchange.connection)[1]
+
+    @property
+    def broker(self) -> str:
+        """The address that the client dialled, host:port."""
+        return _ends(self.exchange.connection)[0]
+
+    @property
+    def client_id(self) -> str | None:
+        """What the client calls itself."""
+        return self.exchange.client_id
+
+    @property
+    def node(self) -> int:
+        """The node that was asked."""
+        return self.exchange.node_id
+
+    @property
+    def api(self) -> str:
+        """The name of the API, as in ``odradek coverage``."""
+        return API_BY_KEY[self.exchange.api_key].name
+
+    @property
+    def version(self) -> int:
+        """The version that the client chose."""
+        return self.exchange.version
+
+    @property
+    def correlation_id(self) -> int:
+        """The number that the client gave the request."""
+        return self.exchange.correlation_id
+
+    @property
+    def at(self) -> float:
+        """When it came: seconds of real time since the broker began (of a trio run's clock with ``open_broker``)."""
+        return self.exchange.seconds - self._facts.origin_s
+
+    @property
+    def time_ms(self) -> int:
+        """When it came, on the broker's clock: milliseconds since 1970."""
+        return self._facts.ms_at(self.exchange.seconds)
+
+    @property
+    def time(self) -> datetime:
+        """When it came, on the broker's clock, in UTC."""
+        return datetime.fromtimestamp(self.time_ms / 1000, UTC)
+
+    @property
+    def size(self) -> int:
+        """The request's bytes."""
+        return self.exchange.size
+
+    @property
+    def response_size(self) -> int | None:
+        """The answer's bytes; None without an answer."""
+        exchange = self.exchange
+        return exchange.answer_size if exchange.answer_size else None
+
+    @property
+    def latency_ms(self) -> float | None:
+        """Milliseconds of real time until the answer; None without one."""
+        exchange = self.exchange
+        return (exchange.answered - exchange.seconds) * 1000 if exchange.answer_size else None
+
+    @property
+    def state(self) -> str:
+        """``answered``, ``waiting``, ``unanswered`` (acks=0, or a fault dropped it), or ``cut`` with its connection."""
+        exchange = self.exchange
+        if exchange.answer_size:
+            return "answered"
+        if exchange.cut is not None:
+            return "cut"
+        return "unanswered" if exchange.answered else "waiting"
+
+    @property
+    def cut(self) -> str | None:
+        """Why the connection ended with this request; None if it did not."""
+        return self.exchange.cut
+
+    @property
+    def request(self) -> ApiMessage | None:
+        """The request, a class of `odradek.protocol.messages`.
+
+        Records of a large one are zeros behind the first header. None if it was not kept: it may hold a password, or
+        is too large.
+        """
+        return decoded_request(self.exchange)
+
+    @property
+    def response(self) -> ApiMessage | None:
+        """The answer, as `request`; None while there is none."""
+        return decoded_answer(self.exchange)
+
+    @property
+    def topics(self) -> tuple[TopicPosition, ...]:
+        """The partitions that it is about, with offsets where it has some."""
+        return self.summary.topics
+
+    @property
+    def group(self) -> str | None:
+        """The group that it is about; the first if there are several."""
+        return next(iter(self.summary.groups), None)
+
+    @property
+    def transactional_id(self) -> str | None:
+        """The transactional id that it is about; the first if there are several."""
+        return next(iter(self.summary.transactional_ids), None)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The names of the errors in the answer, each once."""
+        return tuple(dict.fromkeys(error_name(code) for code, _ in self.summary.problems))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The errors in the answer with what they are about: ``orders-1 NOT_LEADER_OR_FOLLOWER``."""
+        return tuple(text for _, text in self.summary.problems)
+
+    @property
+    def topics_by_id(self) -> TopicsById:
+        """The names behind topic ids."""
+        return self._facts.topics
+
+    @property
+    def summary(self) -> Summary:
+        """What was read out of the messages."""
+        known = self._raw[TOLD]
+        if isinstance(known, Summary):
+            return known
+        return self.read(decoded_request(self.exchange), decoded_answer(self.exchange), self._session)
+
+    def read(
+        self, request: ApiMessage | None, answer: ApiMessage | None, session: tuple[TopicPosition, ...] = ()
+    ) -> Summary:
+        """Make the summary of the decoded messages, and keep it once the request has come to its end.
+
+        `session`: what a Fetch goes on to read without naming it.
+        """
+        self._session = session
+        exchange = self.exchange
+        found = _summary(exchange, request, answer, session, self._facts.topics)
+        if exchange.answered or exchange.cut is not None:
+            self._raw[TOLD] = found
+        return found
+
+    def __str__(self) -> str:
+        return line_of(self)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+def _summary(
+    exchange: Exchange,
+    request: ApiMessage | None,
+    answer: ApiMessage | None,
+    session: tuple[TopicPosition, ...],
+    topics: TopicsById,
+) -> Summary:
+    positions: list[TopicPosition] = list(session)
+    groups: set[str] = set()
+    transactional_ids: set[str] = set()
+    if isinstance(exchange.frame, Told) and exchange.frame.subjects is not None:
+        found = exchange.frame.subjects
+        positions, groups, transactional_ids = flat(found.topics.items()), found.groups, found.transactional_ids
+    elif request is not None:
+        found = subjects_of(request, topics)
+        positions = list(dict.fromkeys([*positions_of(request, answer, topics), *session]))
+        groups, transactional_ids = found.groups, found.transactional_ids
+    problems: list[tuple[int, str]] = []
+    if isinstance(exchange.answer, Told):
+        problems = list(exchange.answer.problems)
+    elif answer is not None:
+        from odradek.broker.requests.topic_names import topic_names_filled
+
+        with topic_names_filled(answer, topics):
+            problems = [*problems_of(answer)][:_MANY_ERRORS]
+    return Summary(tuple(positions), tuple(sorted(groups)), tuple(sorted(transactional_ids)), tuple(problems))
+
+
+def _ends(connection: str) -> tuple[str, str]:
+    """The addresses of broker and client in a connection's id: `host:port-host:port-number`."""
+    both, _, _ = connection.rpartition("-")
+    broker, _, client = both.rpartition("-")
+    return broker, client

@@ -1,0 +1,63 @@
+"""Bytes of an answer that a file holds: they can be sent by its descriptor, without passing through the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+
+class FileBytes(Protocol):
+    """A file, or a part of one, that stays as it is and readable for as long as somebody has this."""
+
+    @property
+    def descriptor(self) -> int:
+        """Open for reading."""
+
+    def view(self, offset: int, length: int) -> memoryview:
+        """Read-only bytes at an offset of the file."""
+
+    def read(self, offset: int, length: int) -> bytes:
+        """A copy of a few bytes."""
+
+
+class FileSlice:
+    """`length` bytes from `offset` of a file. It stands among the parts of an answer in the place of a view."""
+
+    __slots__ = ("length", "offset", "source")
+
+    def __init__(self, source: FileBytes, offset: int, length: int) -> None:
+        self.source = source
+        self.offset = offset
+        self.length = length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __repr__(self) -> str:
+        return f"FileSlice({self.length} bytes from {self.offset} of file {self.source.descriptor})"
+
+    def view(self) -> memoryview:
+        """The bytes, for whoever has to touch them."""
+        return self.source.view(self.offset, self.length)
+
+    def head(self, length: int) -> bytes:
+        """The first bytes, at most all of them."""
+        return self.source.read(self.offset, min(length, self.length))
+
+    def after(self, count: int) -> FileSlice:
+        """What is left when the first `count` bytes have gone."""
+        return FileSlice(self.source, self.offset + count, self.length - count)
+
+
+Part = bytes | memoryview | FileSlice
+"""A piece of an answer."""
+
+
+def in_memory(parts: Iterable[Part]) -> list[bytes | memoryview]:
+    """The parts as buffers."""
+    return [part.view() if isinstance(part, FileSlice) else part for part in parts]
+
+
+def joined(parts: Sequence[Part]) -> bytes:
+    """All bytes in one piece."""
+    return b"".join(in_memory(parts))

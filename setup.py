@@ -1,0 +1,60 @@
+"""Compiles the modules of src/odradek/_compiled.py with mypyc where ODRADEK_COMPILE=1 asks for it (`make wheel`).
+
+Everything else about the build is in pyproject.toml. Without the variable nothing is compiled, and no compiler is
+needed.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from setuptools import setup
+
+ROOT = Path(__file__).resolve().parent
+BUILD = ROOT / "build" / "mypyc"
+FOLDERS = {"": "src/odradek", "broker": "broker", "protocol": "protocol", "storage": "storage"}
+COMPILERS = ["mypy~=2.4", "trio>=0.27"]
+"""What a compiled build needs besides setuptools; trio for its types."""
+OPTIONS = ["--follow-imports=silent", "--ignore-missing-imports"]
+
+
+def extensions() -> list[Any]:
+    """The extension modules, written as C.
+
+    mypyc names a module by its path, so it works in a copy of the package in one folder. The relative paths that it
+    sees there are what tracebacks show.
+    """
+    from mypyc.build import mypycify
+
+    modules = runpy.run_path(str(ROOT / "src" / "odradek" / "_compiled.py"))["MODULES"]
+    shutil.rmtree(BUILD / "odradek", ignore_errors=True)
+    for package, folder in FOLDERS.items():
+        left_out = shutil.ignore_patterns(
+            "__pycache__", *(() if package else ("broker", "pipeline", "protocol", "storage"))
+        )
+        shutil.copytree(ROOT / folder, BUILD / "odradek" / package, ignore=left_out, dirs_exist_ok=True)
+    paths = [f"odradek/{module.replace('.', '/')}.py" for module in modules]
+    before = Path.cwd()
+    os.chdir(BUILD)
+    try:
+        return mypycify(
+            [*OPTIONS, *paths],
+            opt_level=os.environ.get("ODRADEK_COMPILE_LEVEL", "3"),
+            debug_level="0",
+            group_name="odradek",
+            target_dir=str(BUILD / "c"),
+        )
+    finally:
+        os.chdir(before)
+
+
+asked = os.environ.get("ODRADEK_COMPILE") == "1"
+setup(
+    ext_modules=extensions() if asked and "bdist_wheel" in sys.argv else [],
+    setup_requires=COMPILERS if asked and "egg_info" in sys.argv else [],
+)

@@ -1,0 +1,48 @@
+"""Which modules `make wheel` compiles, and whether this installation has them compiled.
+
+A compiled module is an extension module beside its source, and Python takes it where there is one. All or nothing: the
+classes of compiled modules know each other's layout. So an installation that lacks some of them is refused when odradek
+is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.machinery import EXTENSION_SUFFIXES
+from os.path import dirname, exists, join
+
+MODULES: Sequence[str] = (
+    "protocol.checksum",
+    "protocol.read_committed",
+    "protocol.record_batch",
+    "protocol.records",
+    "protocol.varint",
+    "storage.leader_epochs",
+    "storage.memory_backend",
+    "storage.memory_indexes",
+    "storage.partition_log",
+    "storage.producer_state",
+    "storage.segment",
+    "storage.time_lookup",
+    "storage.txn_index",
+    "storage.validation",
+)
+"""The modules that are compiled, below the package `odradek`. setup.py reads them here."""
+
+
+def is_compiled(folder: str, modules: Sequence[str] = MODULES, suffix: str = EXTENSION_SUFFIXES[0]) -> bool:
+    """Whether the package in `folder` is compiled.
+
+    Raises ImportError, with the modules' names, if only a part of it is.
+    """
+    missing = [module for module in modules if not exists(join(folder, *module.split(".")) + suffix)]
+    if missing and len(missing) < len(modules):
+        raise ImportError(
+            f"odradek in {folder} is compiled only in part: {', '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} not. Install it anew (pip install --force-reinstall odradek)"
+        )
+    return not missing
+
+
+compiled: bool = is_compiled(dirname(__file__))
+"""Whether this installation's hot modules are compiled ones."""

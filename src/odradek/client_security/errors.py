@@ -1,0 +1,23 @@
+"""What can go wrong between a client and a broker before and beside the requests themselves."""
+
+from __future__ import annotations
+
+
+class WireError(ConnectionError):
+    """The broker cannot be reached, cut the connection, or does not serve what is needed."""
+
+
+class ConnectionClosed(WireError):
+    """The broker closed the connection where an answer was due."""
+
+
+class TlsError(WireError):
+    """No TLS connection came about: a certificate that is not trusted, a name that is not in it, no common version."""
+
+
+class AuthenticationError(WireError):
+    """The broker refused the log-in, or the client does not trust the broker's part of it."""
+
+
+class SecurityOptionError(ValueError):
+    """A security option is unknown, missing, contradictory or malformed. Never shows a secret."""

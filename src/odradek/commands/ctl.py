@@ -1,0 +1,145 @@
+"""`odradek ctl`: carry out an operation of a control API. The operations are those that its OpenAPI document lists."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+from odradek.commands import CommandError
+
+_PATIENCE_S = 3600.0
+_USUAL = "http://127.0.0.1:9090"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="OPERATION [VALUE|NAME=VALUE...]",
+        help="such as: kill-node 2 | clock advance hours=1 | groups info shipping | set-faults "
+        '\'[{"api": "Produce", "drop": true}]\'; nothing = list the operations',
+    )
+    parser.add_argument(
+        "--at",
+        default=os.environ.get("ODRADEK_CONTROL") or _USUAL,
+        metavar="URL",
+        help="the control API (default $ODRADEK_CONTROL, else %(default)s)",
+    )
+    parser.add_argument(
+        "--token", default=os.environ.get("ODRADEK_CONTROL_TOKEN"), help="its token (default $ODRADEK_CONTROL_TOKEN)"
+    )
+
+
+class _Operation(NamedTuple):
+    name: tuple[str, ...]
+    method: str
+    path: str
+    schemas: dict[str, Any]
+    summary: str
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the answer as JSON."""
+    operations = _operations(_ask(arguments, "GET", "/openapi.json", None))
+    if not arguments.words:
+        for each in operations:
+            names = " ".join([*each.name, *(["ID"] if "{id}" in each.path else []), *(f"[{n}]" for n in each.schemas)])
+            print(f"{names}\n    {each.summary}")
+        return 0
+    chosen, words = _chosen(operations, arguments.words)
+    path = chosen.path
+    if "{id}" in path:
+        if not words:
+            raise CommandError(f"{' '.join(chosen.name)} needs an id")
+        path = path.replace("{id}", quote(words.pop(0), safe=""))
+    given = _given(chosen, words)
+    if chosen.method == "GET" and given:
+        path += "?" + urlencode({name: _query_text(value) for name, value in given.items()})
+    answer = _ask(arguments, chosen.method, path, None if chosen.method == "GET" else given)
+    if answer is not None:
+        print(answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False))
+    return 0
+
+
+def _operations(document: dict[str, Any]) -> list[_Operation]:
+    found = []
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            name = tuple(path.removeprefix("/v1/").replace("/{id}", "").split("/"))
+            body = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            query = {each["name"]: each["schema"] for each in told.get("parameters", []) if each["in"] == "query"}
+            found.append(
+                _Operation(name, method.upper(), path, {**query, **body.get("properties", {})}, told["summary"])
+            )
+    return found
+
+
+def _chosen(operations: list[_Operation], words: list[str]) -> tuple[_Operation, list[str]]:
+    """The operation that the words begin with, and the words behind it."""
+    for each in sorted(operations, key=lambda operation: -len(operation.name)):
+        if tuple(words[: len(each.name)]) == each.name:
+            return each, list(words[len(each.name) :])
+    from difflib import get_close_matches
+
+    near = get_close_matches(words[0], {each.name[0] for each in operations}, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise CommandError(f"no operation is called {words[0]}{hint} `odradek ctl` alone lists them")
+
+
+def _given(operation: _Operation, words: list[str]) -> dict[str, Any]:
+    """The arguments: by name, or in their order."""
+    given: dict[str, Any] = {}
+    waiting = list(operation.schemas)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name in operation.schemas:
+            waiting = [each for each in waiting if each != name]
+        elif waiting:
+            name, value = waiting.pop(0), word
+        else:
+            raise CommandError(f"{' '.join(operation.name)} takes {', '.join(operation.schemas) or 'no arguments'}")
+        given[name] = _value(operation.schemas[name], value)
+    return given
+
+
+def _value(schema: dict[str, Any], text: str) -> Any:
+    """A word as JSON where text is not what is expected, or where it is clearly JSON."""
+    kinds = {each.get("type") for each in schema.get("anyOf", [schema])}
+    if kinds == {"string"}:
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    is_plain = kinds & {"integer", "number", "boolean", "null", "array", "object"}
+    return value if is_plain or isinstance(value, dict | list) else text
+
+
+def _query_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _ask(arguments: argparse.Namespace, method: str, path: str, body: Any) -> Any:
+    parts = urlsplit(arguments.at)
+    if parts.scheme != "http" or not parts.hostname:
+        raise CommandError(f"--at {arguments.at}: expected http://HOST:PORT")
+    headers = {"Content-Type": "application/json"} if body is not None else {}
+    if arguments.token:
+        headers["Authorization"] = f"Bearer {arguments.token}"
+    connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise CommandError(f"no control API answers at {arguments.at}: {error}") from error
+    finally:
+        connection.close()
+    if response.status != 200:
+        raise CommandError(answer["error"]["message"])
+    return answer

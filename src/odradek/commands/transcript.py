@@ -1,0 +1,104 @@
+"""`odradek transcript`: look at requests that `broker.requests.save` wrote, or make a capture of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from odradek.commands import CommandError
+
+if TYPE_CHECKING:
+    from odradek.broker.transcript.recorded_request import RecordedRequest
+    from odradek.broker.transcript.requests import Requests
+
+_CONDITIONS = ("topic", "partition", "group", "transactional_id", "client_id", "node", "error", "state", "since")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", help="JSON lines of broker.requests.save(...); - reads standard input")
+    parser.add_argument("--api", help="only requests of this API, such as Fetch")
+    parser.add_argument("--topic", help="only those about this topic")
+    parser.add_argument("--partition", type=int, help="and about this partition of it")
+    parser.add_argument("--group", help="only those about this group")
+    parser.add_argument("--transactional-id", help="only those about this transactional id")
+    parser.add_argument("--client-id", help="only those of this client")
+    parser.add_argument("--node", type=int, help="only those to this node")
+    parser.add_argument("--error", help="only those answered with this error; `any`, or `none`")
+    parser.add_argument("--state", help="only those that are answered, waiting, unanswered or cut")
+    parser.add_argument("--since", type=float, metavar="SECONDS", help="only those from this time on")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--messages", action="store_true", help="print the decoded messages below each line")
+    form.add_argument("--json", action="store_true", help="print JSON lines")
+    form.add_argument("--capture", type=Path, metavar="FILE", help="write a capture for Wireshark instead")
+    parser.add_argument(
+        "--capture-port", type=int, default=9092, metavar="PORT", help="the brokers' port in it (default %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print or convert."""
+    chosen = _chosen(_read(arguments.file), arguments)
+    if arguments.capture is not None:
+        try:
+            chosen.save_capture(arguments.capture, port=arguments.capture_port)
+        except OSError as error:
+            raise CommandError(f"{arguments.capture}: {error.strerror}") from error
+        print(f"{len(chosen)} requests in {arguments.capture}")
+        return 0
+    if not arguments.json and not arguments.messages:
+        print(chosen)
+        return 0
+    for each in chosen:
+        if arguments.json:
+            _print_json(each)
+        else:
+            _print_messages(each)
+    return 0
+
+
+def _read(file: str) -> Requests:
+    from odradek.broker.transcript.saved import TranscriptError, read_lines
+
+    try:
+        if file == "-":
+            return read_lines(sys.stdin)
+        with open(file, encoding="utf-8") as lines:
+            return read_lines(lines)
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise CommandError(f"{file}: no text") from None
+    except TranscriptError as error:
+        raise CommandError(f"{file}: {error}") from error
+
+
+def _chosen(requests: Requests, arguments: argparse.Namespace) -> Requests:
+    conditions: dict[str, Any] = {
+        name: value for name in _CONDITIONS if (value := getattr(arguments, name)) is not None
+    }
+    if conditions.get("error") in ("any", "none"):
+        conditions["error"] = conditions["error"] == "any"
+    try:
+        return requests.filter(arguments.api, **conditions)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _print_json(recorded: RecordedRequest) -> None:
+    from odradek.broker.transcript.json_lines import to_line
+
+    print(to_line(recorded))
+
+
+def _print_messages(recorded: RecordedRequest) -> None:
+    from odradek.protocol.json_form import to_json
+
+    print(recorded)
+    for name, message in (("request", recorded.request), ("response", recorded.response)):
+        if message is not None:
+            shown = json.dumps(to_json(message, min(recorded.version, message.MAX_VERSION), record_sizes=True))
+            print(f"  {name} {shown}")

@@ -1,0 +1,129 @@
+"""The OpenAPI document of the control API, made from the table of operations."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from odradek._version import __version__
+from odradek.broker.facade.blocking.group import Group
+from odradek.broker.facade.remote.encoding import encoded
+from odradek.broker.facade.remote.table import Operation, Parameter, operations
+from odradek.control.schema import Schema, Schemas
+from odradek.control.streamed import STREAMS
+
+_ERROR: Schema = {
+    "type": "object",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {
+                "type": {"type": "string", "description": "The class of the error in Python."},
+                "message": {"type": "string"},
+                "code": {"type": "string", "description": "Kafka's code, where it is Kafka's refusal."},
+            },
+            "required": ["type", "message"],
+        }
+    },
+    "required": ["error"],
+}
+ERRORS = {
+    400: "The arguments make no sense; the message says why.",
+    401: "The token is missing or wrong.",
+    404: "There is no such path, or nothing of that id.",
+    405: "The path takes another method.",
+    409: "The broker is not in a state for it, refuses as Kafka does, or did not get there in time.",
+    413: "The body is too large.",
+    415: "The body is not declared as application/json.",
+    421: "The Host header names another server.",
+}
+
+
+@functools.cache
+def document() -> dict[str, Any]:
+    """The document, as `json` writes it."""
+    schemas = Schemas()
+    paths: dict[str, Any] = {}
+    for operation in operations():
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, schemas)
+    for operation in STREAMS:
+        paths[operation.path] = {"get": {**_described(operation, schemas), "responses": _stream(operation)}}
+    schemas.components["Error"] = _ERROR
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "odradek", "version": __version__, "description": "Control of a running broker."},
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(schemas.components.items())),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _described(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    summary = operation.doc.partition("\n\n")[0].replace("\n", " ")
+    described: dict[str, Any] = {
+        "operationId": f"{operation.owner.__name__}.{operation.member}",
+        "summary": summary,
+        "description": operation.doc,
+        "responses": {"200": _answer(operation, schemas), **_errors(operation)},
+    }
+    places = [_of_path(operation)] if "{id}" in operation.path else []
+    if operation.method == "GET":
+        places += [_of_query(each, schemas) for each in operation.parameters]
+    elif operation.parameters:
+        described["requestBody"] = _body(operation, schemas)
+    if places:
+        described["parameters"] = places
+    return described
+
+
+def _stream(operation: Operation) -> dict[str, Any]:
+    lines = {"description": "Lines of JSON.", "content": {"application/x-ndjson": {"schema": {"type": "object"}}}}
+    return {"200": lines, **_errors(operation)}
+
+
+def _answer(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    return {
+        "description": "What the method returns.",
+        "content": {"application/json": {"schema": schemas.of(operation.result)}},
+    }
+
+
+def _errors(operation: Operation) -> dict[str, Any]:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    return {str(status): {"description": text, "content": content} for status, text in ERRORS.items()}
+
+
+def _of_path(operation: Operation) -> dict[str, Any]:
+    """The id of a handle, or of a group: that is any text."""
+    kind = {"minLength": 1} if operation.owner is Group else {"pattern": "^[A-Za-z0-9._-]+$"}
+    return {"name": "id", "in": "path", "required": True, "schema": {"type": "string", **kind}}
+
+
+def _of_query(parameter: Parameter, schemas: Schemas) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "required": parameter.default is ...,
+        "schema": _with_default(parameter, schemas),
+    }
+
+
+def _body(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    needed = [each.name for each in operation.parameters if each.default is ...]
+    schema = {
+        "type": "object",
+        "properties": {each.name: _with_default(each, schemas) for each in operation.parameters},
+        "additionalProperties": False,
+        **({"required": needed} if needed else {}),
+    }
+    return {"required": bool(needed), "content": {"application/json": {"schema": schema}}}
+
+
+def _with_default(parameter: Parameter, schemas: Schemas) -> Schema:
+    schema = {"type": "string"} if parameter.handle else schemas.of(parameter.hint)
+    if parameter.default is ... or "$ref" in schema:
+        return schema
+    return {**schema, "default": encoded(parameter.default)}

@@ -1,0 +1,1 @@
+"""The page to look at a broker with: three files, served as they are."""

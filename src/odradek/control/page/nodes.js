@@ -1,0 +1,27 @@
+// Nodes, with buttons.
+
+import { api } from "./api.js";
+import { button, facts, h } from "./dom.js";
+import { act } from "./frame.js";
+import { count, many } from "./values.js";
+
+export function nodesView() {
+  const cards = h("div", { className: "cards" }), made = new Map();
+  function card(id) {
+    const state = h("strong"), about = h("div"), title = h("h2", {}, `Node ${id}`);
+    const verbs = { up: [["Kill", "kill-node"], ["Stop", "stop-node"], ["Freeze", "freeze-node"]], frozen: [["Thaw", "thaw-node"], ["Kill", "kill-node"]], down: [["Start", "start-node"]] };
+    const bars = Object.fromEntries(Object.entries(verbs).map(([kind, some]) => [kind, h("div", { className: "bar", hidden: true },
+      some.map(([label, path]) => button(label, () => act(path, { node_id: id }), { "aria-label": `${label} node ${id}` })))]));
+    cards.append(h("section", { className: "card", "aria-label": `Node ${id}` }, h("div", { className: "bar" }, title, h("span", { className: "space" }), state), about, ...Object.values(bars)));
+    return node => {
+      state.textContent = node.state + (node.controller ? ", controller" : "");
+      state.className = { up: "good", frozen: "warn", down: "bad" }[node.state];
+      for (const [kind, bar] of Object.entries(bars)) bar.hidden = kind !== node.state;
+      about.replaceChildren(facts({ Address: `${node.host}:${node.port}`, Rack: node.rack, Leads: many(node.leads, "partition"), Replicas: count(node.replicas), "Not in sync": node.behind ? count(node.behind) : null }));
+    };
+  }
+  return { nodes: [cards], poll: async () => { for (const node of Object.values(await api("nodes"))) {
+    if (!made.has(node.id)) made.set(node.id, card(node.id));
+    made.get(node.id)(node);
+  } } };
+}

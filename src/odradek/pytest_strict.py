@@ -1,0 +1,185 @@
+"""The part of the pytest plugin that knows strictness: `@pytest.mark.kafka(strict=True)`, `--odradek-strict`.
+
+What a test relied on without a real cluster's promise fails it, or warns. What depends on clients that may still be
+closed is asked in the teardown, when the test's other fixtures have ended; it is an error of the teardown then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.report.strictness import Strictness, StrictnessFinding
+    from odradek.broker.facade.threaded import KafkaBroker
+
+_OPTION = "odradek_strict"
+
+
+class _Strict:
+    """A broker that the plugin has started. `told`: what was found in the present test already."""
+
+    def __init__(self, broker: KafkaBroker, *, for_session: bool) -> None:
+        self.broker = broker
+        self.for_session = for_session
+        self.strict, broker._strict = broker._strict, None  # the broker need not judge when it is closed
+        self.told: set[StrictnessFinding] = set()
+        self.since: float | None = None
+        self.begin()
+
+    def begin(self) -> None:
+        """A test begins."""
+        from odradek.broker.facade.call import BrokerClosedError
+
+        if self.for_session:
+            with suppress(BrokerClosedError):
+                self.since = self.broker.mark
+        self.told.clear()
+
+    def judge(self, strict: Strictness, *, at_end: bool) -> str:
+        """Why the test fails; empty if it does not."""
+        from odradek.broker.facade.report.strict_rules import AT_END
+
+        findings = self._findings(strict.also)
+        fresh = [each for each in findings if each not in self.told and (at_end or each.rule not in AT_END)]
+        self.told.update(fresh)
+        return strict.judge(fresh)
+
+    def _findings(self, also: str) -> list[StrictnessFinding]:
+        from odradek.broker.facade.call import BrokerClosedError
+
+        try:
+            _ = self.broker.bootstrap_servers
+            return self.broker.strictness_since(self.since, also)
+        except BrokerClosedError:  # the test has closed it, and its clients before, or it has ended with an error
+            return []
+
+
+class Judge:
+    """The running brokers, and the present test."""
+
+    def __init__(self) -> None:
+        self.brokers: list[_Strict] = []
+        self.item: pytest.Item | None = None
+        self.failed = False
+
+    def started(self, broker: KafkaBroker, *, for_session: bool) -> None:
+        """A fixture has started a broker."""
+        self.brokers.append(_Strict(broker, for_session=for_session))
+
+    def close(self, broker: KafkaBroker) -> list[str]:
+        """Close a broker of a fixture: why the test fails."""
+        mine = [each for each in self.brokers if each.broker is broker]
+        self.brokers = [each for each in self.brokers if each.broker is not broker]
+        try:
+            return self._judged(mine, at_end=True)
+        finally:
+            broker.close()
+
+    def begins(self, item: pytest.Item) -> None:
+        """A test begins."""
+        self.item = item
+        self.failed = False
+        for each in self.brokers:
+            each.begin()
+
+    def of_test(self, *, at_end: bool) -> list[str]:
+        """Why the test fails, of the brokers that run."""
+        return self._judged(self.brokers, at_end=at_end)
+
+    def _judged(self, brokers: list[_Strict], *, at_end: bool) -> list[str]:
+        item = self.item
+        if item is None or self.failed:
+            return []
+        uses_session = any(name.startswith("kafka_broker_session") for name in getattr(item, "fixturenames", ()))
+        texts = []
+        for each in brokers:
+            strict = _strict_for(item, each.strict)
+            if strict is not None and (uses_session or not each.for_session):
+                texts.append(each.judge(strict, at_end=at_end))
+        return list(filter(None, texts))
+
+
+JUDGE: pytest.StashKey[Judge] = pytest.StashKey()
+
+
+def _strict_for(item: pytest.Item, own: Strictness | None) -> Strictness | None:
+    """What the nearest marker says, or the broker's own argument, or the option, or the ini file."""
+    for marker in item.iter_markers("kafka"):
+        if "strict" in marker.kwargs:
+            return _parsed(marker.kwargs["strict"], "@pytest.mark.kafka")
+    if own is not None:
+        return own
+    option = item.config.getoption(_OPTION)
+    return _parsed(item.config.getini(_OPTION) if option is None else option, "--odradek-strict")
+
+
+def _parsed(strict: bool | str, where: str) -> Strictness | None:
+    if not strict:
+        return None
+    from odradek.broker.facade.report.strictness import Strictness
+
+    try:
+        return Strictness.of(strict)
+    except (TypeError, ValueError) as error:
+        raise pytest.UsageError(f"{where}: {error}") from None
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """The option of the command line, and of the ini file."""
+    parser.getgroup("odradek").addoption(
+        "--odradek-strict",
+        dest=_OPTION,
+        metavar="MODE",
+        help="fail or warn where a test relies on what a real cluster does not promise; 'fail -auto-created' leaves a "
+        "rule out, 'fail +partitioner-order' takes one in",
+    )
+    parser.addini(_OPTION, "as --odradek-strict", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Nothing is judged yet."""
+    config.stash[JUDGE] = Judge()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """What happens from now on belongs to this test."""
+    judge = item.config.stash[JUDGE]
+    judge.begins(item)
+    try:
+        _strict_for(item, None)  # a word that means nothing is an error of the setup
+        return (yield)
+    except BaseException:
+        judge.failed = True
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that has passed for what cannot change any more."""
+    judge = item.config.stash[JUDGE]
+    try:
+        result = yield
+        _fail_for(judge.of_test(at_end=False))
+    except BaseException:
+        judge.failed = True
+        raise
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """The brokers of the session: the fixtures of the test have ended."""
+    result = yield
+    judge = item.config.stash[JUDGE]
+    _fail_for(judge.of_test(at_end=True))
+    return result
+
+
+def _fail_for(texts: list[str]) -> None:
+    if texts:
+        pytest.fail("\n".join(texts), pytrace=False)

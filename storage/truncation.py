@@ -1,0 +1,71 @@
+"""Cutting the end of a log: what a follower does with records that its leader does not have (KIP-101)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from odradek.storage.backend import LogStore
+from odradek.storage.leader_epochs import LeaderEpochs
+from odradek.storage.loading import rebuild_producers
+from odradek.storage.log_config import LogConfig
+from odradek.storage.producer_state import ProducerStates
+from odradek.storage.segment import Segment
+
+
+class CutLog(Protocol):
+    """What truncation changes in a `PartitionLog`."""
+
+    segments: list[Segment]
+    active: Segment
+    store: LogStore
+    leader_epochs: LeaderEpochs
+    producers: ProducerStates
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int
+    recovery_point: int
+    cleaner_offset: int
+
+    @property
+    def config(self) -> LogConfig: ...
+
+
+def cut(log: CutLog, offset: int, now_ms: int) -> None:
+    """Let the log end at `offset`: drop later segments, cut the one that holds it, forget what they said."""
+    kept = [segment for segment in log.segments if segment.base_offset < offset] or log.segments[:1]
+    if offset < kept[0].base_offset:
+        _begin_at(log, offset, now_ms)
+    else:
+        log.store.drop_segments([segment.stores for segment in log.segments[len(kept) :]], 0)
+        log.segments = [*kept[:-1], _shortened(kept[-1], offset, now_ms)]
+    log.active = log.segments[-1]
+    log.log_end_offset = offset
+    log.log_start_offset = min(log.log_start_offset, offset)
+    log.high_watermark = min(log.high_watermark, offset)
+    log.recovery_point = min(log.recovery_point, offset)
+    log.cleaner_offset = min(log.cleaner_offset, offset)
+    if log.leader_epochs.truncate_from_end(offset):
+        log.store.save_leader_epochs(log.leader_epochs)
+    log.store.truncated(offset)
+    rebuild_producers(log)
+
+
+def _begin_at(log: CutLog, offset: int, now_ms: int) -> None:
+    """Nothing is left: one empty segment from `offset` on."""
+    log.store.drop_segments([segment.stores for segment in log.segments], 0)
+    log.segments = [Segment(log.store.create_segment(offset, log.config), now_ms)]
+
+
+def _shortened(segment: Segment, offset: int, now_ms: int) -> Segment:
+    """The segment without its batches from `offset` on."""
+    position = segment.position_of(offset)
+    stores = segment.stores
+    if position is not None:
+        stores.batches.truncate(position)
+        stores.offset_index.truncate(offset)
+        stores.time_index.truncate(offset)
+        stores.txn_index.truncate(offset)
+    shortened = Segment(stores, segment.created_ms, segment.jitter_ms)
+    shortened.restore(None, now_ms)
+    shortened.next_offset = max(shortened.next_offset, offset)
+    return shortened

@@ -1,0 +1,98 @@
+"""The answers to clients with and without rights, against those that a real Kafka gave (tests/scenarios/authorization).
+
+Here a client acts as whom its client id names: the log-in has tests of its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from odradek import KafkaBroker
+from odradek.broker.api.index import INDEX
+from odradek.broker.api.served import SERVED as SERVED_HANDLERS
+from odradek.broker.metadata.node import Node
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.services import Services
+from odradek.broker.security.denials import Denial
+from odradek.broker.security.principal import Principal
+from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
+from tests.fakes.wire_client import WireClient
+from tests.scenarios import authorization
+from tests.scenarios.authorization import CONFIG, Stage, differing, recorded, tell_all
+from tests.scenarios.authorization_page import page
+
+ROOT = Path(__file__).parents[3]
+VECTORS = ROOT / "tests" / "vectors" / "authorization.json.gz"
+SERVED = {API_BY_KEY[key].name for key in INDEX}
+# A client of this module's broker has not logged in, and what it asks about tokens is refused whatever its rights.
+TOKENS = {"CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"}
+HELD = SERVED - TOKENS
+# These ask for a right only to tell what the client may do.
+BIT_FIELD = {"DescribeCluster": {("DESCRIBE", "CLUSTER")}, "Metadata": {("DESCRIBE", "CLUSTER")}}
+# Where rights only filter a list nobody is told of a refusal.
+FILTERED = {"ListGroups", "ListTransactions"}
+
+
+@pytest.fixture
+def users(monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaBroker]:
+    """A broker whose clients act as the user that their client ids name. There are no delegation tokens."""
+    plain = RequestContext.__init__
+
+    def acting(
+        self: RequestContext,
+        services: Services,
+        node: Node,
+        connection: ConnectionInfo,
+        api_key: int,
+        api_version: int,
+        correlation_id: int,
+        client_id: str | None,
+    ) -> None:
+        connection.principal = Principal("User", client_id or "nobody")
+        plain(self, services, node, connection, api_key, api_version, correlation_id, client_id)
+
+    monkeypatch.setattr(RequestContext, "__init__", acting)
+    monkeypatch.setattr(Stage, "_make_token", lambda stage: None)
+    config = {name: value for name, value in CONFIG.items() if not name.startswith(("sasl.", "delegation."))}
+    with KafkaBroker(config={**config, "node.id": "0"}) as broker:
+        yield broker
+
+
+def test_the_answers_are_kafkas(users: KafkaBroker) -> None:
+    denials = users.cluster.services.denials
+    denials.entries = deque()
+    host, _, port = users.bootstrap_servers.partition(":")
+    told = tell_all(lambda user: WireClient(host, int(port), client_id=user), lambda row: row.api in HELD)
+    expected = {key: answers for key, answers in recorded(VECTORS).items() if key.split(" ")[0] in HELD}
+    assert set(told) == set(expected)
+    assert differing(told, expected) == {}
+    _check_told({key.split(" ")[0] for key in told}, denials.entries)
+
+
+def _check_told(asked: set[str], denials: Iterable[Denial]) -> None:
+    """Of each API that needs a right a refusal is told, and it names one of the rights beside the handler."""
+    told: dict[str, set[tuple[str, str]]] = {}
+    for denial in denials:
+        told.setdefault(denial.api, set()).add((denial.operation, denial.resource_type))
+        assert denial.principal.startswith("User:az")
+        assert denial.resource_name or denial.resource_type in ("GROUP", "TRANSACTIONAL_ID")
+    for api in asked:
+        handler = SERVED_HANDLERS.find(API_BY_NAME[api].key)
+        assert handler is not None
+        declared = {(operation.name, resource.name) for operation, resource in handler.access.needs}
+        refused = told.get(api, set()) - BIT_FIELD.get(api, set())
+        assert refused <= declared, api
+        assert bool(refused) == bool(declared and api not in FILTERED), api
+
+
+def test_the_page_tells_what_was_recorded() -> None:
+    """`make pages` writes it."""
+    assert (ROOT / "docs" / "authorization.md").read_text() == page(recorded(VECTORS))
+
+
+def test_users_are_those_of_the_recording() -> None:
+    assert len(authorization.users()) > 100

@@ -1,0 +1,128 @@
+"""UnregisterBroker, AddRaftVoter and RemoveRaftVoter. The texts are those of a real Kafka 4.3.1."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.facade.threaded import KafkaBroker
+from odradek.broker.metadata.image import directory_of
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.add_raft_voter import AddRaftVoterRequest, Listener
+from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.messages.describe_cluster import DescribeClusterRequest
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
+from odradek.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from odradek.protocol.uuids import uuid_to_text
+from tests.fakes.ask import ask
+
+OTHER = b"\1" * 16
+CONTROLLER = [Listener("CONTROLLER", "localhost", 1234)]
+KRAFT_0 = "Cluster doesn't support {} voter because the kraft.version feature is 0"
+
+
+@pytest.mark.parametrize("broker_id", [99, -1])
+def test_an_unknown_broker(broker_id: int) -> None:
+    answer = ask(Cluster(), UnregisterBrokerRequest(broker_id))
+    assert answer.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert answer.error_message == f"Broker ID {broker_id} is not currently registered"
+
+
+def test_a_broker_that_is_up_is_in_no_list_any_more_and_leads_nothing() -> None:
+    cluster = Cluster(nodes=2)
+    cluster.create_topic("t", assignments={0: [1, 2]})
+    cluster.create_topic("alone", assignments={0: [1]})
+    answer = ask(cluster, UnregisterBrokerRequest(1))
+    assert (answer.error_code, answer.error_message) == (0, "")
+    assert ask(cluster, UnregisterBrokerRequest(1)).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert [each.broker_id for each in ask(cluster, DescribeClusterRequest(), 1).brokers] == [2]
+    told = ask(cluster, MetadataRequest(None), 12)
+    assert [each.node_id for each in told.brokers] == [2]
+    leaders = {topic.name: topic.partitions[0].leader_id for topic in told.topics}
+    assert leaders == {"t": 2, "alone": -1}
+    assert list(cluster.image.brokers) == [2]
+
+
+def test_without_brokers_no_topic_can_be_made() -> None:
+    cluster = Cluster()
+    ask(cluster, UnregisterBrokerRequest(1))
+    (topic,) = ask(cluster, CreateTopicsRequest([CreatableTopic("v", 1, 1)]), 7).topics
+    assert topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert topic.error_message.startswith(
+        "Unable to replicate the partition 1 time(s): All brokers are currently fenced"
+    )
+
+
+def test_an_unregistered_node_stops_cleanly_and_returns_when_it_starts() -> None:
+    with KafkaBroker(nodes=2) as broker:
+        cluster = broker._cluster
+        ask(cluster, UnregisterBrokerRequest(2))
+        assert not cluster.nodes[2].up
+        broker.start_node(2)
+        assert cluster.nodes[2].up
+        ask(cluster, UnregisterBrokerRequest(2))
+    assert not broker.bugs
+
+
+def refusal(request: object, version: int = 0, *, kraft_version: int = 1) -> tuple[str, str]:
+    cluster = Cluster(cluster_id="ours")
+    cluster.controller._machine.kraft_version = kraft_version
+    answer = ask(cluster, request, version)
+    ours = uuid_to_text(directory_of(cluster.image, 1))
+    return ErrorCode(answer.error_code).name, answer.error_message.replace(ours, "OURS")
+
+
+WRONG_CLUSTER = ("INCONSISTENT_CLUSTER_ID", 'The given id "wrong" doesn\'t match the cluster id "ours"')
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("kraft_version", [0, 1])
+def test_adding_a_voter(version: int, kraft_version: int) -> None:
+    def told(cluster_id: str | None, voter: int, directory: bytes, listeners: list[Listener]) -> tuple[str, str]:
+        request = AddRaftVoterRequest(cluster_id, 1000, voter, directory, listeners)
+        return refusal(request, version, kraft_version=kraft_version)
+
+    missing = "Add voter request didn't include the endpoint (Endpoints(endpoints={{{}}})) for the default listener "
+    missing += "ListenerName(CONTROLLER)"
+    assert told("wrong", 5, OTHER, CONTROLLER) == WRONG_CLUSTER
+    for voter, directory in ((-1, OTHER), (5, bytes(16))):
+        assert told("ours", voter, directory, CONTROLLER) == (
+            "INVALID_REQUEST",
+            "Add voter request didn't include a valid voter",
+        )
+    assert told("ours", 5, OTHER, []) == ("INVALID_REQUEST", missing.format(""))
+    other = missing.format("ListenerName(OTHER)=h/<unresolved>:1")
+    assert told("ours", 5, OTHER, [Listener("OTHER", "h", 1)]) == ("INVALID_REQUEST", other)
+    if kraft_version == 0:
+        for cluster_id, voter in (("ours", 5), (None, 5), ("ours", 1)):
+            refused = told(cluster_id, voter, OTHER, CONTROLLER)
+            assert refused == ("UNSUPPORTED_VERSION", KRAFT_0.format("adding"))
+        return
+    key = "directoryId=AQEBAQEBAQEBAQEBAQEBAQ)"
+    not_ready = ("REQUEST_TIMED_OUT", f"New voter ReplicaKey(id=5, {key} is not ready to receive requests")
+    assert told(None, 5, OTHER, CONTROLLER) == not_ready
+    assert told("ours", 1, OTHER, CONTROLLER) == (
+        "DUPLICATE_VOTER",
+        f"The voter id for ReplicaKey(id=1, {key} is already part of the set of voters "
+        "[ReplicaKey(id=1, directoryId=OURS)].",
+    )
+
+
+def test_removing_a_voter() -> None:
+    def told(cluster_id: str | None, voter: int, directory: bytes, *, kraft_version: int = 1) -> tuple[str, str]:
+        return refusal(RemoveRaftVoterRequest(cluster_id, voter, directory), kraft_version=kraft_version)
+
+    assert told("wrong", 5, OTHER) == WRONG_CLUSTER
+    for voter, directory in ((-1, OTHER), (5, bytes(16))):
+        assert told("ours", voter, directory) == (
+            "INVALID_REQUEST",
+            "Remove voter request didn't include a valid voter",
+        )
+    assert told(None, 5, OTHER, kraft_version=0) == ("UNSUPPORTED_VERSION", KRAFT_0.format("removing"))
+    for voter in (1, 5):
+        assert told("ours", voter, OTHER) == (
+            "VOTER_NOT_FOUND",
+            f"Cannot remove voter ReplicaKey(id={voter}, directoryId=AQEBAQEBAQEBAQEBAQEBAQ) from the set of voters "
+            "[ReplicaKey(id=1, directoryId=OURS)]",
+        )

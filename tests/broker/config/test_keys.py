@@ -1,0 +1,70 @@
+"""Names of configs, with and without a listener's prefix."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.config.definition import ConfigType, Update
+from odradek.broker.config.keys import base_name, broker_keys, key_of, shown_key, topic_keys
+
+
+def test_plain_names() -> None:
+    assert key_of("num.io.threads") is broker_keys()["num.io.threads"]
+    assert "odradek.flush" in broker_keys()
+    assert "odradek.flush" not in topic_keys()
+    assert key_of("no.such.name") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("listener.name.outside.ssl.keystore.location", "ssl.keystore.location"),
+        ("listener.name.outside.max.connections", "max.connections"),
+        ("listener.name.outside.plain.sasl.jaas.config", "sasl.jaas.config"),
+        ("listener.name.a.b.scram-sha-256.sasl.jaas.config", "sasl.jaas.config"),
+    ],
+)
+def test_names_for_a_listener(name: str, key: str) -> None:
+    assert key_of(name) is broker_keys()[key]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["listener.name.", "listener.name.x", "listener.name.x.no.such.name", "listener.name.x.log.retention.ms"],
+)
+def test_names_that_no_listener_has(name: str) -> None:
+    assert key_of(name) is None
+
+
+def test_what_is_told_of_any_name() -> None:
+    limit = shown_key("listener.name.x.max.connections")
+    assert (limit.name, limit.type, limit.update, limit.is_sensitive) == (
+        "listener.name.x.max.connections",
+        ConfigType.INT,
+        Update.READ_ONLY,
+        False,
+    )
+    assert shown_key("listener.name.x.plain.sasl.jaas.config").is_sensitive
+    unknown = shown_key("my.own.name")
+    assert (unknown.type, unknown.is_sensitive) == (ConfigType.UNKNOWN, True)
+    assert shown_key("listener.name.x.unknown").is_sensitive
+    assert shown_key("num.io.threads") is broker_keys()["num.io.threads"]
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("num.io.threads", None),
+        ("listener.name.x.max.connections", "max.connections"),
+        ("listener.name.x.plain.sasl.jaas.config", "sasl.jaas.config"),
+        ("listener.name.x.any.thing", "any.thing"),
+    ],
+)
+def test_what_a_listeners_config_is_about(name: str, base: str | None) -> None:
+    assert base_name(name) == base
+
+
+def test_the_authorizers_own_configs_are_taken_but_not_shown_as_kafka_does_not_know_them() -> None:
+    for name in ("super.users", "allow.everyone.if.no.acl.found"):
+        assert name in broker_keys()
+        assert shown_key(name).is_sensitive

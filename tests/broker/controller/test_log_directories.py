@@ -1,0 +1,244 @@
+"""A node with several log directories: what is where, what is recorded of it, moves, and what a start refuses."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.controller.log_directories import LogDirectories
+from odradek.broker.controller.several_directories import directory_id
+from odradek.broker.partitions.waiters import Waiter
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from odradek.storage.backend import StorageError
+from odradek.storage.checkpoint_files import parse_meta_properties
+from tests.fakes.durable import die, durable, opened
+from tests.fakes.file_system import Crash, FaultyFileSystem
+
+
+def paths(tmp_path: Path, names: str = "ab") -> list[Path]:
+    return [tmp_path / name for name in names]
+
+
+def fill(cluster: Cluster, topic: str, index: int, *values: bytes) -> None:
+    for value in values:
+        partition = cluster.topics.by_name(topic).partitions[index]
+        partition.append(build_batch([Record(0, 0, b"k", value, ())]), now_ms=0)
+
+
+def folders(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir() if path.is_dir()}
+
+
+def places(cluster: Cluster, topic: str) -> list[str]:
+    """The name of each partition's directory, as the live partitions have it."""
+    directories = cluster.topics.directories
+    assert directories is not None
+    return [directories.path_of(topic, p.index).name for p in cluster.topics.by_name(topic).partitions]
+
+
+def recorded(cluster: Cluster, topic: str) -> list[str]:
+    """The same as the metadata has it."""
+    assert cluster.directory is not None
+    names = {directory_id(backend): backend.directory.name for backend in cluster.directory.backends}
+    return [names.get(p.directories[0], "unknown") for p in cluster.image.topics[topic].partitions]
+
+
+def move(cluster: Cluster, topic: str, index: int, to: Path) -> None:
+    directories = cluster.topics.directories
+    assert isinstance(directories, LogDirectories)
+    directories.move(cluster.topics.by_name(topic).partitions[index], to)
+
+
+def content(cluster: Cluster, topic: str, index: int) -> tuple[int, int, int]:
+    log = cluster.topics.by_name(topic).partitions[index].log
+    read = log.read(log.log_start_offset, max_bytes=1 << 20, up_to_offset=log.log_end_offset)
+    return log.log_start_offset, log.log_end_offset, sum(len(part) for part in read.parts)
+
+
+def test_new_partitions_go_where_the_fewest_are(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path, "abc"))
+    cluster.create_topic("t", partitions=4)
+    cluster.create_topic("u", partitions=2)
+    assert places(cluster, "t") == recorded(cluster, "t") == ["a", "b", "c", "a"]
+    assert places(cluster, "u") == recorded(cluster, "u") == ["b", "c"]
+    fill(cluster, "t", 1, b"x")
+    cluster.delete_topic("t")
+    cluster.create_topic("v", partitions=2)
+    assert recorded(cluster, "v") == ["a", "a"]
+    cluster.controller.create_partitions("v", 3)
+    assert recorded(cluster, "v") == ["a", "a", "b"]
+    cluster.close_logs()
+
+
+def test_a_new_partition_is_not_assigned_until_its_broker_says_where(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path))
+    seen: list[tuple[bytes, ...]] = []
+    cluster.controller.publishers.insert(
+        0, lambda delta, image: seen.extend(p.directories for t in image.topics.values() for p in t.partitions)
+    )
+    cluster.create_topic("t")
+    first, second = seen
+    assert first == (bytes(15) + b"\x01",)  # as a real Kafka records it
+    assert second == (cluster.nodes[1].metadata_directory,)
+    cluster.close_logs()
+
+
+def test_each_directory_is_one_of_kafkas(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path))
+    cluster.create_topic("t", partitions=2)
+    fill(cluster, "t", 0, b"x")
+    fill(cluster, "t", 1, b"y")
+    registered = cluster.image.brokers[1].directories
+    quorum = cluster.nodes[1].metadata_directory
+    cluster.close_logs()
+    metas = [parse_meta_properties((path / "meta.properties").read_bytes()) for path in paths(tmp_path)]
+    assert len({meta.cluster_id for meta in metas}) == 1
+    assert len({meta.directory_id for meta in metas}) == 2
+    assert list(registered) == sorted(registered, key=lambda identity: struct.unpack(">qq", identity))
+    assert quorum in registered
+    assert [folders(path) for path in paths(tmp_path)] == [{"__cluster_metadata-0", "t-0"}, {"t-1"}]
+    for path, partition in zip(paths(tmp_path), ("t 0 1", "t 1 1"), strict=True):
+        assert (path / ".kafka_cleanshutdown").exists()
+        assert partition in (path / "recovery-point-offset-checkpoint").read_text().splitlines()
+    again = opened(paths(tmp_path))
+    assert places(again, "t") == recorded(again, "t") == ["a", "b"]
+    assert content(again, "t", 1)[:2] == (0, 1)
+    again.close_logs()
+
+
+def test_the_metadata_log_may_have_a_directory_of_its_own(tmp_path: Path) -> None:
+    for metadata, expected in (("b", {"__cluster_metadata-0", "t-1"}), ("m", {"__cluster_metadata-0"})):
+        folder = tmp_path / metadata
+        config = {"metadata.log.dir": str(folder / metadata)}
+        cluster = opened(paths(folder), config)
+        cluster.create_topic("t", partitions=2)
+        fill(cluster, "t", 0, b"x")
+        fill(cluster, "t", 1, b"x")
+        cluster.close_logs()
+        assert folders(folder / metadata) == expected
+        assert folders(folder / "a") == {"t-0"}
+        again = opened(paths(folder), config)
+        assert content(again, "t", 0)[:2] == content(again, "t", 1)[:2] == (0, 1)
+        again.close_logs()
+
+
+def test_a_directory_is_added_to_those_that_are_there(tmp_path: Path) -> None:
+    cluster = opened(tmp_path / "a")
+    cluster.create_topic("t", partitions=3)
+    fill(cluster, "t", 0, b"x")
+    cluster.close_logs()
+    cluster = opened(paths(tmp_path))
+    cluster.create_topic("u", partitions=2)
+    assert recorded(cluster, "t") == ["a", "a", "a"]
+    assert recorded(cluster, "u") == ["b", "b"]
+    assert content(cluster, "t", 0)[:2] == (0, 1)
+    cluster.close_logs()
+
+
+def test_a_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("no folder")
+    with pytest.raises(StorageError, match="/b: a file is there"):
+        opened(paths(tmp_path))
+    (tmp_path / "b").unlink()
+    opened(paths(tmp_path)).close_logs()  # nobody holds the first one's lock
+
+
+def test_a_replica_moves_with_all_that_is_known_of_it(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path))
+    cluster.create_topic("t", partitions=2, configs={"segment.bytes": "1048576"})
+    fill(cluster, "t", 0, b"1", b"2", b"3" * 600_000, b"4" * 600_000)
+    partition = cluster.topics.by_name("t").partitions[0]
+    partition.delete_records(1, now_ms=0)
+    before, epoch = content(cluster, "t", 0), cluster.image.topics["t"].partitions[0].leader_epoch
+    move(cluster, "t", 0, tmp_path / "b")
+    assert places(cluster, "t") == recorded(cluster, "t") == ["b", "b"]
+    assert content(cluster, "t", 0) == before
+    assert cluster.image.topics["t"].partitions[0].leader_epoch == epoch
+    fill(cluster, "t", 0, b"5")
+    move(cluster, "t", 1, tmp_path / "a")  # never used: it has no folder
+    assert recorded(cluster, "t") == ["b", "a"]
+    cluster.close_logs()
+    assert folders(tmp_path / "a") == {"__cluster_metadata-0"}
+    assert "t-0" in folders(tmp_path / "b")
+    again = opened(paths(tmp_path))
+    assert content(again, "t", 0)[:2] == (1, 5)
+    assert recorded(again, "t") == ["b", "a"]
+    again.close_logs()
+
+
+def test_a_move_wakes_readers_and_keeps_what_is_known_of_producers(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path))
+    partition = cluster.create_topic("t").partitions[0]
+    batches = [
+        build_batch([Record(0, 0, None, b"x", ())], producer_id=7, producer_epoch=0, base_sequence=sequence)
+        for sequence in range(3)
+    ]
+    for batch in batches:
+        partition.append(batch, now_ms=0)
+    waiter = Waiter(1)
+    partition.waiters.add(waiter)
+    move(cluster, "t", 0, tmp_path / "b")
+    assert waiter.woken
+    assert [partition.append(batch, now_ms=0).duplicate for batch in batches] == [True] * 3
+    cluster.close_logs()
+
+
+def test_a_partition_is_made_where_it_was_asked_for(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path))
+    assert cluster.topics.directories is not None
+    cluster.topics.directories.prefer("t", 0, tmp_path / "b")
+    cluster.create_topic("t", partitions=2)
+    assert recorded(cluster, "t") == ["b", "a"]
+    cluster.close_logs()
+
+
+def test_replicas_that_differ_stay(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path))
+    cluster.create_topic("t")
+    cluster.topics.by_name("t").partitions[0].keep_apart(cluster.replicator, 0)
+    with pytest.raises(KafkaError, match="replicas that differ") as refused:
+        move(cluster, "t", 0, tmp_path / "b")
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    cluster.close_logs()
+
+
+def test_a_death_at_any_call_of_a_move_loses_nothing(tmp_path: Path) -> None:
+    stop = 0
+    while True:
+        folder = tmp_path / str(stop)
+        fs = FaultyFileSystem()
+        cluster = durable(paths(folder), fs)
+        cluster.open_directory()
+        cluster.create_topic("t", partitions=1)
+        fill(cluster, "t", 0, b"1", b"2", b"3")
+        cluster.topics.by_name("t").partitions[0].delete_records(1, now_ms=0)
+        expected = content(cluster, "t", 0)
+        fs.calls, fs.stop_at = 0, stop
+        try:
+            move(cluster, "t", 0, folder / "b")
+            fill(cluster, "t", 0, b"4")
+        except Crash:
+            die(cluster)
+        else:
+            die(cluster)
+            break
+        left = opened(paths(folder))
+        assert content(left, "t", 0) == expected, stop
+        assert places(left, "t") == recorded(left, "t")
+        assert sum("t-0" in folders(path) for path in paths(folder)) == 1, stop
+        assert not list(folder.glob("*/*-future"))
+        fill(left, "t", 0, b"4")
+        left.delete_topic("t")
+        left.create_topic("t", partitions=2)
+        assert [content(left, "t", index) for index in (0, 1)] == [(0, 0, 0)] * 2
+        left.close_logs()
+        stop += 1
+    assert stop > 15
+    again = opened(paths(tmp_path / str(stop)))
+    assert content(again, "t", 0)[:2] == (1, 4)
+    again.close_logs()

@@ -1,0 +1,142 @@
+"""What becomes of delegation tokens as time goes by; Kafka's answers are in credential_conversations.json.gz."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.commands import CreateToken, ExpireToken, RenewToken
+from odradek.broker.controller.token_control import MAX_REMOVED_AT_ONCE, TokenControl
+from odradek.broker.metadata.writer import ImageWriter
+from odradek.broker.security.principal import Principal
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
+from odradek.protocol.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
+
+ALICE, BOB, EVE = (Principal("User", name) for name in ("alice", "bob", "eve"))
+CONFIG = {
+    "delegation.token.secret.key": "key",
+    "delegation.token.max.lifetime.ms": "1000",
+    "delegation.token.expiry.time.ms": "100",
+}
+
+
+class Tokens:
+    """A token control over a log."""
+
+    def __init__(self, **config: str) -> None:
+        self._config = BrokerConfig({**CONFIG, **config})
+        self._writer = ImageWriter()
+        self._offset = 0
+
+    def at(self, now_ms: int) -> TokenControl:
+        return TokenControl(self._writer.image, self._config, now_ms)
+
+    def take(self, records: list[object]) -> None:
+        for record in records:
+            self._writer.replay(record, self._offset, 1)  # type: ignore[arg-type]
+            self._offset += 1
+
+    @property
+    def stored(self) -> dict[str, DelegationTokenRecord]:
+        return dict(self._writer.image.delegation_tokens)
+
+
+@pytest.fixture
+def tokens() -> Tokens:
+    return Tokens()
+
+
+def create(tokens: Tokens, now_ms: int, life_ms: int = 0) -> bytes:
+    records, made = tokens.at(now_ms).create(CreateToken(ALICE, EVE, [BOB], life_ms))
+    tokens.take(list(records))
+    return made.hmac
+
+
+def only(tokens: Tokens) -> DelegationTokenRecord:
+    (record,) = tokens.stored.values()
+    return record
+
+
+def test_a_token_expires_unless_it_is_renewed_and_ends_anyway(tokens: Tokens) -> None:
+    secret = create(tokens, 5000)
+    assert (only(tokens).issue_timestamp, only(tokens).expiration_timestamp, only(tokens).max_timestamp) == (
+        5000,
+        5100,
+        6000,
+    )
+    assert (only(tokens).owner, only(tokens).requester, only(tokens).renewers) == (
+        "User:alice",
+        "User:eve",
+        ["User:bob"],
+    )
+    for now_ms, period_ms, expires_ms in ((5050, -1, 5150), (5100, 10_000, 5200), (5200, 50, 5250), (5250, 0, 5350)):
+        records, reply = tokens.at(now_ms).renew(RenewToken(secret, BOB, period_ms))
+        tokens.take(list(records))
+        assert reply == only(tokens).expiration_timestamp == expires_ms
+    for now_ms in range(5350, 6000, 50):
+        tokens.take(list(tokens.at(now_ms).renew(RenewToken(secret, ALICE, -1))[0]))
+    assert only(tokens).expiration_timestamp == 6000
+    with pytest.raises(KafkaError) as error:
+        tokens.at(6001).renew(RenewToken(secret, ALICE, -1))
+    assert error.value.code == ErrorCode.DELEGATION_TOKEN_EXPIRED
+
+
+def test_a_short_life_is_shorter_than_the_time_to_renew(tokens: Tokens) -> None:
+    create(tokens, 5000, life_ms=30)
+    assert (only(tokens).expiration_timestamp, only(tokens).max_timestamp) == (5030, 5030)
+
+
+def test_only_owner_and_renewers_may(tokens: Tokens) -> None:
+    secret = create(tokens, 5000)
+    for command in (RenewToken(secret, EVE, 10), ExpireToken(secret, EVE, 10), ExpireToken(secret, EVE, -1)):
+        control = tokens.at(5001)
+        with pytest.raises(KafkaError) as error:
+            (control.expire if isinstance(command, ExpireToken) else control.renew)(command)  # type: ignore[arg-type]
+        assert error.value.code == ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
+
+
+def test_an_expired_token_can_still_be_ended(tokens: Tokens) -> None:
+    secret = create(tokens, 5000)
+    records, reply = tokens.at(9000).expire(ExpireToken(secret, ALICE, -1))
+    assert reply == 9000
+    assert isinstance(records[0], RemoveDelegationTokenRecord)
+    tokens.take(list(records))
+    assert tokens.stored == {}
+
+
+def test_a_sweep_takes_what_has_expired_a_thousand_at_once(tokens: Tokens) -> None:
+    for number in range(MAX_REMOVED_AT_ONCE + 5):
+        create(tokens, 5000 + (number % 2))
+    create(tokens, 8000)
+    assert tokens.at(5100).sweep() == ([], False)
+    records, more = tokens.at(7000).sweep()
+    assert (len(records), more) == (MAX_REMOVED_AT_ONCE, True)
+    tokens.take(list(records))
+    records, more = tokens.at(7000).sweep()
+    assert (len(records), more) == (5, False)
+    tokens.take(list(records))
+    assert only(tokens).issue_timestamp == 8000
+
+
+def test_no_number_runs_over() -> None:
+    tokens = Tokens(**{"delegation.token.max.lifetime.ms": str(2**63 - 1)})
+    create(tokens, 5000, life_ms=2**63 - 1)
+    assert only(tokens).max_timestamp == 2**63 - 1
+
+
+@pytest.mark.parametrize("key", [None, ""])
+def test_without_a_key_they_are_off(key: str | None) -> None:
+    config = dict(CONFIG)
+    del config["delegation.token.secret.key"]
+    if key is not None:
+        config["delegation.token.secret.key"] = key
+    control = TokenControl(ImageWriter().image, BrokerConfig(config), 5000)
+    for ask in (
+        lambda: control.create(CreateToken(ALICE, ALICE, [], 0)),
+        lambda: control.renew(RenewToken(b"x", ALICE, 0)),
+        lambda: control.expire(ExpireToken(b"x", ALICE, 0)),
+    ):
+        with pytest.raises(KafkaError) as error:
+            ask()
+        assert error.value.code == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED

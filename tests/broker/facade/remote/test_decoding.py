@@ -1,0 +1,75 @@
+"""JSON as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+import odradek
+from odradek.broker.facade.remote.decoding import RemoteError, decoded
+from odradek.broker.facade.remote.encoding import encoded
+from odradek.broker.facade.streams_group_info import StreamsGroupInfo
+from odradek.broker.requests.bugs import Bug
+
+OFFSET = odradek.OffsetInfo(3, -1, "", 5, None)
+MEMBER = odradek.MemberInfo("m", None, "c", "/h", ("t",), {"t": (0, 1)}, 1, 1)
+GROUP = odradek.GroupInfo("g", "Stable", 1, "", None, None, (MEMBER,), {("t-1", 0): OFFSET}, 1)
+VALUES: list[tuple[Any, Any]] = [
+    (dict[str, odradek.GroupInfo], {"g": GROUP}),
+    (odradek.GroupInfo, StreamsGroupInfo("g", "Empty", 1, "", None, None, (), {}, 1, unassigned=(("t", 1),))),
+    (odradek.StoredRecord, odradek.StoredRecord("t", 0, 1, 2, b"\xff", None, (("h", b"v"), ("n", None)))),
+    (odradek.RecordMetadata, odradek.RecordMetadata("t", 0, 1, 2)),
+    (odradek.Denial, odradek.Denial(1, "User:a", "h", "READ", "TOPIC", "t", "Fetch", "PLAINTEXT")),
+    (Mapping[str, Mapping[int, int]], {"a": {1: 2}}),
+    (odradek.ErrorCode, odradek.ErrorCode.NOT_COORDINATOR),
+    (float, 3),
+    (Any, b"\xff"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("hint", "value"), VALUES)
+def test_what_was_encoded_comes_back(hint: Any, value: Any) -> None:
+    assert decoded(hint, encoded(value), "x", strict=False) == value
+
+
+def test_faults_and_bugs_come_back() -> None:
+    fault = odradek.Fault("Produce", answer="NOT_LEADER_OR_FOLLOWER", times=2, topic="t", partition=0)
+    assert repr(decoded(odradek.Fault, encoded(fault), "x", strict=False)) == repr(fault)
+    bug = decoded(Bug, encoded(Bug("Fetch", ValueError("x"), "Traceback", b"\xff", ("line",))), "x")
+    assert (bug.where, bug.frame, bug.last_requests) == ("Fetch", b"\xff", ("line",))
+    assert isinstance(bug.error, RemoteError)
+
+
+@pytest.mark.parametrize(
+    ("hint", "data", "message"),
+    [
+        (int, "2", "n: expected a whole number, not '2'"),
+        (int, True, "n: expected a whole number, not True"),
+        (int, 1.5, "n: expected a whole number, not 1.5"),
+        (bool, 1, "n: expected true or false, not 1"),
+        (int | None, "x", "n: expected a whole number, not 'x'"),
+        (str | Path | None, 1, "n: expected text or text, not 1"),
+        (Mapping[str, bytes | str | None] | Iterable[tuple[str, bytes]], 7, "n: expected an object or a list, not 7"),
+        (Literal["a", "b"], "c", "n: expected a or b, not 'c'"),
+        (list[int], [1, "x"], r"n\[1\]: expected a whole number"),
+        (dict[str, int], [], "n: expected an object, not"),
+        (dict[str, int], {"a": "x"}, r"n\.a: expected a whole number"),
+        (dict[int, int], {"a": 1}, "n: expected numbers as names, not 'a'"),
+        (dict[tuple[str, int], int], {"orders": 1}, "as in \"orders-0\", not 'orders'"),
+        (tuple[int, int], [1], "n: expected 2 items, not 1"),
+        (bytes, {"base64": "?"}, "n: '\\?' is no base64"),
+        (bytes, 1, 'n: expected text or {"base64"'),
+        (odradek.ErrorCode, "NO", "n: no ErrorCode is called 'NO'"),
+        (odradek.RecordMetadata, {"topc": 1}, "n: there is no 'topc' .did you mean 'topic'"),
+        (odradek.RecordMetadata, {"topic": "t"}, "n: missing 3 required"),
+        (odradek.RecordMetadata, 1, "n: expected an object, not 1"),
+        (odradek.Fault, {"api": "Produc"}, "n: no API is called 'Produc' .did you mean 'Produce'"),
+        (object, {}, "n: object has no JSON|object has no JSON"),
+    ],
+)
+def test_mistakes_are_told_in_words(hint: Any, data: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        decoded(hint, data, "n")

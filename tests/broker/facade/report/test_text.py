@@ -1,0 +1,115 @@
+"""Reports as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from odradek.broker.clock import ClockChange
+from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
+from odradek.broker.facade.report.situation import Situation
+from odradek.broker.facade.report.text import duration, report_text
+from odradek.broker.facade.topics import PartitionInfo, TopicInfo
+from odradek.broker.facade.transactions import TransactionInfo
+from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from tests.fakes.exchanges import recorded
+
+
+def topic(name: str, *ends: int, **more: Any) -> TopicInfo:
+    partitions = tuple(PartitionInfo(index, 1, 0, (1,), (1,), 0, end, end, 0, end) for index, end in enumerate(ends))
+    return TopicInfo(name, "id", False, partitions, **more)
+
+
+def member(name: str, *partitions: int) -> MemberInfo:
+    return MemberInfo(f"{name}-1", None, name, "/127.0.0.1", ("orders",), {"orders": partitions}, 0, 0)
+
+
+GROUP = GroupInfo(
+    "g",
+    "Stable",
+    3,
+    "consumer",
+    "range",
+    None,
+    (member("c-1", 0), member("c-2")),
+    {("orders", 0): OffsetInfo(2, 0, "", 0, 1)},
+    1,
+    "classic",
+    uncommitted=(("orders", 1),),
+)
+
+
+def test_a_report() -> None:
+    held = TransactionInfo("t-1", "Ongoing", 1, 0, (("orders", 0),), 60_000, 90_000, 1, ("PrepareCommit",))
+    over = TransactionInfo("t-2", "CompleteCommit", 1, 0, (), 60_000, None, 1, ())
+    situation = Situation(
+        topics={"orders": topic("orders", 3, 1)},
+        groups={"g": GROUP},
+        transactions={"t-1": held, "t-2": over},
+        requests=(
+            recorded(HeartbeatRequest("g", 3), 4, HeartbeatResponse(), at=1, client_id="c-1"),
+            recorded(HeartbeatRequest("g", 3), 4, HeartbeatResponse(), at=2, client_id="c-1"),
+            recorded(HeartbeatRequest("g", 3), 4, HeartbeatResponse(0, 25), at=4, client_id="c-1"),
+        ),
+        now_ms=1_000_000_500,
+        frozen=True,
+        clock_changes=(ClockChange(100, "start", 0, 0, None), ClockChange(103, "advance", 46, 0, None)),
+        origin_s=100,
+    )
+    assert report_text(situation, "<KafkaBroker at h:1>").splitlines() == [
+        "<KafkaBroker at h:1>, clock 1970-01-12 13:46:40.500 UTC, advanced by 46 s, frozen",
+        "why (what may explain a failure):",
+        "  - Heartbeat of c-1 was answered with UNKNOWN_MEMBER_ID",
+        "topics:",
+        "  orders-0  0..3",
+        "  orders-1  0..1",
+        "groups:",
+        "  g: Stable, generation 3, 2 members",
+        "    c-1 subscribes to orders: has orders-0",
+        "    c-2 subscribes to orders: has no partition",
+        "    orders-0  committed 2, end 3, lag 1",
+        "    orders-1  nothing committed, and there are records",
+        "transactions:",
+        "  t-1: Ongoing for 90 s, orders-0, held at PrepareCommit",
+        "requests:",
+        "  +2.000 Heartbeat v4 c-1 group g generation 3 -> ok (2 times)",
+        "  --- clock.advance: 46 s",
+        "  +4.000 Heartbeat v4 c-1 group g generation 3 -> UNKNOWN_MEMBER_ID",
+    ]
+
+
+def test_replicas_and_ends_that_differ() -> None:
+    odd = PartitionInfo(0, 2, 0, (1, 2), (2,), 0, 5, 3, 0, 7)
+    lost = PartitionInfo(1, -1, 0, (1,), (1,), 0, 0, 0, 0, 0)
+    text = report_text(Situation(topics={"t": TopicInfo("t", "id", False, (odd, lost))}, groups={}))
+    assert "t-0  0..5, 2 not replicated, committed to 3, leader 2, in sync 2" in text
+    assert "t-1  0..0, no leader, in sync 1" in text
+
+
+def test_it_is_bounded() -> None:
+    topics = {f"t{number}": topic(f"t{number}", 1, 1, 1) for number in range(1000)}
+    members = tuple(member(f"c-{number}") for number in range(100))
+    groups = {
+        f"g{number}": GroupInfo(
+            **{**{f: getattr(GROUP, f) for f in GROUP.__slots__}, "group_id": f"g{number}", "members": members}
+        )
+        for number in range(100)
+    }
+    fetches = tuple(
+        recorded(FetchRequest(), 12, FetchResponse(), client_id=f"{'c' * 300}{number}") for number in range(500)
+    )
+    text = report_text(Situation(topics=topics, groups=groups, requests=fetches))
+    assert len(text.splitlines()) < 200
+    assert max(map(len, text.splitlines())) <= 225
+    assert "+2976 partitions more" in text
+    assert "+92 groups more" in text
+    assert "(460 before)" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(46, "46 s"), (0.5, "0.5 s"), (7500, "2 h 5 min"), (3661, "1 h 1 min 1 s")]
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,0 +1,338 @@
+"""Whatever happens after a snapshot, going back to it leaves nothing that a client could see."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odradek import ErrorCode, KafkaBroker, PartitionInfo, ProducerRecord
+from odradek.broker.facade.state.snapshot import Snapshot
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.end_txn import EndTxnRequest
+from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from odradek.wire_client import WireClient
+from tests.fakes.state_walk import CONFIG, StateWalk
+from tests.fakes.wire_client import WireClient as RawClient
+
+_STEPS = st.lists(st.tuples(st.integers(0, 22), st.integers(0, 11)), max_size=12)
+
+
+@pytest.fixture(scope="module")
+def walk() -> Iterator[StateWalk]:
+    with KafkaBroker(topics={"a": 1, "b": 2}, config=CONFIG) as broker:
+        broker.clock.freeze()
+        walk = StateWalk(broker)
+        yield walk
+        walk.reconnect()
+        assert not broker.bugs, broker.bugs[0]
+
+
+@pytest.fixture(scope="module")
+def beginning(walk: StateWalk) -> Snapshot:
+    return walk.broker.snapshot()
+
+
+def test_every_step_of_a_walk_can_be_seen(walk: StateWalk, beginning: Snapshot) -> None:
+    """Else the property below says less than it seems to."""
+    walk.broker.restore(beginning)
+    walk.reconnect()
+    need = {
+        "leave_consumer_group": [walk.join_consumer_group],
+        "leave_classic_group": [walk.join_classic_group],
+        "acquire": [walk.join_share_group, walk.produce],
+        "end_transaction": [walk.open_transaction],
+        "hold_transaction": [walk.open_transaction],
+        "delete_records": [walk.produce],
+        "delete_group": [walk.commit],
+    }
+    for step in walk.steps:
+        walk.broker.restore(beginning)
+        walk.reconnect()
+        for first in need.get(step.__name__, []):
+            first(0)
+        seen = walk.look()
+        step(0)
+        assert walk.look() != seen, step.__name__
+
+
+@given(before=_STEPS, after=_STEPS, again=_STEPS)
+@settings(max_examples=50)
+def test_a_restored_broker_is_what_it_was(
+    walk: StateWalk,
+    beginning: Snapshot,
+    before: list[tuple[int, int]],
+    after: list[tuple[int, int]],
+    again: list[tuple[int, int]],
+) -> None:
+    walk.broker.restore(beginning)
+    walk.reconnect()
+    walk.walk(before)
+    seen = walk.look()
+    snapshot = walk.broker.snapshot()
+    assert walk.look() == seen, "a snapshot changes nothing"
+    for steps in (after, again):
+        walk.walk(steps)
+        walk.broker.restore(snapshot)
+        walk.reconnect()
+        assert walk.look() == seen
+    assert not walk.broker.bugs, walk.broker.bugs[0]
+
+
+@given(before=_STEPS, after=_STEPS, times=st.lists(st.tuples(st.just(22), st.integers(0, 3)), min_size=1, max_size=4))
+@settings(max_examples=40)
+def test_the_same_timers_run_out_at_the_same_time(
+    walk: StateWalk,
+    beginning: Snapshot,
+    before: list[tuple[int, int]],
+    after: list[tuple[int, int]],
+    times: list[tuple[int, int]],
+) -> None:
+    walk.broker.restore(beginning)
+    walk.reconnect()
+    walk.walk(before)
+    snapshot = walk.broker.snapshot()
+    walk.walk(times)
+    seen = walk.look()
+    del seen["in flight"]  # a connection that ends takes it away
+    walk.walk(after)
+    walk.broker.restore(snapshot)
+    walk.reconnect()
+    walk.walk(times)
+    again = walk.look()
+    del again["in flight"]
+    assert again == seen
+
+
+def test_a_snapshot_of_another_broker_is_refused() -> None:
+    with KafkaBroker() as one, KafkaBroker() as other, pytest.raises(ValueError, match="of another broker"):
+        other.restore(one.snapshot())
+
+
+def test_an_open_transaction_can_end_in_two_ways() -> None:
+    with KafkaBroker(topics=["t"]) as broker:
+        broker.produce("t", "maybe", transactional_id="tx", transaction="open")
+        snapshot = broker.snapshot()
+        left = []
+        for committed in (True, False, True):
+            _end(broker, committed=committed)
+            left.append([record.value for record in broker.records("t", isolation="read_committed")])
+            broker.restore(snapshot)
+            assert broker.transactions["tx"].state == "Ongoing"
+            assert not list(broker.records("t", isolation="read_committed"))
+        assert left == [[b"maybe"], [], [b"maybe"]]
+        assert not broker.bugs
+
+
+def _end(broker: KafkaBroker, *, committed: bool) -> None:
+    found = broker.transactions["tx"]
+    host, port = broker.bootstrap_servers.split(":")
+    with WireClient(host, int(port)) as client:
+        answer = client.request(EndTxnRequest("tx", found.producer_id, found.producer_epoch, committed))
+    assert answer.error_code == 0
+
+
+def test_holds_are_as_they_were() -> None:
+    with KafkaBroker(topics=["t"]) as broker:
+        hold = broker.hold("tx", "PrepareCommit")
+        snapshot = broker.snapshot()
+        later = broker.hold("tx", "PrepareAbort")
+        hold.release()
+        broker.produce("t", "1", transactional_id="tx")
+        assert broker.transactions["tx"].state == "CompleteCommit"
+        broker.restore(snapshot)
+        broker.produce("t", "2", transactional_id="tx", transaction="open")
+        client = threading.Thread(target=_end, args=(broker,), kwargs={"committed": True})
+        client.start()
+        client.join()
+        assert hold.reached
+        assert not later.reached
+        assert broker.transactions["tx"].state == "PrepareCommit"
+        assert not list(broker.records("t", isolation="read_committed"))
+        hold.release()
+        assert [r.value for r in broker.records("t", isolation="read_committed")] == [b"2"]
+
+
+def test_clients_that_were_further_see_another_leader_epoch() -> None:
+    with KafkaBroker(topics={"t": 2}) as broker:
+        broker.produce("t", "1", partition=0)
+        snapshot = broker.snapshot()
+        seen = []
+        for records in (1, 0, 1):
+            broker.produce_all("t", [ProducerRecord("2", partition=0)] * records)
+            broker.restore(snapshot)
+            seen.append([partition.leader_epoch for partition in broker.topics["t"].partitions])
+        assert seen == [[1, 0], [1, 0], [2, 0]]
+
+
+def test_producer_ids_are_not_given_twice() -> None:
+    with KafkaBroker(topics=["t"]) as broker:
+        broker.produce("t", "1", transactional_id="first")
+        snapshot = broker.snapshot()
+        broker.produce("t", "2", transactional_id="second")
+        given = broker.transactions["second"].producer_id
+        broker.restore(snapshot)
+        assert list(broker.transactions) == ["first"]
+        broker.produce("t", "2", transactional_id="third")
+        assert broker.transactions["third"].producer_id > given
+
+
+def test_an_idempotent_producer_that_was_further_goes_on_once() -> None:
+    with KafkaBroker(topics=["t"]) as broker:
+        host, _, port = broker.bootstrap_servers.partition(":")
+
+        def write(sequence: int) -> int:
+            batch = build_batch([Record(0, 0, None, b"x", ())], producer_id=7, producer_epoch=0, base_sequence=sequence)
+            data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])]
+            with RawClient(host, int(port)) as client:
+                answer = client.request(ProduceRequest(None, -1, 1000, data), 9)
+            return int(answer.responses[0].partition_responses[0].error_code)
+
+        out_of_order = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert [write(0), write(1), write(5)] == [0, 0, out_of_order]
+        snapshot = broker.snapshot()
+        assert [write(2), write(3)] == [0, 0]
+        for _ in range(2):
+            broker.restore(snapshot)
+            assert [write(4), write(5), write(9)] == [0, 0, out_of_order]
+
+
+def test_the_clock_goes_back_and_stands_or_runs_as_it_did() -> None:
+    with KafkaBroker() as broker:
+        broker.clock.freeze()
+        began = broker.clock.now_ms()
+        snapshot = broker.snapshot()
+        broker.clock.advance(days=3)
+        broker.clock.resume()
+        broker.restore(snapshot)
+        assert (broker.clock.now_ms(), broker.clock.frozen) == (began, True)
+        broker.clock.resume()
+        running = broker.snapshot()
+        broker.clock.advance(hours=1)
+        broker.clock.freeze()
+        broker.restore(running)
+        assert not broker.clock.frozen
+        assert broker.clock.now_ms() < began + 3_600_000
+
+
+def test_retention_counts_from_the_time_that_was() -> None:
+    """Rounds of maintenance are due again after the clock has gone back."""
+    with KafkaBroker(topics={"t": {"config": {"retention.ms": 3_600_000, "segment.ms": 60_000}}}) as broker:
+        broker.clock.freeze()
+        broker.produce("t", "1")
+        snapshot = broker.snapshot()
+        broker.clock.advance(days=30)
+        assert not list(broker.records("t"))
+        broker.restore(snapshot)
+        assert len(list(broker.records("t"))) == 1
+        broker.clock.advance(hours=2)
+        broker.clock.advance(hours=2)
+        assert not list(broker.records("t"))
+
+
+def test_nodes_and_replicas_are_as_they_were() -> None:
+    spec = {"partitions": 1, "replication_factor": 3}
+    with KafkaBroker(nodes=3, topics={"t": spec}, config={"replica.lag.time.max.ms": 3000}) as broker:
+        broker.clock.freeze()
+        slow = next(node for node in (1, 2, 3) if node != broker.topics["t"].partitions[0].leader)
+        broker.produce("t", "1")
+        broker.pause_replication("t", 0, slow)
+        broker.produce("t", "2")
+        addresses = broker.bootstrap_servers
+        snapshot = broker.snapshot()
+        before = _without_epoch(broker)
+        leader = broker.topics["t"].partitions[0].leader
+        broker.kill_node(leader)
+        broker.heal()
+        broker.stop_node(slow)
+        broker.produce("t", "3")
+        for _ in range(2):
+            broker.restore(snapshot)
+            assert broker.bootstrap_servers == addresses
+            assert _without_epoch(broker) == before
+            broker.produce("t", "4")
+            ends = broker.topics["t"].partitions[0].replica_ends
+            assert (ends[slow], sorted(ends.values())) == (1, [1, 3, 3])
+        broker.resume_replication("t", 0, slow)
+        assert broker.topics["t"].partitions[0].high_watermark == 3
+        broker.kill_node(slow)
+        down = broker.snapshot()
+        broker.start_node(slow)
+        broker.restore(down)
+        assert len(broker.bootstrap_servers.split(",")) == 2
+        broker.start_node(slow)
+        assert broker.bootstrap_servers == addresses
+        assert not broker.bugs, broker.bugs[0]
+
+
+def test_a_node_that_was_frozen_later_goes_on() -> None:
+    with KafkaBroker(nodes=3, topics={"t": {"partitions": 1, "replication_factor": 3}}) as broker:
+        broker.clock.freeze()
+        snapshot = broker.snapshot()
+        broker.freeze_node(2)
+        broker.clock.advance(hours=1)
+        broker.restore(snapshot)
+        assert not broker.cluster.frozen
+        assert broker.topics["t"].partitions[0].isr == broker.topics["t"].partitions[0].replicas
+        assert len(broker.bootstrap_servers.split(",")) == 3
+
+
+def _without_epoch(broker: KafkaBroker) -> PartitionInfo:
+    return replace(broker.topics["t"].partitions[0], leader_epoch=0)
+
+
+def test_links_are_as_they_were_and_disks_work() -> None:
+    topic = {"partitions": 1, "replication_factor": 3}
+    with KafkaBroker(nodes=3, topics={"t": topic}) as broker:
+        broker.clock.freeze()
+
+        def partition() -> PartitionInfo:
+            return broker.topics["t"].partitions[0]
+
+        leader, follower = partition().leader, partition().replicas[1]
+        plain = broker.snapshot()
+        broker.slow(leader, follower, ms=100)
+        broker.slow("app", leader, ms=100)
+        bad = broker.snapshot()
+        broker.fail_disk(leader, topic="t", partition=0)
+        with pytest.raises(KafkaError, match="No space left"):
+            broker.produce("t", "lost")
+        deadline = time.monotonic() + 60
+        while partition().leader == leader:
+            assert time.monotonic() < deadline
+        failed = broker.snapshot()
+        broker.refuse_connections(follower)
+        broker.restore(plain)
+        assert is_listening(broker, follower)
+        broker.produce("t", "at once")
+        assert partition().high_watermark == 1
+        assert not broker.cluster.server.links.client_links
+        broker.restore(bad)
+        broker.produce("t", "late")
+        assert partition().high_watermark == 0
+        assert [link.client for link in broker.cluster.server.links.client_links] == ["app"]
+        broker.clock.advance(seconds=0.1)
+        assert partition().high_watermark == 1
+        broker.restore(failed)
+        broker.mend(leader, follower)
+        assert set(partition().isr) == {1, 2, 3}
+        assert partition().leader != leader
+        broker.produce("t", "there")
+        broker.move_leader("t", 0, leader)
+        assert [record.value for record in broker.records("t")] == [b"there"]
+
+
+def is_listening(broker: KafkaBroker, node: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", broker.cluster.nodes[node].port), timeout=30).close()
+    except ConnectionRefusedError:
+        return False
+    return True

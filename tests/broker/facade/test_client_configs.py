@@ -1,0 +1,82 @@
+"""What each client is told."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.facade.certificates import Certificates
+from odradek.broker.facade.client_configs import Access, client_config
+
+PLAIN = Access("a:1,b:2")
+SCRAM = Access("a:1", "SASL_SSL", "SCRAM-SHA-256", "alice", 'se"cret', Path("/ca.pem"))
+
+
+def test_plain_text_needs_the_address_alone() -> None:
+    assert client_config(PLAIN, "confluent") == client_config(PLAIN, "kcat") == {"bootstrap.servers": "a:1,b:2"}
+    assert client_config(PLAIN, "java") == {"bootstrap.servers": "a:1,b:2"}
+    assert client_config(PLAIN, "kafka-python") == {"bootstrap_servers": ["a:1", "b:2"]}
+    assert client_config(PLAIN, "aiokafka") == {"bootstrap_servers": "a:1,b:2"}
+    assert client_config(PLAIN, "franz-go-env") == {
+        "KAFKA_BOOTSTRAP_SERVERS": "a:1,b:2",
+        "KAFKA_SECURITY_PROTOCOL": "PLAINTEXT",
+    }
+
+
+def test_librdkafka_and_kafka_python() -> None:
+    assert client_config(SCRAM, "confluent") == {
+        "bootstrap.servers": "a:1",
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.username": "alice",
+        "sasl.password": 'se"cret',
+        "ssl.ca.location": "/ca.pem",
+    }
+    assert client_config(SCRAM, "kafka-python") == {
+        "bootstrap_servers": ["a:1"],
+        "security_protocol": "SASL_SSL",
+        "sasl_mechanism": "SCRAM-SHA-256",
+        "sasl_plain_username": "alice",
+        "sasl_plain_password": 'se"cret',
+        "ssl_cafile": "/ca.pem",
+    }
+
+
+def test_java_gets_a_login_module_with_quoted_values() -> None:
+    config = client_config(SCRAM, "java")
+    assert config["sasl.jaas.config"] == (
+        'org.apache.kafka.common.security.scram.ScramLoginModule required username="alice" password="se\\"cret";'
+    )
+    assert (config["ssl.truststore.type"], config["ssl.truststore.location"]) == ("PEM", "/ca.pem")
+    plain = client_config(Access("a:1", "SASL_PLAINTEXT", "PLAIN", "alice", "x"), "java")
+    assert "plain.PlainLoginModule" in plain["sasl.jaas.config"]
+
+
+def test_certificates_of_clients() -> None:
+    certificates = Certificates("127.0.0.1")
+    certificate, key = certificates.files_of("alice")
+    mutual = Access("a:1", "SSL", None, "alice", None, certificates.authority_file, certificate, key)
+    assert client_config(mutual, "confluent")["ssl.key.location"] == str(key)
+    assert client_config(mutual, "kafka-python")["ssl_keyfile"] == str(key)
+    assert client_config(mutual, "java")["ssl.keystore.key"] == key.read_text()
+    assert isinstance(client_config(mutual, "aiokafka")["ssl_context"], ssl.SSLContext)
+    assert client_config(mutual, "franz-go-env")["KAFKA_SSL_KEY_LOCATION"] == str(key)
+
+
+def test_unsecured_tokens() -> None:
+    access = Access("a:1", "SASL_PLAINTEXT", "OAUTHBEARER", "alice")
+    assert client_config(access, "confluent")["sasl.oauthbearer.config"] == "principal=alice"
+    assert 'unsecuredLoginStringClaim_sub="alice"' in client_config(access, "java")["sasl.jaas.config"]
+    with pytest.raises(ValueError, match="token provider"):
+        client_config(access, "aiokafka")
+
+
+def test_an_unknown_client_is_named_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="'ruby': expected one of confluent, kcat"):
+        client_config(PLAIN, "ruby")
+
+
+def test_no_repr_shows_the_password() -> None:
+    assert "se" not in repr(SCRAM).replace("SASL_SSL", "")

@@ -1,0 +1,76 @@
+"""Records by their schemas, in both flavours and over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+
+import odradek
+from odradek import Decoded, SchemaInfo
+
+
+def test_schemas_are_set_removed_and_taken_back() -> None:
+    with odradek.KafkaBroker(topics=["t"]) as broker:
+        broker.produce("t", b"\x00\x00\x00\x00\x07\x02a", key=b"\x54", partition=0)
+        broker.produce("t", None, partition=0, transactional_id="tx", transaction="abort")
+        with broker.set_schema("t", '"string"') as undo:
+            broker.set_schema("t", '"int"', part="key")
+            first, second, marker = broker.decoded_records("t", control=True)
+            assert first.record.value == b"\x00\x00\x00\x00\x07\x02a"
+            assert (first.key, first.value) == (Decoded(42, "int"), Decoded("a", "string", schema_id=7))
+            assert (second.key, second.value, marker.value) == (None, None, None)
+            assert broker.schemas == [
+                SchemaInfo("t", "key", "avro", "int"),
+                SchemaInfo("t", "value", "avro", "string"),
+            ]
+            broker.remove_schema("t", part="key")
+            broker.remove_schema("t", part="key")
+        assert undo is not None
+        assert broker.schemas == []
+        with broker.set_schema("t", '"int"'):
+            with broker.set_schema("t", '"string"'):
+                pass
+            assert [each.name for each in broker.schemas] == ["int"]
+
+
+def test_mistakes_are_told() -> None:
+    with odradek.KafkaBroker() as broker:
+        for arguments, words in (
+            ({"topic": ""}, "name it"),
+            ({"topic": "t", "part": "header"}, "not of the 'header'"),
+            ({"topic": "t", "schema_id": -1}, "schema_id=-1"),
+            ({"topic": "t", "schema_id": 2**32}, "schema_id=4294967296"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                broker.set_schema(schema='"int"', **arguments)
+        assert broker.schemas == []
+
+
+def test_in_trio() -> None:
+    async def main() -> None:
+        async with odradek.open_broker(topics=["t"]) as broker:
+            await broker.produce("t", b"\x54")
+            async with broker.set_schema("t", '"int"'):
+                assert [each.value for each in broker.decoded_records("t")] == [Decoded(42, "int")]
+            assert broker.schemas == []
+
+    trio.run(main)
+
+
+def test_over_http() -> None:
+    from odradek.broker.schemas.protobuf import compiled
+    from odradek.control.server import ControlServer
+
+    proto = 'syntax = "proto3"; message A { string a = 1; }'
+    with odradek.KafkaBroker(topics=["t"]) as broker, ControlServer(broker) as server:
+        remote = odradek.connect(server.url)
+        broker.produce("t", b"\x0a\x01x")
+        for schema in (proto, compiled(proto), b"\xff"):
+            if schema == b"\xff":
+                with pytest.raises(ValueError, match="no descriptor set"):
+                    remote.set_schema("t", schema)
+                continue
+            with remote.set_schema("t", schema):
+                assert list(remote.decoded_records("t")) == list(broker.decoded_records("t"))
+                assert [each.value for each in remote.decoded_records("t")] == [Decoded({"a": "x"}, "A")]
+                assert remote.schemas == broker.schemas

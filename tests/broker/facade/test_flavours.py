@@ -1,0 +1,111 @@
+"""One name, two flavours."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Generator
+
+import pytest
+import trio
+
+import odradek
+
+ONLY_IN_PROCESS = {"fork"}
+"""A second broker: a `KafkaBroker` in one flavour, a block in the other; one that is reached over HTTP has none."""
+
+
+def public(owner: type) -> dict[str, object]:
+    return {name: member for name, member in inspect.getmembers_static(owner) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    ("awaited", "blocking"),
+    [
+        (odradek.TrioBroker, odradek.BlockingBroker),
+        (odradek.TrioGroup, odradek.Group),
+        (odradek.TrioTransactionHold, odradek.TransactionHold),
+        (odradek.TrioUndo, odradek.Undo),
+    ],
+)
+def test_both_have_the_same_names_and_arguments(awaited: type, blocking: type) -> None:
+    here, there = public(awaited), public(blocking)
+    assert here.keys() - ONLY_IN_PROCESS == there.keys()
+    for name, member in here.items():
+        if inspect.isfunction(member) and name not in ONLY_IN_PROCESS:
+            twin = there[name]
+            assert inspect.isfunction(twin)
+            assert inspect.signature(member).parameters == inspect.signature(twin).parameters
+            assert not inspect.iscoroutinefunction(twin)
+
+
+def test_a_change_is_made_when_it_is_awaited_and_taken_back_at_the_end_of_a_block() -> None:
+    async def main() -> None:
+        async with odradek.open_broker(nodes=3) as broker:
+            up = broker.bootstrap_servers
+            async with broker.kill_node(2) as undo:
+                assert repr(undo) == "<TrioUndo>"
+                assert broker.bootstrap_servers != up
+            assert broker.bootstrap_servers == up
+            pending = broker.stop_node(3)
+            assert "await it" in repr(pending)
+            assert broker.bootstrap_servers == up
+            undo = await pending
+            assert broker.bootstrap_servers != up
+            await undo.undo()
+            assert broker.bootstrap_servers == up
+
+    trio.run(main)
+
+
+def test_a_change_is_taken_back_though_the_task_is_cancelled() -> None:
+    async def main() -> None:
+        async with odradek.open_broker(nodes=3) as broker:
+            up = broker.bootstrap_servers
+            with trio.CancelScope() as scope:
+                async with broker.kill_node(2):
+                    assert broker.bootstrap_servers != up
+                    scope.cancel()
+                    await trio.sleep_forever()
+            assert broker.bootstrap_servers == up
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await broker.create_topic("never")
+            assert broker.topics == {}
+
+    trio.run(main)
+
+
+def test_a_cancelled_transaction_of_many_records_is_aborted() -> None:
+    async def main() -> None:
+        async with odradek.open_broker(topics={"t": 1}) as broker:
+            with trio.CancelScope() as scope:
+
+                def values() -> Generator[str]:
+                    for number in range(5000):
+                        if number == 3500:
+                            scope.cancel()
+                        yield "x"
+
+                await broker.produce_all("t", values(), transactional_id="tx")
+            assert scope.cancelled_caught
+            assert broker.transactions["tx"].state == "CompleteAbort"
+            assert list(broker.records("t", isolation="read_committed")) == []
+            assert 3000 <= len(list(broker.records("t"))) < 5000
+
+    trio.run(main)
+
+
+def test_everything_shows_what_it_is() -> None:
+    async def main() -> None:
+        async with odradek.open_broker() as broker:
+            assert repr(broker) == f"<TrioBroker at {broker.bootstrap_servers}>"
+            assert repr(broker.group("g")) == "<TrioGroup 'g'>"
+            async with broker.hold("tx", at="PrepareCommit") as hold:
+                assert repr(hold) == "<TrioTransactionHold of 'tx' at PrepareCommit, not reached>"
+            broker.clock.freeze()
+            assert repr(broker.clock).endswith("UTC, frozen>")
+
+    trio.run(main)
+    with odradek.KafkaBroker() as broker:
+        assert repr(broker.group("g")) == "<Group 'g'>"
+        assert repr(broker.clock).startswith("<BrokerClock 2")

@@ -1,0 +1,304 @@
+"""Links that are cut and slow, between nodes and to clients, as a user sees them."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from odradek import Fault, KafkaBroker, Security, WireFault
+from odradek.broker.facade.client_links import accept_connections, refuse_connections
+from odradek.broker.facade.nodes import start_node, stop_node
+from odradek.broker.facade.topics import PartitionInfo
+from odradek.client_security.options import ClientSecurity, security_options
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.wire_client import WireError
+from tests.fakes.wire_client import WireClient
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    topic = {"partitions": 1, "replication_factor": 3}
+    with KafkaBroker(nodes=3, topics={"t": topic}, config={"replica.lag.time.max.ms": 3000}) as running:
+        running.clock.freeze()
+        yield running
+        assert not running.bugs, running.bugs[0]
+
+
+def partition(broker: KafkaBroker) -> PartitionInfo:
+    return broker.topics["t"].partitions[0]
+
+
+def dial(broker: KafkaBroker, node: int = 1) -> WireClient:
+    return WireClient("127.0.0.1", broker.cluster.nodes[node].port)
+
+
+def test_records_are_late_over_a_slow_link(broker: KafkaBroker) -> None:
+    leader, follower = partition(broker).leader, partition(broker).replicas[1]
+    with broker.slow(leader, follower, ms=200):
+        broker.produce("t", "a")
+        assert (partition(broker).replica_ends[follower], partition(broker).high_watermark) == (0, 0)
+        broker.clock.advance(seconds=0.199)
+        assert partition(broker).high_watermark == 0
+        broker.clock.advance(seconds=0.001)
+        assert (partition(broker).replica_ends[follower], partition(broker).high_watermark) == (1, 1)
+        broker.clock.advance(seconds=60)
+        assert set(partition(broker).isr) == {1, 2, 3}
+        broker.produce("t", "b")
+    assert partition(broker).high_watermark == 2
+
+
+def test_records_on_their_way_to_a_follower_that_is_cut_off_or_down_wait(broker: KafkaBroker) -> None:
+    """The broker does not look for them all the time meanwhile: it would do nothing else."""
+    leader, follower = partition(broker).leader, partition(broker).replicas[1]
+    with broker.slow(leader, follower, ms=200):
+        broker.produce("t", "a")
+        with broker.kill_node(follower):
+            broker.clock.advance(seconds=10)
+            assert partition(broker).replica_ends[follower] == 0
+        broker.clock.advance(seconds=1)
+        assert partition(broker).replica_ends[follower] == 1
+        broker.produce("t", "b")
+        with broker.cut(leader, follower):
+            broker.clock.advance(seconds=10)
+            assert partition(broker).replica_ends[follower] == 1
+        assert partition(broker).replica_ends[follower] == 2
+
+
+def test_a_follower_behind_a_thin_line_leaves_the_isr(broker: KafkaBroker) -> None:
+    leader, follower = partition(broker).leader, partition(broker).replicas[1]
+    broker.slow(follower, leader, bytes_per_second=10)
+    for _ in range(100):
+        broker.produce("t", bytes(100))
+    broker.clock.advance(seconds=10)
+    assert follower not in partition(broker).isr
+    assert 0 < partition(broker).replica_ends[follower] < 100 or partition(broker).replica_ends[follower] == 0
+    broker.heal()
+    assert set(partition(broker).isr) == {1, 2, 3}
+
+
+def test_a_slow_client(broker: KafkaBroker) -> None:
+    asked = MetadataRequest()
+    with dial(broker) as client, broker.slow("wire", 1, ms=50):
+        number = client.send(asked, 12)
+        deadline = time.monotonic() + 60
+        while not any("Metadata v12" in line for line in broker.last_requests):
+            assert time.monotonic() < deadline
+        assert not select.select([client._socket], [], [], 0)[0]
+        broker.clock.advance(seconds=0.05)
+        client.receive(asked, 12, number)
+
+
+def test_requests_are_late_too_if_asked(broker: KafkaBroker) -> None:
+    asked = MetadataRequest()
+    with dial(broker) as client, broker.slow("wire", 1, ms=50, both_ways=True):
+        client.receive(asked, 12, _sent(broker, client))  # whose connection it is, is known with its first request
+        before = len(broker.last_requests)
+        number = client.send(asked, 12)
+        for _ in range(2):
+            assert not select.select([client._socket], [], [], 0.05)[0]
+            assert len(broker.last_requests) == before
+            broker.clock.advance(seconds=0.025)
+        _until(lambda: len(broker.last_requests) == before + 1)
+        assert not select.select([client._socket], [], [], 0)[0]
+        broker.clock.advance(seconds=0.05)
+        client.receive(asked, 12, number)
+
+
+def _sent(broker: KafkaBroker, client: WireClient) -> int:
+    """Send a request, and let its answer come."""
+    before = len(broker.last_requests)
+    number = client.send(MetadataRequest(), 12)
+    _until(lambda: len(broker.last_requests) > before)
+    broker.clock.advance(seconds=0.05)
+    return number
+
+
+def _until(true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+
+
+def test_what_ends_one_fault_of_a_link_leaves_the_other(broker: KafkaBroker) -> None:
+    leader, follower = partition(broker).leader, partition(broker).replicas[1]
+    with broker.slow(leader, follower, ms=200):
+        with broker.cut(leader, follower):
+            broker.produce("t", "a")
+            broker.clock.advance(seconds=1)
+            assert partition(broker).high_watermark == 0
+        broker.clock.advance(seconds=0.199)
+        assert partition(broker).high_watermark == 0, "it is slow as before"
+        broker.clock.advance(seconds=0.001)
+        assert partition(broker).high_watermark == 1
+    with broker.cut(leader, follower):
+        with broker.slow(leader, follower, ms=200):
+            pass
+        broker.produce("t", "b")
+        assert partition(broker).high_watermark == 1, "it is cut as before"
+    broker.slow(leader, follower, ms=200)
+    broker.cut(leader, follower)
+    broker.produce("t", "c")
+    broker.mend(leader, follower)
+    assert partition(broker).high_watermark == 3
+
+
+def test_what_ends_one_fault_of_a_clients_link_leaves_the_other(broker: KafkaBroker) -> None:
+    asked = MetadataRequest()
+    with dial(broker) as client:
+        client.request(asked, 12)
+        with broker.slow("wire", 1, ms=50):
+            with broker.cut("wire", 1):
+                number = client.send(asked, 12)
+            _until(lambda: len(broker.last_requests) > 1)
+            assert not select.select([client._socket], [], [], 0.05)[0]
+            broker.clock.advance(seconds=0.05)
+            client.receive(asked, 12, number)
+        with broker.cut("wire", 1):
+            with broker.slow("wire", 1, ms=50):
+                pass
+            number = client.send(asked, 12)
+            assert not select.select([client._socket], [], [], 0.05)[0]
+            broker.slow("wire", 1, ms=50)
+            broker.mend("wire", 1)
+            client.receive(asked, 12, number)
+
+
+def test_jitter_between_nodes_is_the_same_in_each_run() -> None:
+    def arrivals() -> list[float]:
+        with KafkaBroker(nodes=2, topics={"t": {"partitions": 1, "replication_factor": 2}}) as broker:
+            broker.clock.freeze()
+            broker.slow(1, 2, ms=100, jitter=1000)
+            found: list[float] = []
+            for number in range(8):
+                broker.produce("t", str(number))
+                waited = 0.0
+                while partition(broker).high_watermark <= number:
+                    broker.clock.advance(seconds=0.01)
+                    waited += 0.01
+                found.append(round(waited, 2))
+            return found
+
+    first = arrivals()
+    assert first == arrivals()
+    assert all(0.1 <= waited <= 1.1 for waited in first)
+    assert len(set(first)) > 4
+
+
+def test_who_dials_is_refused_and_who_is_there_stays(broker: KafkaBroker) -> None:
+    with dial(broker) as client:
+        client.request(MetadataRequest(), 12)
+        port = broker.cluster.nodes[1].port
+        with broker.refuse_connections(1):
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", port), timeout=30)
+            client.request(MetadataRequest(), 12)
+            broker.refuse_connections(1)
+        dial(broker).close()
+        broker.refuse_connections(1, listener="PLAINTEXT")
+        broker.heal()
+        dial(broker).close()
+
+
+def test_heal_takes_wire_faults_away_and_leaves_the_others(broker: KafkaBroker) -> None:
+    counting = Fault("Metadata")
+    broker.set_faults(counting, WireFault("Metadata", cut_after=0), WireFault(on="connect", how="reset"))
+    broker.heal()
+    with dial(broker) as client:
+        client.request(MetadataRequest(), 12)
+    assert counting.hits == 1
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_clients_that_log_in_have_bad_links_too(tls: bool) -> None:
+    with KafkaBroker(security=Security(tls=tls, users={"alice": "a-secret"})) as broker:
+
+        def connected() -> WireClient:
+            config = broker.client_config("alice")
+            port = broker.cluster.nodes[1].port
+            return WireClient("127.0.0.1", port, security=ClientSecurity.parse(security_options(config)))
+
+        with connected() as client:
+            client.request(MetadataRequest(), 12)
+            broker.freeze_node(1)
+            number = client.send(MetadataRequest(), 12)
+            late: list[WireClient] = []
+            logging_in = threading.Thread(target=lambda: late.append(connected()))
+            logging_in.start()
+            logging_in.join(0.2)
+            assert not late
+            broker.thaw_node(1)
+            client.receive(MetadataRequest(), 12, number)
+            logging_in.join()
+            broker.slow("*", 1, ms=10, bytes_per_second=10_000)
+            late[0].request(MetadataRequest(), 12)
+            connected().close()
+            broker.set_faults(WireFault("Metadata", pieces=3, times=1), WireFault("Metadata", cut_after=9))
+            late[0].request(MetadataRequest(), 12)
+            with pytest.raises(WireError):
+                late[0].request(MetadataRequest(), 12)
+            late[0].close()
+            broker.heal()
+            client.request(MetadataRequest(), 12)
+            broker.cut("wire", 1, how="reset")
+            with pytest.raises(WireError):
+                client.request(MetadataRequest(), 12)
+        assert not broker.bugs, broker.bugs[0]
+
+
+def test_a_node_that_is_stopped_while_it_refuses_comes_back_open(broker: KafkaBroker) -> None:
+    with broker.refuse_connections(2):
+        broker.stop_node(2)
+        broker.start_node(2)
+        dial(broker, 2).close()
+
+
+@pytest.mark.parametrize(
+    ("ends", "options", "message"),
+    [
+        ((1, 9), {"ms": 1}, "no node 9: the cluster has 1, 2, 3"),
+        (("app", 9), {"ms": 1}, "no node 9: the cluster has 1, 2, 3"),
+        (("app", "other"), {"ms": 1}, "between two nodes, or a client's id and a node"),
+        (("", 1), {"ms": 1}, "a client's id is not empty"),
+        (("app", 1), {}, "say ms=, jitter= or bytes_per_second="),
+        (("app", 1), {"ms": -1}, "a delay is not negative"),
+        (("app", 1), {"bytes_per_second": 0}, "carries at least one"),
+        (("app", 1), {"ms": 1, "listener": "PLAINTXT"}, "no listener PLAINTXT .did you mean 'PLAINTEXT'"),
+        ((1, 2), {"ms": 1, "listener": "PLAINTEXT"}, "between two nodes has no listener="),
+        ((1, 2), {"ms": 1, "both_ways": True}, "between two nodes has no listener= and no both_ways="),
+        ((1, 1), {"ms": 1}, "node 1 has no link to itself"),
+    ],
+)
+def test_mistakes_are_named(broker: KafkaBroker, ends: tuple[int, int], options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        broker.slow(*ends, **options)  # type: ignore[arg-type]
+
+
+def test_ways_to_cut_are_checked(broker: KafkaBroker) -> None:
+    with pytest.raises(
+        ValueError, match=r"how='silen': a link is cut by one of silent, reset, close .did you mean 'silent'"
+    ):
+        broker.cut("app", 1, how="silen")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="without how= and listener="):
+        broker.cut(1, 2, how="reset")
+    with pytest.raises(TypeError, match="an end of a link"):
+        broker.cut(1.5, 2)  # type: ignore[arg-type]
+
+
+def test_a_node_may_go_and_come_in_one_step(broker: KafkaBroker) -> None:
+    """Its new socket may have the number of the old one, for which a task still waits."""
+
+    def step() -> None:
+        for _ in range(3):
+            stop_node(broker.cluster, 1)
+            start_node(broker.cluster, 1)
+            refuse_connections(broker.cluster, 1)
+            accept_connections(broker.cluster, 1)
+
+    broker._call(step)
+    with dial(broker) as client:
+        client.request(MetadataRequest(), 12)

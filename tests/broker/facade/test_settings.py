@@ -1,0 +1,17 @@
+"""What a broker is started with."""
+
+from __future__ import annotations
+
+import pytest
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.facade.settings import Settings
+
+
+def test_listeners_and_an_address_exclude_each_other() -> None:
+    config = {"listeners": "PLAINTEXT://127.0.0.1:0"}
+    given = Settings(1, None, config, None, "127.0.0.1", 0, BrokerClock(), None, None)
+    assert given.address == (None, 0)
+    assert Settings(1, None, None, None, "127.0.0.1", 9092, None, None, None).address == ("127.0.0.1", 9092)
+    with pytest.raises(ValueError, match="listeners says where to listen"):
+        Settings(1, None, config, None, "127.0.0.1", 9092, BrokerClock(), None, None)

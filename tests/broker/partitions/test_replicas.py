@@ -1,0 +1,361 @@
+"""Replicas that differ: what is copied, what is committed, and what an election leaves of a log."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from odradek.broker.partitions.replicas import NOTHING, Committed, Lag, Replica, ReplicaSet, common_end
+from odradek.storage.forking import fork
+from odradek.storage.partition_log import PartitionLog
+from tests.storage.logs import NOW, make_log, put, records
+
+MAX_LAG_MS = 3000
+
+
+def rule_of(*isr: int, min_isr: int = 1) -> Committed:
+    return Committed(isr, min_isr, MAX_LAG_MS)
+
+
+def everywhere(a: int, b: int) -> bool:
+    return True
+
+
+def forked(log: PartitionLog, end: int) -> PartitionLog:
+    return fork(log, log.backend, end_offset=end, now_ms=NOW)
+
+
+def contents(replica: Replica) -> list[tuple[int, bytes | None]]:
+    return [(record.offset, record.value) for record in records(replica.log, up_to=replica.end)]
+
+
+class Three:
+    """Three replicas, led by node 1."""
+
+    def __init__(self, segment_bytes: int = 1 << 20, index_interval_bytes: int = 4096) -> None:
+        self.log = make_log(segment_bytes=segment_bytes, index_interval_bytes=index_interval_bytes)
+        self.log.begin_epoch(0)
+        self.set = ReplicaSet(1, self.log, [1, 2, 3], NOW)
+        self.epoch = 0
+        self.now = NOW
+
+    def put(self, value: bytes = b"v", isr: tuple[int, ...] = (1, 2, 3), min_isr: int = 1) -> None:
+        leader = self.set.leader
+        assert leader is not None
+        put(leader.log, (b"k", value), epoch=self.epoch)
+        self.set.appended(self.now)
+        self.step(isr, min_isr)
+
+    def step(self, isr: tuple[int, ...] = (1, 2, 3), min_isr: int = 1) -> None:
+        self.set.copy(self.now, everywhere)
+        self.set.commit(rule_of(*isr, min_isr=min_isr), self.now)
+
+    def elect(self, node: int, isr: tuple[int, ...] = ()) -> PartitionLog:
+        self.epoch += 1
+        return self.set.elect(node, self.epoch, forked, isr, self.now)
+
+    def ends(self) -> dict[int, int]:
+        return {node: replica.end for node, replica in self.set.by_node.items()}
+
+
+def test_everything_is_copied_and_committed_at_once() -> None:
+    three = Three()
+    three.put()
+    assert three.ends() == {1: 1, 2: 1, 3: 1}
+    assert three.log.high_watermark == 1
+    assert three.set.in_step
+
+
+def test_a_replica_that_gets_nothing_holds_back_what_is_committed() -> None:
+    three = Three()
+    three.put()
+    three.set.by_node[3].lag = NOTHING
+    three.put()
+    assert three.ends() == {1: 2, 2: 2, 3: 1}
+    assert three.log.high_watermark == 1
+    assert not three.set.in_step
+
+
+def test_a_replica_that_is_behind_for_too_long_is_to_leave_and_commits_nothing_any_more() -> None:
+    three = Three()
+    three.set.by_node[3].lag = NOTHING
+    three.put()
+    three.now += MAX_LAG_MS
+    assert three.set.lagging(rule_of(1, 2, 3), three.now) == []
+    three.now += 1
+    assert three.set.lagging(rule_of(1, 2, 3), three.now) == [3]
+    three.step(isr=(1, 2))
+    assert three.log.high_watermark == 1
+
+
+def test_a_replica_that_has_everything_stays_however_long_it_does_not_fetch() -> None:
+    three = Three()
+    three.put()
+    three.set.by_node[3].lag = NOTHING
+    three.now += 100 * MAX_LAG_MS
+    assert three.set.lagging(rule_of(1, 2, 3), three.now) == []
+
+
+def test_below_min_insync_replicas_nothing_is_committed() -> None:
+    three = Three()
+    three.set.by_node[3].lag = NOTHING
+    three.now += 2 * MAX_LAG_MS
+    three.put(isr=(1,), min_isr=2)
+    assert three.log.high_watermark == 0
+
+
+def test_a_replica_may_return_when_it_has_what_is_committed() -> None:
+    three = Three()
+    three.set.by_node[3].lag = NOTHING
+    three.put(isr=(1, 2))
+    three.now += 2 * MAX_LAG_MS
+    three.step(isr=(1, 2))
+    assert three.set.returning(rule_of(1, 2), epoch_start=0, now_ms=three.now) == []
+    three.set.by_node[3].lag = None
+    three.step(isr=(1, 2))
+    assert three.set.returning(rule_of(1, 2), epoch_start=0, now_ms=three.now) == [3]
+    assert three.set.in_step
+
+
+def test_a_follower_that_knows_no_news_knows_no_newer_high_watermark() -> None:
+    three = Three()
+    three.put()
+    three.set.by_node[3].lag = NOTHING
+    three.put(isr=(1, 2))
+    three.now += 2 * MAX_LAG_MS
+    three.step(isr=(1, 2))
+    assert three.log.high_watermark == 2
+    assert three.set.by_node[3].high_watermark == 1
+
+
+@pytest.mark.parametrize(("lag", "end"), [(Lag(records=2), 3), (Lag(records=5), 0), (Lag(records=0), 5)])
+def test_a_replica_is_kept_some_records_behind(lag: Lag, end: int) -> None:
+    three = Three()
+    three.set.by_node[2].lag = lag
+    for _ in range(5):
+        three.put()
+    assert three.ends()[2] == end
+
+
+def test_a_replica_is_kept_some_bytes_behind() -> None:
+    three = Three()
+    three.put()
+    size = three.log.size_bytes
+    three.set.by_node[2].lag = Lag(size_bytes=size + 1)
+    for _ in range(4):
+        three.put()
+    assert three.ends()[2] == 3, "two batches are the fewest that have more bytes than one"
+
+
+def test_a_replica_is_kept_some_time_behind() -> None:
+    three = Three()
+    three.set.by_node[2].lag = Lag(ms=100)
+    for _ in range(3):
+        three.put()
+        three.now += 60
+    assert three.ends()[2] == 1
+    three.now += 100
+    three.step()
+    assert three.ends()[2] == 3
+
+
+def test_what_only_a_dead_leader_had_is_lost_and_its_log_is_cut_when_it_is_back() -> None:
+    three = Three()
+    three.put(b"both")
+    three.set.by_node[2].lag = three.set.by_node[3].lag = NOTHING
+    three.put(b"lost")
+    dead = three.set.by_node[1]
+    dead.alive = False
+    log = three.elect(2)
+    three.set.by_node[2].lag = three.set.by_node[3].lag = None
+    assert log is not three.log
+    three.put(b"new", isr=(2, 3))
+    assert contents(three.set.by_node[2]) == contents(three.set.by_node[3]) == [(0, b"both"), (1, b"new")]
+    assert contents(dead) == [(0, b"both"), (1, b"lost")]
+    dead.alive = True
+    three.step(isr=(2, 3))
+    assert contents(dead) == [(0, b"both"), (1, b"new")]
+    assert three.set.returning(rule_of(2, 3), epoch_start=1, now_ms=three.now) == [1]
+
+
+def test_a_leader_that_has_everything_goes_on_with_the_log() -> None:
+    three = Three()
+    three.put()
+    three.set.by_node[1].alive = False
+    assert three.elect(3) is three.log
+    three.put(isr=(2, 3))
+    assert three.ends() == {1: 1, 2: 2, 3: 2}
+
+
+def test_a_leader_that_was_not_in_sync_takes_committed_records_with_it() -> None:
+    three = Three()
+    three.set.by_node[3].lag = NOTHING
+    three.now += 2 * MAX_LAG_MS
+    three.put(b"committed", isr=(1, 2))
+    assert three.log.high_watermark == 1
+    three.set.by_node[1].alive = three.set.by_node[2].alive = False
+    log = three.elect(3)
+    three.set.by_node[3].lag = None
+    three.put(b"other", isr=(3,))
+    three.set.by_node[1].alive = three.set.by_node[2].alive = True
+    three.step(isr=(3,))
+    assert {tuple(contents(replica)) for replica in three.set.by_node.values()} == {((0, b"other"),)}
+    assert log.high_watermark == 1
+
+
+def test_a_cut_link_stops_the_copying() -> None:
+    three = Three()
+    put(three.log)
+    three.set.appended(NOW)
+    three.set.copy(NOW, lambda a, b: {a, b} != {1, 3})
+    assert three.ends() == {1: 1, 2: 1, 3: 0}
+
+
+def test_logs_part_where_their_epochs_do() -> None:
+    leader, other = make_log(), make_log()
+    for epoch, log in ((0, leader), (0, other), (1, other), (3, other), (2, leader), (4, leader)):
+        put(log, epoch=epoch)
+    assert common_end(other, 3, leader) == 1
+    assert common_end(other, 1, leader) == 1
+    assert common_end(leader, 2, leader) == 2
+
+
+class ReplicaModel(RuleBasedStateMachine):
+    """Whatever happens to three replicas: they agree as far as anything is committed, and followers are prefixes."""
+
+    @initialize(segment=st.sampled_from([150, 400, 100_000]), min_isr=st.sampled_from([1, 2]))
+    def begin(self, segment: int, min_isr: int) -> None:
+        self.three = Three(segment_bytes=segment, index_interval_bytes=0)
+        self.isr: tuple[int, ...] = (1, 2, 3)
+        self.min_isr = min_isr
+        self.number = 0
+        self.committed: dict[int, bytes | None] = {}
+        self.epoch_start = 0
+        self.cut: set[frozenset[int]] = set()
+
+    def in_force(self) -> Committed:
+        return Committed(self.isr, self.min_isr, MAX_LAG_MS)
+
+    def linked(self, a: int, b: int) -> bool:
+        return frozenset((a, b)) not in self.cut
+
+    def step(self) -> None:
+        three = self.three
+        three.set.copy(three.now, self.linked)
+        three.set.commit(self.in_force(), three.now)
+        leader = three.set.leader
+        if leader is None:
+            return
+        gone = three.set.lagging(self.in_force(), three.now)
+        self.isr = tuple(node for node in self.isr if node not in gone)
+        self.isr += tuple(three.set.returning(self.in_force(), self.epoch_start, three.now))
+        three.set.commit(self.in_force(), three.now)
+
+    def alive_leader(self) -> bool:
+        leader = self.three.set.leader
+        return leader is not None and leader.alive
+
+    @precondition(alive_leader)
+    @rule()
+    def append(self) -> None:
+        leader = self.three.set.leader
+        assert leader is not None
+        self.number += 1
+        put(leader.log, (b"k", b"%d" % self.number), epoch=self.three.epoch)
+        self.three.set.appended(self.three.now)
+        self.step()
+
+    @rule(
+        node=st.integers(1, 3),
+        lag=st.sampled_from([NOTHING, None, None, Lag(records=2), Lag(ms=500), Lag(size_bytes=99)]),
+    )
+    def keep_back(self, node: int, lag: Lag | None) -> None:
+        self.three.set.by_node[node].lag = lag
+        self.step()
+
+    @rule(a=st.integers(1, 3), b=st.integers(1, 3), cut=st.booleans())
+    def link(self, a: int, b: int, cut: bool) -> None:
+        (self.cut.add if cut else self.cut.discard)(frozenset((a, b)))
+        self.step()
+
+    @rule(ms=st.integers(1, 2 * MAX_LAG_MS))
+    def wait(self, ms: int) -> None:
+        self.three.now += ms
+        self.step()
+
+    @rule(node=st.integers(1, 3))
+    def kill(self, node: int) -> None:
+        replica = self.three.set.by_node[node]
+        if not replica.alive:
+            return
+        replica.alive = False
+        if len(self.isr) > 1:
+            self.isr = tuple(one for one in self.isr if one != node)
+        if self.three.set.leader_id == node:
+            self.choose()
+
+    @rule(node=st.integers(1, 3))
+    def start_node(self, node: int) -> None:
+        self.three.set.by_node[node].alive = True
+        if not self.alive_leader():
+            self.choose()
+        self.step()
+
+    @precondition(lambda self: self.alive_leader())
+    @rule(node=st.integers(1, 3))
+    def prefer(self, node: int) -> None:
+        if node in self.isr and self.three.set.by_node[node].alive and node != self.three.set.leader_id:
+            self.lead(node)
+
+    @precondition(lambda self: not self.alive_leader())
+    @rule(node=st.integers(1, 3))
+    def elect_uncleanly(self, node: int) -> None:
+        if self.three.set.by_node[node].alive and node not in self.isr:
+            end = self.three.set.by_node[node].end
+            self.committed = {offset: value for offset, value in self.committed.items() if offset < end}
+            self.isr = (node,)
+            self.lead(node)
+
+    def choose(self) -> None:
+        for node in self.isr:
+            if self.three.set.by_node[node].alive:
+                self.lead(node)
+                return
+        self.three.set.leader_id = -1
+
+    def lead(self, node: int) -> None:
+        log = self.three.elect(node, self.isr)
+        self.epoch_start = log.log_end_offset
+        self.step()
+
+    @invariant()
+    def replicas_agree(self) -> None:
+        three = self.three
+        leader = three.set.leader
+        if leader is None:
+            return
+        mine = contents(leader)
+        assert leader.end == leader.log.log_end_offset
+        for offset, value in mine:
+            if offset < leader.log.high_watermark:
+                known = self.committed.setdefault(offset, value)
+                assert known == value, "what was committed has changed"
+        for replica in three.set.by_node.values():
+            if replica.follows:
+                assert contents(replica) == mine[: replica.end]
+            if replica.node_id in self.isr:
+                assert replica.end >= leader.log.high_watermark
+                assert contents(replica)[: leader.log.high_watermark] == mine[: leader.log.high_watermark]
+            assert replica.high_watermark <= replica.end
+
+    @invariant()
+    def nothing_committed_is_lost(self) -> None:
+        leader = self.three.set.leader
+        if leader is not None:
+            assert dict(contents(leader)).items() >= self.committed.items()
+
+
+TestReplicaModel = ReplicaModel.TestCase
+TestReplicaModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -1,0 +1,70 @@
+"""Metering comes with the first quota of a user or client id and goes with the last."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from odradek.broker.facade.threaded import KafkaBroker
+from odradek.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, EntityData, EntryData, OpData
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from tests.broker.requests.test_metering import Asked
+from tests.fakes.wire_client import WireClient
+
+
+def client_of(broker: KafkaBroker, client_id: str) -> WireClient:
+    host, port = broker.bootstrap_servers.rsplit(":", 1)
+    return WireClient(host, int(port), client_id=client_id)
+
+
+def test_without_quotas_nothing_is_metered() -> None:
+    asked = Asked()
+    dispatcher = asked.cluster.dispatcher
+    assert asked.cluster.services.quotas is None
+    usual = dispatcher._answer
+    asked.set(producer_byte_rate=1.0)
+    assert asked.cluster.services.quotas is not None
+    assert dispatcher._answer != usual
+    asked.set(producer_byte_rate=None)
+    assert (dispatcher.meter, dispatcher._answer, asked.cluster.services.quotas) == (None, usual, None)
+    asked.set((("ip", None),), connection_creation_rate=1.0)
+    assert dispatcher.meter is None, "a quota of addresses costs no request anything"
+
+
+def test_addresses_have_a_switch_of_their_own() -> None:
+    asked = Asked()
+    server = asked.cluster.server
+    usual = server.connection_delay_ms
+    asked.set((("ip", None),), connection_creation_rate=1.0)
+    assert [server.connection_delay_ms(1, "10.0.0.1") for _ in range(11)] == [0] * 10 + [1000]
+    asked.set((("ip", None),), connection_creation_rate=None)
+    assert server.connection_delay_ms is usual
+    assert usual(1, "10.0.0.1") == 0
+
+
+def test_quotas_count_after_a_restart_and_the_clock_lets_clients_go(tmp_path: Path) -> None:
+    entry = EntryData([EntityData("client-id", "app")], [OpData("controller_mutation_rate", 1.0)])
+    with KafkaBroker(data_dir=tmp_path) as broker, client_of(broker, "setter") as client:
+        assert [each.error_code for each in client.request(AlterClientQuotasRequest([entry]), 1).entries] == [0]
+    with KafkaBroker(data_dir=tmp_path) as broker, client_of(broker, "app") as client, broker.clock.stopped():
+        many = CreateTopicsRequest([CreatableTopic("t", 71, 1)], 1000)
+        assert client.request(many, 7).throttle_time_ms == 0
+        assert client.request(many, 7).throttle_time_ms == 0, "it exists, so it costs nothing"
+        more = CreateTopicsRequest([CreatableTopic("u", 1, 1)], 1000)
+        answer = client.request(more, 7)
+        assert (answer.topics[0].error_code, answer.throttle_time_ms) == (89, 60_000)
+        waiting = client.send(more, 7)
+        broker.clock.advance(59)
+        with client_of(broker, "other") as other:
+            assert other.request(ApiVersionsRequest("a", "1"), 3).error_code == 0
+        broker.clock.advance(1)
+        assert client.receive(more, 7, waiting).topics[0].error_code == 0
+
+
+def test_a_broker_without_quotas_imports_nothing_of_them() -> None:
+    code = "import sys; from odradek.broker.cluster import Cluster; Cluster(); "
+    code += "print([name for name in sys.modules if 'quota' in name or 'meter' in name])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == "['odradek.broker.requests.quota_switch']"

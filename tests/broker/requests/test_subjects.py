@@ -1,0 +1,97 @@
+"""What requests are about, of every shape that they have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from odradek.broker.requests.subjects import Subjects, subjects_of
+from odradek.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from odradek.protocol.messages.delete_topics import DeleteTopicsRequest
+from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+
+class _Named:
+    name = "orders"
+
+
+class _Topics:
+    def by_id(self, topic_id: bytes) -> _Named | None:
+        return _Named() if topic_id == b"1" * 16 else None
+
+
+def about(request: Any, **session: Any) -> Subjects:
+    return subjects_of(request, _Topics(), **session)
+
+
+@pytest.mark.parametrize(
+    ("request_", "topics"),
+    [
+        (
+            ProduceRequest(
+                topic_data=[TopicProduceData("a", partition_data=[PartitionProduceData(0), PartitionProduceData(3)])]
+            ),
+            {"a": {0, 3}},
+        ),
+        (
+            ProduceRequest(topic_data=[TopicProduceData("", b"1" * 16, [PartitionProduceData(2)])]),
+            {"orders": {2}},
+        ),
+        (
+            FetchRequest(
+                topics=[FetchTopic("a", partitions=[FetchPartition(1)])], forgotten_topics_data=[ForgottenTopic("b")]
+            ),
+            {"a": {1}},
+        ),
+        (FetchRequest(topics=[FetchTopic(topic_id=b"2" * 16, partitions=[FetchPartition(1)])]), {}),
+        (
+            MetadataRequest(topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(b"1" * 16, None)]),
+            {"a": set(), "orders": set()},
+        ),
+        (DeleteTopicsRequest(topic_names=["a", "b"]), {"a": set(), "b": set()}),
+        (DescribeConfigsRequest([DescribeConfigsResource(2, "a"), DescribeConfigsResource(4, "1")]), {"a": set()}),
+    ],
+)
+def test_topics_and_partitions(request_: Any, topics: dict[str, set[int]]) -> None:
+    assert about(request_).topics == topics
+
+
+def test_groups_and_transactional_ids() -> None:
+    fetched = about(
+        OffsetFetchRequest(
+            groups=[OffsetFetchRequestGroup("g", topics=[OffsetFetchRequestTopics("a", partition_indexes=[4])])]
+        )
+    )
+    assert (fetched.groups, fetched.topics) == ({"g"}, {"a": {4}})
+    assert about(FindCoordinatorRequest(key="g")).groups == {"g"}
+    assert about(FindCoordinatorRequest(key_type=1, coordinator_keys=["t"])).transactional_ids == {"t"}
+    added = about(
+        AddPartitionsToTxnRequest(
+            transactions=[AddPartitionsToTxnTransaction("t", topics=[AddPartitionsToTxnTopic("a", [1])])]
+        )
+    )
+    assert (added.transactional_ids, added.topics) == ({"t"}, {"a": {1}})
+
+
+def test_a_session_says_what_its_requests_do_not() -> None:
+    assert about(FetchRequest(session_id=5), session=[("a", 1), ("a", 2)]).topics == {"a": {1, 2}}
+
+
+def test_a_whole_topic_means_each_partition() -> None:
+    found = Subjects({"whole": set(), "part": {1}}, set(), set())
+    assert found.concern("whole", 7)
+    assert found.concern("part", 1)
+    assert not found.concern("part", 7)
+    assert not found.concern("other", None)
+    assert found.concern(None, None)
+    assert found.concern(None, 7)

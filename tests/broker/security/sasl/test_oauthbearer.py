@@ -1,0 +1,120 @@
+"""The exchange of OAUTHBEARER; its odd messages have the outcomes of a real Kafka (tests/scenarios/oauthbearer.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.config.definition import ConfigError
+from odradek.broker.metadata.writer import ImageWriter
+from odradek.broker.security.principal import Principal
+from odradek.broker.security.sasl.bearer_tokens import BearerToken, TokenRefused
+from odradek.broker.security.sasl.credentials import ImageCredentials
+from odradek.broker.security.sasl.oauthbearer import (
+    LOGIN_MODULE,
+    SIGNED_HANDLER,
+    UNSECURED_HANDLER,
+    OAuthBearerServer,
+    WaitingOAuthBearerServer,
+    oauthbearer,
+)
+from odradek.broker.security.sasl.oauthbearer_unsecured import UnsecuredValidator
+from odradek.broker.security.sasl.server import SaslError, SaslServer, WaitingSaslServer
+from tests.broker.security.sasl.listener_configs import listener_config
+from tests.broker.security.sasl.token_server import judged
+from tests.scenarios.authority import TokenSigner
+from tests.scenarios.token_cases import INVALID_TOKEN, MESSAGE_OUTCOMES, MESSAGES, claims, first_message
+
+
+def server() -> OAuthBearerServer:
+    return OAuthBearerServer(UnsecuredValidator({}), BrokerClock())
+
+
+def test_each_message_meets_its_fate() -> None:
+    assert {name: judged(server(), make(claims())) for name, make in MESSAGES.items()} == MESSAGE_OUTCOMES
+
+
+def test_an_accepted_token_says_who_and_for_how_long() -> None:
+    login = server()
+    assert not login.complete
+    assert login.evaluate(first_message(claims(exp=4_000_000_000), extensions="pool=p\x01")) == b""
+    assert login.complete
+    assert login.principal == Principal("User", "alice")
+    assert login.expires_ms == 4_000_000_000_000
+    assert login.extensions == {"pool": "p"}
+
+
+def test_a_refused_client_may_try_another_token() -> None:
+    login = server()
+    assert login.evaluate(first_message("a.b.c")).decode() == INVALID_TOKEN
+    assert login.evaluate(first_message("d.e.f")).decode() == INVALID_TOKEN
+    assert login.evaluate(first_message(claims())) == b""
+    assert login.complete
+
+
+def test_the_acknowledgement_ends_the_log_in_with_the_same_words() -> None:
+    login = server()
+    login.evaluate(first_message("a.b.c"))
+    with pytest.raises(SaslError) as caught:
+        login.evaluate(b"\x01")
+    assert caught.value.message == INVALID_TOKEN
+
+
+class Scripted:
+    """A validator that notes the order of what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def validate(self, token: str, now_ms: int) -> BearerToken:
+        self.asked.append(f"validate {token}")
+        raise TokenRefused("unknown key", key_id="k")
+
+    async def prepare(self) -> None:
+        self.asked.append("prepare")
+
+    async def missing(self, key_id: str) -> None:
+        self.asked.append(f"missing {key_id}")
+
+
+def test_keys_are_prepared_before_and_fetched_behind_the_decision() -> None:
+    validator = Scripted()
+    login = WaitingOAuthBearerServer(validator, BrokerClock())
+    assert isinstance(login, WaitingSaslServer)
+    assert not isinstance(server(), WaitingSaslServer)
+    assert trio.run(login.evaluate_async, first_message("a.b.c")).decode() == INVALID_TOKEN
+    assert validator.asked == ["prepare", "validate a.b.c", "missing k"]
+
+
+def made(values: dict[str, str], jaas: str = f"{LOGIN_MODULE} required;") -> SaslServer:
+    prefix = "listener.name.sasl.oauthbearer.sasl."
+    config = listener_config({f"{prefix}jaas.config": jaas} | {prefix + name: value for name, value in values.items()})
+    credentials = ImageCredentials(ImageWriter().image, lambda: None)
+    return oauthbearer(config.for_mechanism("OAUTHBEARER"), credentials, BrokerClock())()
+
+
+def test_the_callback_handler_says_which_tokens_count(tmp_path: Path) -> None:
+    assert type(made({})) is OAuthBearerServer
+    assert type(made({"server.callback.handler.class": UNSECURED_HANDLER})) is OAuthBearerServer
+    signed = {
+        "server.callback.handler.class": SIGNED_HANDLER,
+        "oauthbearer.jwks.endpoint.url": TokenSigner(tmp_path).jwks.as_uri(),
+    }
+    assert type(made(signed)) is WaitingOAuthBearerServer
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"server.callback.handler.class": "com.example.Mine"}, "odradek runs no Java"),
+        ({"server.callback.handler.class": SIGNED_HANDLER}, "set sasl.oauthbearer.jwks.endpoint.url"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(values: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        made(values)
+    with pytest.raises(ConfigError, match="login module"):
+        made({}, "org.apache.kafka.common.security.plain.PlainLoginModule required;")

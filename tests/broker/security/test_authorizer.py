@@ -1,0 +1,256 @@
+"""Who may do what: Kafka's rules, and the same rules written down once more without any index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.config.definition import ConfigError
+from odradek.broker.metadata.delta import MetadataDelta
+from odradek.broker.metadata.writer import ImageWriter
+from odradek.broker.security.acl import SUPPORTED, Acl, Operation, Pattern, Permission, Resource
+from odradek.broker.security.authorizer import Authorizer, authorizer_of, super_user_texts
+from odradek.broker.security.principal import ANONYMOUS, Principal
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.metadata_records.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from tests.scenarios.acl_decisions import USERS, Case, recorded
+
+VECTORS = Path(__file__).parents[2] / "vectors" / "acl_decisions.json.gz"
+ALICE, BOB = Principal("User", "alice"), Principal("User", "bob")
+HERE, THERE = "127.0.0.1", "10.0.0.7"
+
+
+def entry(
+    operation: Operation = Operation.READ,
+    permission: Permission = Permission.ALLOW,
+    *,
+    name: str = "orders",
+    pattern: Pattern = Pattern.LITERAL,
+    principal: str = "User:alice",
+    host: str = "*",
+    resource: Resource = Resource.TOPIC,
+) -> Acl:
+    return Acl(resource, name, pattern, principal, host, operation, permission)
+
+
+def authorizer(*acls: Acl, allow_if_no_acl: bool = False) -> Authorizer:
+    made = Authorizer([Principal("User", "root")], allow_if_no_acl=allow_if_no_acl)
+    for acl in acls:
+        made.add(acl)
+    return made
+
+
+def may(made: Authorizer, operation: Operation, name: str = "orders", who: Principal = ALICE, host: str = HERE) -> bool:
+    return made.allows(who, host, operation, Resource.TOPIC, name)
+
+
+def test_without_entries_only_super_users_may() -> None:
+    made = authorizer()
+    assert not may(made, Operation.READ)
+    assert may(made, Operation.READ, who=Principal("User", "root"))
+
+
+def test_deny_goes_before_allow() -> None:
+    made = authorizer(entry(), entry(permission=Permission.DENY, name="ord", pattern=Pattern.PREFIXED))
+    assert not may(made, Operation.READ)
+    assert may(authorizer(entry(), entry(permission=Permission.DENY, principal="User:bob")), Operation.READ)
+
+
+def test_no_deny_stops_a_super_user() -> None:
+    made = authorizer(entry(Operation.ALL, Permission.DENY, name="*", principal="User:*"))
+    assert may(made, Operation.READ, who=Principal("User", "root"))
+
+
+def test_a_deny_of_everybody_stops_whom_an_entry_of_his_own_allows() -> None:
+    assert not may(authorizer(entry(), entry(permission=Permission.DENY, principal="User:*")), Operation.READ)
+
+
+@pytest.mark.parametrize("held", [Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER])
+def test_these_imply_describe_and_to_deny_them_does_not_deny_it(held: Operation) -> None:
+    assert may(authorizer(entry(held)), Operation.DESCRIBE)
+    denied = authorizer(entry(Operation.DESCRIBE), entry(held, Permission.DENY))
+    assert may(denied, Operation.DESCRIBE)
+    assert not may(denied, held)
+
+
+def test_alter_configs_implies_describe_configs_and_nothing_else() -> None:
+    made = authorizer(entry(Operation.ALTER_CONFIGS))
+    assert may(made, Operation.DESCRIBE_CONFIGS)
+    assert not may(made, Operation.DESCRIBE)
+    assert not may(made, Operation.ALTER)
+    assert not may(authorizer(entry(Operation.CREATE)), Operation.DESCRIBE)
+    assert not may(authorizer(entry(Operation.DESCRIBE)), Operation.READ)
+
+
+def test_deny_describe_leaves_read() -> None:
+    made = authorizer(entry(), entry(Operation.DESCRIBE, Permission.DENY))
+    assert may(made, Operation.READ)
+    assert not may(made, Operation.DESCRIBE)
+
+
+def test_hosts() -> None:
+    made = authorizer(entry(host=HERE))
+    assert may(made, Operation.READ)
+    assert not may(made, Operation.READ, host=THERE)
+
+
+def test_allow_everyone_counts_only_where_no_entry_concerns_the_resource() -> None:
+    made = authorizer(entry(principal="User:bob"), allow_if_no_acl=True)
+    assert may(made, Operation.READ, "others")
+    assert not may(made, Operation.READ, "orders")
+    made.add(entry(principal="User:bob", name="*"))
+    assert not may(made, Operation.READ, "others")
+
+
+def test_user_star_stands_for_every_kind_of_principal() -> None:
+    made = authorizer(entry(principal="User:*"))
+    assert may(made, Operation.READ, who=ANONYMOUS)
+    assert may(made, Operation.READ, who=Principal("Team", "x"))
+
+
+def test_how_somebody_logged_in_does_not_matter() -> None:
+    assert may(authorizer(entry()), Operation.READ, who=Principal("User", "alice", token_authenticated=True))
+
+
+def test_a_user_called_star_is_more_than_kafka_can_take() -> None:
+    with pytest.raises(KafkaError) as caught:
+        may(authorizer(), Operation.READ, who=Principal("User", "*"))
+    assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_decision_is_not_kept_longer_than_the_entries() -> None:
+    made = authorizer()
+    assert not may(made, Operation.READ)
+    made.add(entry())
+    assert may(made, Operation.READ)
+    made.remove(entry())
+    assert not may(made, Operation.READ)
+
+
+def test_operations_as_bits() -> None:
+    made = authorizer(entry(Operation.WRITE), entry(Operation.ALTER_CONFIGS))
+    bits = made.operations(ALICE, HERE, Resource.TOPIC, "orders")
+    assert bits == 1 << 4 | 1 << 8 | 1 << 10 | 1 << 11
+    assert authorizer().operations(ALICE, HERE, Resource.TOPIC, "orders") == 0
+
+
+def test_any_topic_will_do() -> None:
+    def any_write(*acls: Acl) -> bool:
+        return authorizer(*acls).allows_by_type(ALICE, HERE, Operation.WRITE, Resource.TOPIC)
+
+    write = entry(Operation.WRITE)
+    assert not any_write()
+    assert not any_write(entry(Operation.READ), entry(Operation.WRITE, resource=Resource.GROUP))
+    assert any_write(write)
+    assert any_write(entry(Operation.ALL, name="x", pattern=Pattern.PREFIXED))
+    assert not any_write(entry(Operation.WRITE, host=THERE))
+    assert not any_write(write, entry(Operation.WRITE, Permission.DENY))
+    assert not any_write(write, entry(Operation.WRITE, Permission.DENY, name="ord", pattern=Pattern.PREFIXED))
+    assert any_write(write, entry(Operation.WRITE, Permission.DENY, name="orders.", pattern=Pattern.PREFIXED))
+    assert not any_write(write, entry(Operation.ALL, Permission.DENY, name="*", principal="User:*"))
+    assert any_write(entry(Operation.WRITE, name="*"), entry(Operation.WRITE, Permission.DENY))
+    prefix = entry(Operation.WRITE, name="orders", pattern=Pattern.PREFIXED)
+    assert any_write(prefix, entry(Operation.WRITE, Permission.DENY))
+
+
+def test_it_follows_the_image() -> None:
+    writer, made = ImageWriter(), authorizer()
+    record = AccessControlEntryRecord(b"1" * 16, 2, "orders", 3, "User:alice", "*", 3, 3)
+    writer.replay(record, 0, 1)
+    made.publish(writer.take_delta(), writer.image)
+    assert may(made, Operation.READ)
+    afresh = authorizer()
+    afresh.publish(MetadataDelta.of_everything(writer.image), writer.image)
+    assert may(afresh, Operation.READ)
+    writer.replay(RemoveAccessControlEntryRecord(b"1" * 16), 1, 1)
+    made.publish(writer.take_delta(), writer.image)
+    assert not may(made, Operation.READ)
+
+
+def test_configs_make_it() -> None:
+    made = authorizer_of(BrokerConfig({"super.users": "User:a; User:b:c;"}))
+    assert may(made, Operation.READ, who=Principal("User", "b:c"))
+    assert not may(made, Operation.READ)
+    open_to_all = authorizer_of(BrokerConfig({"allow.everyone.if.no.acl.found": "true"}))
+    assert may(open_to_all, Operation.READ)
+    assert super_user_texts(" ; ") == []
+    with pytest.raises(ConfigError, match=r"super\.users: expected a string in format principalType:principalName"):
+        authorizer_of(BrokerConfig({"super.users": "alice"}))
+
+
+# -- the same rules, naively
+
+
+def naive(acls: Sequence[Acl], allow_if_no_acl: bool, who: str, host: str, operation: int, name: str) -> bool:
+    """As the documentation of Kafka tells it: look at every entry."""
+    concerning = [
+        acl
+        for acl in acls
+        if (acl.pattern == Pattern.LITERAL and acl.name in (name, "*"))
+        or (acl.pattern == Pattern.PREFIXED and name.startswith(acl.name))
+    ]
+    if not concerning:
+        return allow_if_no_acl
+    his = [acl for acl in concerning if acl.principal in (who, "User:*") and acl.host in (host, "*")]
+    if any(acl.permission == Permission.DENY and acl.operation in (operation, Operation.ALL) for acl in his):
+        return False
+    implying = {
+        Operation.DESCRIBE: [Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER],
+        Operation.DESCRIBE_CONFIGS: [Operation.ALTER_CONFIGS],
+    }
+    enough = [operation, Operation.ALL, *implying.get(Operation(operation), [])]
+    return any(acl.permission == Permission.ALLOW and acl.operation in enough for acl in his)
+
+
+NAMES = st.sampled_from(["*", "a", "ab", "abc", "abd", "b", "ba", "c"])
+ENTRIES = st.builds(
+    Acl,
+    st.just(int(Resource.TOPIC)),
+    NAMES,
+    st.sampled_from([int(Pattern.LITERAL), int(Pattern.PREFIXED)]),
+    st.sampled_from(["User:*", "User:alice", "User:bob"]),
+    st.sampled_from(["*", HERE, THERE]),
+    st.sampled_from([int(Operation.ALL), *map(int, SUPPORTED[Resource.TOPIC])]),
+    st.sampled_from([int(Permission.DENY), int(Permission.ALLOW), int(Permission.ALLOW)]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(ENTRIES, max_size=12, unique=True), st.data())
+def test_the_rules_are_those_of_the_naive_formulation(acls: list[Acl], data: st.DataObject) -> None:
+    allow_if_no_acl = data.draw(st.booleans())
+    made = authorizer(*acls, allow_if_no_acl=allow_if_no_acl)
+    for _ in range(2):
+        for name in ("*", "a", "ab", "abcd", "b", "x"):
+            for operation in SUPPORTED[Resource.TOPIC]:
+                for who in (ALICE, BOB):
+                    expected = naive(acls, allow_if_no_acl, str(who), THERE, operation, name)
+                    assert may(made, operation, name, who, THERE) is expected, (name, operation, who)
+        if not acls:
+            break
+        gone = data.draw(st.sampled_from(acls))
+        acls = [acl for acl in acls if acl != gone]
+        made.remove(gone)
+
+
+# -- against decisions of a real Kafka
+
+
+@pytest.mark.parametrize("case", recorded(VECTORS))
+def test_the_decisions_are_kafkas(case: Case) -> None:
+    made = authorizer(*(Acl(*entry) for entry in case["entries"]), allow_if_no_acl=case["allow_if_no_acl"])
+    for user in USERS:
+        who = Principal("User", user)
+        for name, expected in case["operations"][user].items():
+            known = may(made, Operation.DESCRIBE, name, who, HERE)
+            bits = made.operations(who, HERE, Resource.TOPIC, name) if known else None
+            assert bits == expected, (user, name)
+        idempotent = made.allows(who, HERE, Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, "kafka-cluster")
+        any_topic = made.allows_by_type(who, HERE, Operation.WRITE, Resource.TOPIC)
+        assert (idempotent or any_topic) is case["idempotent"][user], user

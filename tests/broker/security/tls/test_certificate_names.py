@@ -1,0 +1,54 @@
+"""Names of certificates against what a JDK prints (`tests/vectors/x500_names.json`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.security.tls.certificate_names import (
+    alternative_names,
+    issuer_and_subject,
+    name_text,
+    subject_of,
+)
+from odradek.protocol.errors import CorruptDataError
+from tests.fakes.certificates import issued_by, new_authority
+
+VECTORS: list[dict[str, str]] = json.loads(
+    (Path(__file__).parents[3] / "vectors" / "x500_names.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: ascii(vector["name"])[:40])
+def test_names_are_printed_as_a_jdk_prints_them(vector: dict[str, str]) -> None:
+    assert name_text(bytes.fromhex(vector["der"])) == vector["name"]
+
+
+def test_the_names_of_a_certificate() -> None:
+    authority = new_authority("Test CA")
+    leaf = issued_by(authority, "alice", organisation="Odradek, Inc.", hosts=["localhost", "127.0.0.1", "::1"])
+    assert subject_of(leaf.der) == "CN=alice,O=Odradek\\, Inc."
+    assert alternative_names(leaf.der) == {"[2, localhost]", "[7, 127.0.0.1]", "[7, ::1]"}
+    assert issuer_and_subject(leaf.der)[0] == issuer_and_subject(authority.der)[1]
+
+
+def test_a_certificate_without_alternative_names_has_none() -> None:
+    assert alternative_names(new_authority("Test CA").der) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "30", "3003", "30053103", "3080", "0500", "300131", "30023100ff", "30053103300106", "3006310430020601"]
+)
+def test_damaged_names_are_damaged_data(text: str) -> None:
+    if text == "30023100ff":
+        assert name_text(bytes.fromhex(text)) == ""  # what follows is not part of the name
+        return
+    with pytest.raises(CorruptDataError):
+        name_text(bytes.fromhex(text))
+
+
+def test_something_else_is_no_certificate() -> None:
+    with pytest.raises(CorruptDataError):
+        subject_of(bytes.fromhex("30023000"))

@@ -1,0 +1,164 @@
+"""Contexts are judged by whether two ends of a handshake come together, in memory."""
+
+from __future__ import annotations
+
+import os
+import ssl
+
+import pytest
+
+from odradek.broker.security.tls.ciphers import ciphers_of
+from odradek.broker.security.tls.contexts import Terms, check_handshake, client_context, server_context
+from odradek.broker.security.tls.entries import Store, StoreError
+from odradek.broker.security.tls.jks import read_jks
+from odradek.broker.security.tls.pem import key_store, trust_store
+from tests.broker.security.tls.vectors import VECTORS, store_bytes
+from tests.fakes.certificates import Certificate, issued_by, new_authority
+
+AUTHORITY = new_authority("Test CA")
+FOREIGN = new_authority("Foreign CA")
+SERVER = issued_by(AUTHORITY, "broker")
+CLIENT = issued_by(AUTHORITY, "alice")
+TRUSTED = trust_store(AUTHORITY.pem)
+MUTUAL = Terms(client_auth="required")
+
+
+def _keys(certificate: Certificate) -> Store:
+    return key_store(certificate.key_pem, certificate.chain_pem, None)
+
+
+def _client(certificate: Certificate | None = None, terms: Terms = Terms()) -> ssl.SSLContext:  # noqa: B008
+    context = client_context(terms, _keys(certificate or CLIENT), TRUSTED)
+    if certificate is None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(cadata=AUTHORITY.pem)
+    return context
+
+
+def test_one_way() -> None:
+    check_handshake(server_context(Terms(), _keys(SERVER), None), _client())
+
+
+def test_mutual() -> None:
+    server = server_context(MUTUAL, _keys(SERVER), TRUSTED)
+    check_handshake(server, _client(CLIENT))
+    with pytest.raises(ssl.SSLError, match="PEER_DID_NOT_RETURN_A_CERTIFICATE"):
+        check_handshake(server, _client())
+
+
+@pytest.mark.parametrize(
+    "certificate",
+    [
+        issued_by(FOREIGN, "mallory"),
+        issued_by(AUTHORITY, "late", days=(-9, -1)),
+        issued_by(AUTHORITY, "early", days=(1, 9)),
+        issued_by(AUTHORITY, "server only", for_servers_only=True),
+    ],
+    ids=["foreign", "expired", "not yet valid", "for servers only"],
+)
+@pytest.mark.parametrize("client_auth", ["required", "requested"])
+def test_certificates_that_are_not_good_are_refused(certificate: Certificate, client_auth: str) -> None:
+    server = server_context(Terms(client_auth=client_auth), _keys(SERVER), TRUSTED)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        check_handshake(server, _client(certificate))
+
+
+def test_a_requested_certificate_may_be_missing() -> None:
+    check_handshake(server_context(Terms(client_auth="requested"), _keys(SERVER), TRUSTED), _client())
+
+
+def test_a_certificate_in_the_trust_store_is_trusted_for_itself() -> None:
+    alone = trust_store(issued_by(AUTHORITY, "other").pem + CLIENT.pem)
+    check_handshake(server_context(MUTUAL, _keys(SERVER), alone), _client(CLIENT))
+    with pytest.raises(ssl.SSLCertVerificationError):
+        check_handshake(server_context(MUTUAL, _keys(SERVER), alone), _client(issued_by(AUTHORITY, "third")))
+
+
+def test_an_expired_certificate_is_refused_even_in_the_trust_store() -> None:
+    late = issued_by(AUTHORITY, "late", days=(-9, -1))
+    with pytest.raises(ssl.SSLCertVerificationError, match="expired"):
+        check_handshake(server_context(MUTUAL, _keys(SERVER), trust_store(late.pem)), _client(late))
+
+
+def test_keys_are_loaded_where_there_are_no_files_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    check_handshake(server_context(Terms(), _keys(SERVER), None), _client())
+
+
+def test_a_chain_through_another_authority_is_sent() -> None:
+    between = issued_by(AUTHORITY, "Between CA", is_authority=True)
+    leaf = issued_by(between, "broker")
+    check_handshake(server_context(Terms(), _keys(leaf), None), _client())
+    without_chain = key_store(leaf.key_pem, leaf.pem, None)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        check_handshake(server_context(Terms(), without_chain, None), _client())
+
+
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+def test_a_version_that_is_not_offered_is_not_spoken(version: str) -> None:
+    server = server_context(Terms(versions=(version,)), _keys(SERVER), None)
+    check_handshake(server, _client(terms=Terms(versions=(version,))))
+    other = {"TLSv1.2": "TLSv1.3", "TLSv1.3": "TLSv1.2"}[version]
+    with pytest.raises(ssl.SSLError):
+        check_handshake(server, _client(CLIENT, Terms(versions=(other,))))
+
+
+def test_suites_of_tls_1_2_switch_tls_1_3_off() -> None:
+    terms = Terms(ciphers=ciphers_of(["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"]))
+    server = server_context(terms, _keys(SERVER), None)
+    assert server.maximum_version is ssl.TLSVersion.TLSv1_2
+    check_handshake(server, _client())
+    assert [suite["name"] for suite in server.get_ciphers() if suite["protocol"] == "TLSv1.2"] == [
+        "ECDHE-ECDSA-AES128-GCM-SHA256"
+    ]
+
+
+def test_suites_must_fit_the_versions() -> None:
+    with pytest.raises(StoreError, match="no suite for a version"):
+        server_context(Terms(("TLSv1.2",), ciphers_of(["TLS_AES_256_GCM_SHA384"])), _keys(SERVER), None)
+
+
+def test_an_encrypted_key_is_opened() -> None:
+    keys = key_store(SERVER.encrypted_key_pem("secret"), SERVER.chain_pem, "secret")
+    check_handshake(server_context(Terms(), keys, None), _client())
+
+
+def test_a_wrong_password_of_a_key_is_told_and_never_shown() -> None:
+    keys = key_store(SERVER.encrypted_key_pem("secret"), SERVER.chain_pem, "wr0ng")
+    with pytest.raises(StoreError, match=r"ssl.key.password is wrong") as caught:
+        server_context(Terms(), keys, None)
+    assert "wr0ng" not in str(caught.value)
+
+
+def test_the_key_must_belong_to_the_certificate() -> None:
+    with pytest.raises(StoreError, match="does not belong to the certificate of CN=broker"):
+        server_context(Terms(), key_store(CLIENT.key_pem, SERVER.chain_pem, None), None)
+
+
+def test_stores_with_nothing_of_use_are_refused() -> None:
+    with pytest.raises(StoreError, match="no private key"):
+        server_context(Terms(), TRUSTED, None)
+    with pytest.raises(StoreError, match="no certificate"):
+        server_context(MUTUAL, _keys(SERVER), Store())
+    with pytest.raises(StoreError, match="cannot be read"):
+        server_context(MUTUAL, _keys(SERVER), Store(trusted=(("odd", b"x"),)))
+
+
+def test_keys_of_two_kinds_serve_clients_of_either_kind() -> None:
+    rsa = issued_by(AUTHORITY, "broker", use_rsa=True)
+    both = Store(_keys(rsa).keys + _keys(SERVER).keys)
+    server = server_context(Terms(), both, None)
+    for suite in ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"):
+        client = client_context(Terms(ciphers=ciphers_of([suite])), _keys(CLIENT), TRUSTED)
+        check_handshake(server, client)
+
+
+@pytest.mark.parametrize("name", ["rsa.jks", "ec.jks"])
+def test_stores_of_keytool_serve(name: str) -> None:
+    vector = VECTORS[name]
+    store = read_jks(store_bytes(name), vector["password"], vector["key_password"])
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.load_verify_locations(cadata=dict(store.trusted)["ca"])
+    check_handshake(server_context(Terms(), store, None), client)

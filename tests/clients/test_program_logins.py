@@ -1,0 +1,16 @@
+"""See ``tests/scenarios/program_logins.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.scenarios.program_logins import *  # noqa: F403
+from tests.scenarios.program_logins import Doors, odradek_with_doors
+
+
+@pytest.fixture(scope="module")
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
+    with odradek_with_doors(tmp_path_factory.mktemp("doors")) as started:
+        yield started

@@ -1,0 +1,3 @@
+"""See ``tests/scenarios/throttling.py``."""
+
+from tests.scenarios.throttling import *  # noqa: F403

@@ -1,0 +1,83 @@
+"""``odradek ctl``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import odradek
+from odradek.__main__ import main
+from odradek.control.server import ControlServer
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def broker() -> Iterator[odradek.KafkaBroker]:
+    with odradek.KafkaBroker(nodes=3, topics={"t": 2}) as started:
+        yield started
+
+
+@pytest.fixture
+def ctl(
+    broker: odradek.KafkaBroker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    """Runs the command: status, standard output and error."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        status = main(["ctl", *words])
+        return status, *capsys.readouterr()
+
+    with ControlServer(broker, token="s3cret") as server:
+        monkeypatch.setenv("ODRADEK_CONTROL", server.url)
+        monkeypatch.setenv("ODRADEK_CONTROL_TOKEN", "s3cret")
+        yield run
+
+
+def test_operations_by_their_names(ctl: Run, broker: odradek.KafkaBroker) -> None:
+    undo = json.loads(ctl("kill-node", "2")[1])
+    assert len(broker.bootstrap_servers.split(",")) == 2
+    assert ctl("undos", "undo", undo["id"]) == (0, "", "")
+    assert len(broker.bootstrap_servers.split(",")) == 3
+    before = broker.clock.now_ms()
+    assert int(ctl("clock", "advance", "hours=1")[1]) >= before + 3_600_000
+    ctl("produce", "t", "5", "key=k=1", "partition=1")
+    (record,) = json.loads(ctl("records", "t", "1")[1])
+    assert (record["key"], record["value"]) == ("k=1", "5")
+    ctl("set-offsets", "g", '{"t-1": 0}')
+    assert json.loads(ctl("groups", "info", "g")[1])["lag"] == 1
+    ctl("set-faults", '[{"api": "Produce", "drop": true}]')
+    assert broker.faults[0].drop
+    assert ctl("bootstrap-servers")[1] == broker.bootstrap_servers + "\n"
+
+
+def test_alone_it_lists_what_there_is(ctl: Run) -> None:
+    status, out, _ = ctl()
+    assert status == 0
+    assert "kill-node [node_id]\n    Take a node down as a crash does" in out
+    assert "groups wait-stable ID [members] [timeout] [partitions]" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("kil-node", "2"), "no operation is called kil-node; did you mean kill-node? `odradek ctl` alone lists them"),
+        (("kill-node", "9"), "no node 9: the cluster has 1, 2, 3"),
+        (("kill-node", "two"), "node_id: expected a whole number, not 'two'"),
+        (("kill-node", "1", "2"), "kill-node takes node_id"),
+        (("kill-node",), "kill-node needs node_id"),
+        (("groups", "info"), "groups info needs an id"),
+        (("heal", "--token", "wrong"), "the token is missing or wrong: Authorization: Bearer TOKEN"),
+        (("heal", "--at", "https://x"), "--at https://x: expected http://HOST:PORT"),
+    ],
+)
+def test_mistakes_are_one_line(ctl: Run, words: tuple[str, ...], says: str) -> None:
+    assert ctl(*words) == (2, "", f"odradek ctl: {says}\n")
+
+
+def test_nobody_there(ctl: Run) -> None:
+    status, _, error = ctl("heal", "--at", "http://127.0.0.1:1")
+    assert status == 2
+    assert error.startswith("odradek ctl: no control API answers at http://127.0.0.1:1: ")

@@ -1,0 +1,126 @@
+"""The control API, asked over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from typing import Any
+
+import pytest
+
+import odradek
+from odradek.control.server import ControlServer
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from tests.fakes.wire_client import WireClient
+from tests.frontdoor.control.conftest import Ask
+
+
+def test_a_test_in_another_language_has_everything(control: Ask, broker: odradek.KafkaBroker) -> None:
+    assert control("POST", "/v1/create-topic", {"name": "orders", "partitions": 3})[1]["name"] == "orders"
+    written = control("POST", "/v1/produce", {"topic": "orders", "value": "v", "key": "k", "headers": {"h": "x"}})[1]
+    assert next(broker.records("orders", written["partition"])).headers == (("h", b"x"),)
+    assert control("POST", "/v1/clock/freeze") == (200, None)
+    assert broker.clock.frozen
+    before = control("GET", "/v1/clock/now-ms")[1]
+    assert control("POST", "/v1/clock/advance", {"seconds": 2})[1] == before + 2000
+    faults = [{"api": "Produce", "answer": "NOT_LEADER_OR_FOLLOWER", "times": 1, "topic": "orders"}]
+    assert control("POST", "/v1/set-faults", {"faults": faults}) == (200, None)
+    assert broker.faults[0].topic == "orders"
+    undo = control("POST", "/v1/kill-node", {"node_id": 3})[1]
+    assert control("POST", undo["path"] + "/undo") == (200, None)
+    hold = control("POST", "/v1/hold", {"transactional_id": "tx", "at": "PrepareCommit"})[1]
+    assert control("GET", hold["path"] + "/reached") == (200, False)
+    assert control("POST", hold["path"] + "/release") == (200, None)
+
+
+def test_a_long_list_comes_in_pieces(control: Ask, broker: odradek.KafkaBroker) -> None:
+    assert control("GET", "/v1/records?topic=t") == (200, [])
+    broker.produce_all(
+        "t",
+        map(str, range(1234)),
+    )
+    assert len(control("GET", "/v1/records?topic=t")[1]) == 1234
+
+
+def test_a_wait_ends_when_it_is_over_and_others_are_served_meanwhile(control: Ask) -> None:
+    answers: list[Any] = []
+    waiting = threading.Thread(
+        target=lambda: answers.append(control("POST", "/v1/wait-records", {"topic": "t", "count": 1}))
+    )
+    waiting.start()
+    assert control("GET", "/v1/groups") == (200, {})
+    control("POST", "/v1/produce", {"topic": "t", "value": "x"})
+    waiting.join()
+    assert [each["value"] for each in answers[0][1]] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "message"),
+    [
+        ("GET", "/v2/topics", None, 404, "there is no /v2/topics; GET /openapi.json"),
+        ("POST", "/v1/undos/1/undo", None, 404, "no Undo of the id '1'"),
+        ("DELETE", "/v1/topics", None, 405, "/v1/topics does not take DELETE"),
+        ("POST", "/v1/kill-node", {"node_id": 9}, 400, "no node 9: the cluster has 1, 2, 3"),
+        ("POST", "/v1/kill-node", {"nod_id": 9}, 400, "did you mean 'node_id'"),
+        ("POST", "/v1/kill-node", b"{", 400, "the body is no JSON"),
+        ("POST", "/v1/move-leader", {"topic": "no", "partition": 0, "node_id": 1}, 400, "no"),
+        ("POST", "/v1/create-topic", {"name": "t"}, 409, "topic 't'"),
+        ("GET", "/v1/groups/g/lag", None, 400, "'g' does not exist"),
+        ("GET", "/v1/records?topic=no", None, 400, "no topic 'no'"),
+        ("POST", "/v1/wait-records", {"topic": "t", "count": 1, "timeout": 0.01}, 409, "0 of 1 records"),
+        ("POST", "/v1/produce", {"topic": "t", "value": {"a": 1}}, 400, "expected bytes, text or None as value"),
+    ],
+)
+def test_bad_input_is_told(control: Ask, method: str, path: str, body: Any, status: int, message: str) -> None:
+    found, answer = control(method, path, body)
+    assert found == status
+    assert message in answer["error"]["message"]
+
+
+def test_kafkas_refusals_have_their_code(control: Ask) -> None:
+    error = control("POST", "/v1/create-topic", {"name": "t"})[1]["error"]
+    assert (error["type"], error["code"]) == ("KafkaError", "TOPIC_ALREADY_EXISTS")
+
+
+def test_a_body_is_json_and_not_too_large(control: Ask) -> None:
+    assert control("POST", "/v1/heal", b"{}", Content_Type="text/plain")[0] == 415
+    assert control("POST", "/v1/heal", Origin="http://evil.example")[0] == 415
+    assert control("POST", "/v1/produce", b" " * (65 * 1024 * 1024))[0] == 413
+
+
+def test_no_page_of_another_name_gets_in(control: Ask) -> None:
+    assert control("GET", "/v1/topics", Host="evil.example:80")[0] == 421
+    assert control("GET", "/v1/topics", Host="localhost:80")[0] == 200
+
+
+def ask_versions(broker: odradek.KafkaBroker) -> None:
+    """One request of a client."""
+    host, _, port = broker.bootstrap_servers.split(",")[0].rpartition(":")
+    with WireClient(host, int(port), client_id="c") as client:
+        client.request(ApiVersionsRequest(), 0)
+
+
+def test_what_clients_asked_is_told(control: Ask, broker: odradek.KafkaBroker) -> None:
+    ask_versions(broker)
+    (found,) = control("POST", "/v1/requests/wait-for", {"api": "ApiVersions", "client_id": "c"})[1]
+    assert (found["api"], found["clientId"], found["state"]) == ("ApiVersions", "c", "answered")
+    assert control("GET", "/v1/requests?api=ApiVersions&error=false&node=1") == (200, [found])
+    assert control("GET", "/v1/requests?topic=t") == (200, [])
+    assert control("POST", "/v1/requests/clear") == (200, None)
+    assert control("GET", "/v1/requests") == (200, [])
+    assert "did you mean 'Produce'" in control("GET", "/v1/requests?api=Produc")[1]["error"]["message"]
+    assert control("GET", "/v1/requests/stream?state=no")[0] == 400
+
+
+def test_what_clients_ask_comes_as_a_stream(broker: odradek.KafkaBroker) -> None:
+    with ControlServer(broker) as server:
+        connection = http.client.HTTPConnection(server.url.partition("//")[2], timeout=60)
+        connection.request("GET", "/v1/requests/stream?api=ApiVersions")
+        stream = connection.getresponse()
+        assert stream.headers["content-type"] == "application/x-ndjson"
+        for _ in range(2):
+            ask_versions(broker)
+            assert json.loads(stream.readline())["api"] == "ApiVersions"
+        stream.close()
+        connection.close()

@@ -1,0 +1,29 @@
+"""A broker with little memory takes more records than that, keeps its size and gives all of them back."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.bench.bench_memory import Stream, resident
+from tests.bench.brokers import Odradek
+
+MB = 1024 * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_what_has_no_room_is_in_a_file() -> None:
+    broker = Odradek({"odradek.memory.bytes": str(16 * MB)})
+    try:
+        stream = Stream(broker.port)
+        stream.put(20 * MB)
+        full = resident(broker.process.pid)
+        stream.put(180 * MB)
+        assert resident(broker.process.pid) < full + 30 * MB
+        assert stream.digest_of_fetched() == stream.digest.digest()
+        # Maps of what is in the file are let go: nothing grows with what was read.
+        assert resident(broker.process.pid) < full + 100 * MB
+        stream.close()
+    finally:
+        broker.stop()

@@ -1,0 +1,81 @@
+"""Compiled modules: what mypyc gets wrong is not in them, and an installation is compiled as a whole."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import odradek
+from odradek._compiled import MODULES, compiled, is_compiled
+
+ROOT = Path(__file__).parents[2]
+MODULES_USED = ("protocol.one", "storage.two")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_name_holds_exceptions_of_one_kind(module: str) -> None:
+    """mypyc takes the type of the first `except ... as name` of a function for that of all others of the name."""
+    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        kinds: dict[str, str] = {}
+        for handler in ast.walk(function):
+            if isinstance(handler, ast.ExceptHandler) and handler.name and handler.type:
+                kind = ast.unparse(handler.type)
+                assert kinds.setdefault(handler.name, kind) == kind, f"{function.name}, line {handler.lineno}"
+
+
+def test_modules_are_named_once_and_in_order() -> None:
+    assert list(MODULES) == sorted(set(MODULES))
+
+
+def test_pure_and_compiled(tmp_path: Path) -> None:
+    (tmp_path / "protocol").mkdir()
+    (tmp_path / "storage").mkdir()
+    assert not is_compiled(str(tmp_path), MODULES_USED, ".so")
+    (tmp_path / "protocol" / "one.so").touch()
+    with pytest.raises(ImportError, match=r"compiled only in part: storage\.two is not"):
+        is_compiled(str(tmp_path), MODULES_USED, ".so")
+    (tmp_path / "storage" / "two.so").touch()
+    assert is_compiled(str(tmp_path), MODULES_USED, ".so")
+
+
+def test_the_package_says_what_it_is() -> None:
+    assert odradek.compiled is compiled
+    assert compiled is not any(sys.modules[f"odradek.{name}"].__file__.endswith(".py") for name in _loaded())  # type: ignore[union-attr]
+
+
+def _loaded() -> list[str]:
+    import odradek.protocol.varint  # noqa: F401
+
+    return [name for name in MODULES if f"odradek.{name}" in sys.modules]
+
+
+def test_a_half_compiled_installation_is_named_when_it_is_imported(tmp_path: Path) -> None:
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    package = tmp_path / "odradek"
+    source = Path(odradek.__file__).parent
+    package.mkdir()
+    for file in ("__init__.py", "_compiled.py", "_version.py"):
+        shutil.copy(source / file, package / file)
+    extension = package.joinpath(*MODULES[0].split(".")).with_suffix(EXTENSION_SUFFIXES[0])
+    extension.parent.mkdir(parents=True)
+    extension.touch()
+    done = subprocess.run(
+        [sys.executable, "-c", "import odradek"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert done.returncode == 1
+    assert f"compiled only in part: {MODULES[1]}" in done.stderr
+    assert "Install it anew" in done.stderr

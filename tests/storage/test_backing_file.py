@@ -1,0 +1,105 @@
+"""Extents of files without a name."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from odradek.storage.backing_file import BackingFile, temporary_file, write_all
+
+
+def blocks(file: BackingFile) -> int:
+    """Bytes that the file takes."""
+    return os.fstat(file.descriptor).st_blocks * 512
+
+
+def test_extents_keep_what_is_written() -> None:
+    file = temporary_file()
+    one, two = file.extent(10_000), file.extent(5)
+    one.write([b"a" * 6000, b"b" * 4000], 0)
+    two.write([b"xy"], 3)
+    assert bytes(one.view(one.offset + 5998, 4)) == b"aabb"
+    assert bytes(two.view(two.offset, 5)) == b"\0\0\0xy"
+    assert one.size >= 10_000
+    assert two.offset >= one.offset + one.size
+
+
+def test_views_are_read_only_and_outlive_their_extent() -> None:
+    file = temporary_file()
+    extent = file.extent(300_000)
+    extent.write([b"z" * 300_000], 0)
+    view = extent.view(extent.offset + 100_000, 100_000)
+    assert view.readonly
+    del extent, file
+    gc.collect()
+    assert bytes(view) == b"z" * 100_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="holes are made on Linux")
+def test_room_is_given_back_when_nobody_looks_any_more() -> None:
+    file = temporary_file()
+    extents = [file.extent(1 << 20) for _ in range(4)]
+    for extent in extents:
+        extent.write([b"q" * (1 << 20)], 0)
+    view = extents[2].view(extents[2].offset, 10)
+    full = blocks(file)
+    assert full >= 4 << 20
+    del extent, extents
+    assert blocks(file) <= full - (3 << 20)
+    assert blocks(file) >= 1 << 20
+    assert bytes(view) == b"q" * 10
+    del view
+    assert blocks(file) < 1 << 20
+    assert file.extent(1 << 20).offset == 4 << 20, "what may be in a socket is not written over"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_a_file_closes_with_its_last_extent_and_has_no_name() -> None:
+    file = temporary_file()
+    extent = file.extent(10)
+    link = Path(f"/proc/self/fd/{file.descriptor}")
+    assert "(deleted)" in str(link.readlink())
+    descriptor = file.descriptor
+    del file
+    os.fstat(descriptor)
+    del extent
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+def test_without_holes_the_room_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.storage.backing_file._PUNCHES", False)
+    file = temporary_file()
+    first = file.extent(70_000)
+    offset = first.offset
+    del first
+    assert file.extent(200_000).offset != offset
+    assert file.extent(70_000).offset == offset
+
+
+def test_a_folder_for_temporary_files_may_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert os.fstat(temporary_file().descriptor).st_dev == tmp_path.stat().st_dev
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_short_writes_are_continued(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    file = temporary_file()
+    write_at, write_some = os.pwritev, os.pwrite
+    monkeypatch.setattr(os, "pwritev", lambda fd, parts, at: write_at(fd, [b"".join(parts)[:most]], at))
+    monkeypatch.setattr(os, "pwrite", lambda fd, data, at: write_some(fd, data[:most], at))
+    write_all(file.descriptor, [b"abc", b"defgh"], 2)
+    assert os.pread(file.descriptor, 20, 0) == b"\0\0abcdefgh"
+
+
+def test_where_positions_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = temporary_file()
+    monkeypatch.delattr(os, "pwritev")
+    write_all(file.descriptor, [b"abc", b"de"], 2)
+    write_all(file.descriptor, [b"x"], 0)
+    assert os.pread(file.descriptor, 20, 0) == b"x\0abcde"
