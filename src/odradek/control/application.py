@@ -23,6 +23,7 @@ from odradek.broker.facade.remote.encoding import error_told
 from odradek.broker.facade.remote.table import Operation, operations
 from odradek.control.arguments import of_body, of_query
 from odradek.control.calls import Calls, UnknownHandleError
+from odradek.control.lines_response import LinesResponse
 from odradek.control.openapi import document
 from odradek.control.record_stream import RecordStream
 from odradek.control.static import PATHS, routes
@@ -31,7 +32,6 @@ from odradek.control.streamed import RECORDS, REQUESTS
 from odradek.protocol.errors import KafkaError
 
 _log = logging.getLogger("odradek.control")
-_LINES = "application/x-ndjson"
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 _THREADS = 200
 """How many operations may wait at the same time."""
@@ -90,7 +90,7 @@ class Application:
         except _MISTAKES as error:
             return _refused(400, error)
         await stream.begin(self._calls)
-        return StreamingResponse(stream.lines(), media_type=_LINES)
+        return LinesResponse(stream)
 
     async def _records(self, request: Request) -> Response:
         try:
@@ -100,7 +100,7 @@ class Application:
             return _refused(409, error)
         except _MISTAKES as error:
             return _refused(400, error)
-        return StreamingResponse(stream.lines(), media_type=_LINES)
+        return LinesResponse(stream)
 
     def _endpoint(self, operation: Operation) -> Endpoint:
         async def answer(request: Request) -> Response:

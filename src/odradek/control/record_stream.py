@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -35,7 +35,7 @@ class RecordStream:
         """Look for the first time, before the lines; KafkaError if there is no such topic or partition."""
         self._first = await trio.to_thread.run_sync(self._look)
 
-    async def lines(self) -> AsyncIterator[str]:
+    async def lines(self) -> AsyncGenerator[str, None]:
         """The lines, several in a piece, until the reader hangs up or there were enough; an error is the last line."""
         try:
             text, changed = self._first
@@ -48,9 +48,10 @@ class RecordStream:
                 text, changed = await trio.to_thread.run_sync(self._look)
         except (KafkaError, RuntimeError) as error:
             yield line({"error": error_told(error)})
-        finally:
-            with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(self._end)
+
+    async def end(self) -> None:
+        """Follow no longer."""
+        await trio.to_thread.run_sync(self._end)
 
     def _look(self) -> tuple[str, Any]:
         news = self._follow.look()

@@ -53,19 +53,19 @@ class RequestStream:
 
     async def lines(self) -> AsyncGenerator[str, None]:
         """The lines, several in a piece, until the reader hangs up."""
-        try:
-            yield ""  # the answer's head goes out with the first piece
-            while not self._is_late:
-                await self._woken.wait()
-                self._woken = trio.Event()
-                yield self._taken()
-                if self._latest is not None:
-                    await trio.sleep(EVERY_S)
-            yield line({"error": {"type": "RuntimeError", "message": "too slow: requests are left out"}})
-        finally:
-            with trio.CancelScope(shield=True):
-                if self._undo is not None:
-                    await trio.to_thread.run_sync(self._undo.undo)
+        yield ""  # the answer's head goes out with the first piece
+        while not self._is_late:
+            await self._woken.wait()
+            self._woken = trio.Event()
+            yield self._taken()
+            if self._latest is not None:
+                await trio.sleep(EVERY_S)
+        yield line({"error": {"type": "RuntimeError", "message": "too slow: requests are left out"}})
+
+    async def end(self) -> None:
+        """Follow no longer."""
+        if self._undo is not None:
+            await trio.to_thread.run_sync(self._undo.undo)
 
     def _taken(self) -> str:
         matching = [each for each in self._queue if self._selection.matches(each)]

@@ -38,7 +38,9 @@ def test_a_reader_that_is_too_slow_is_told_and_cut() -> None:
         for _ in range(10_001):
             followed.told(Unmatched())
         await trio.testing.wait_all_tasks_blocked()
-        return [line async for line in stream.lines()]
+        lines = [line async for line in stream.lines()]
+        await stream.end()
+        return lines
 
     assert trio.run(main) == ["", '{"error": {"type": "RuntimeError", "message": "too slow: requests are left out"}}\n']
     assert followed.undone == 1
@@ -63,7 +65,9 @@ def test_who_wants_the_latest_is_told_how_many_were_left_out() -> None:
         await trio.testing.wait_all_tasks_blocked()
         async with aclosing(stream.lines()) as lines:
             assert await anext(lines) == ""
-            return await anext(lines)
+            told = await anext(lines)
+        await stream.end()
+        return told
 
     assert json.loads(trio.run(main)) == {"left_out": 990}
     assert followed.undone == 1
