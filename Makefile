@@ -9,7 +9,8 @@ SPARK  := $(if $(shell command -v java),$(VENV)/.installed-spark)
 # Tests that start client programs, JVMs, Spark or builds. They share a JVM and a Spark session, so they run in one process.
 HEAVY  := clients or conformance or jdk or spark or slow
 PYTEST := $(BIN)/python -m pytest
-SPREAD := -n auto --dist worksteal -m "not ($(HEAVY))"
+# Only what a real Kafka says is asked again (tests/conformance/conftest.py).
+SPREAD := -n auto --dist worksteal -p no:rerunfailures -m "not ($(HEAVY))"
 
 # What runs against the compiled modules too.
 COMPILED_TESTS := tests/protocol tests/storage tests/broker
