@@ -11,7 +11,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from math import inf
+from math import inf, ulp
 from typing import NamedTuple
 
 import trio
@@ -20,6 +20,8 @@ _SETTLE_TIMEOUT_S = 5.0
 _LAST_MS = 253_402_300_799_999
 """The end of the year 9999: what is added to a time still fits into the 64 bits that Kafka has for it."""
 _MAX_CHANGES = 1000
+_ROUNDING_S = 1e-6
+"""More than the sum of two times since 1970 may lose: a clock that runs on does not show a millisecond less."""
 
 
 work_ns: Callable[[], int] = time.perf_counter_ns
@@ -30,18 +32,18 @@ class ClockChange(NamedTuple):
     """One move of a clock: `what` is `start`, `advance`, `freeze` or `resume`, `seconds` how far it was advanced.
 
     `source_s`: when, in the time below the clock. From then on it showed the time below it plus `ahead_s`, or stood at
-    `frozen_s` (both in seconds since 1970).
+    `frozen_ns` (seconds and nanoseconds since 1970).
     """
 
     source_s: float
     what: str
     seconds: float
     ahead_s: float
-    frozen_s: float | None
+    frozen_ns: int | None
 
     def ms_at(self, source_s: float) -> int:
         """What the clock showed between this change and the next."""
-        return int((source_s + self.ahead_s if self.frozen_s is None else self.frozen_s) * 1000)
+        return int((source_s + self.ahead_s) * 1000) if self.frozen_ns is None else self.frozen_ns // 1_000_000
 
 
 class BrokerClock(trio.abc.Clock):
@@ -65,6 +67,7 @@ class BrokerClock(trio.abc.Clock):
         """The time below this one, in seconds: of the machine or of the run. No change moves it; see `ms_at`."""
         self._offset = 0.0
         self._frozen_at: float | None = None
+        self._frozen_ns = 0
         wall = time.time() if start_ms is None else start_ms / 1000
         self._epoch = wall - time.monotonic()
         self._lock = threading.Lock()
@@ -107,9 +110,9 @@ class BrokerClock(trio.abc.Clock):
 
     def now_ms(self) -> int:
         """Milliseconds since 1970-01-01 UTC, as records carry them."""
-        frozen = self._frozen_at
-        seconds = self.source() + self._offset if frozen is None else frozen
-        return int((seconds + self._epoch) * 1000)
+        if self._frozen_at is not None:
+            return self._frozen_ns // 1_000_000
+        return int((self.source() + self._offset + self._epoch) * 1000)
 
     def ms_at(self, source_seconds: float) -> int:
         """What `now_ms` was when `source` was this. Any thread may ask."""
@@ -164,6 +167,7 @@ class BrokerClock(trio.abc.Clock):
                 self._go_on()
             shown = time.time() if now_ms is None else (now_ms + 0.5) / 1000
             self._epoch = shown - self.current_time()
+            self._frozen_ns = round(shown * 1e9)
 
         self._change(change)
 
@@ -233,23 +237,27 @@ class BrokerClock(trio.abc.Clock):
         if self._frozen_at is None:
             self._offset += step
         else:
-            self._frozen_at += step
+            # Rounded up, so that steps that add up to a wait reach its end.
+            self._frozen_at += step + 4 * ulp(self._frozen_at + step)
+            self._frozen_ns += round(step * 1e9)
         self._note("advance", step)
 
     def _stop(self) -> None:
         if self._frozen_at is None:
             self._frozen_at = self.source() + self._offset
+            shown = self._frozen_at + self._epoch
+            self._frozen_ns = max(int(shown * 1e9), int(shown * 1000) * 1_000_000)
             self._note("freeze")
 
     def _go_on(self) -> None:
         if self._frozen_at is not None:
             self._offset = self._frozen_at - self.source()
+            self._epoch = self._frozen_ns / 1e9 - self._frozen_at + _ROUNDING_S
             self._frozen_at = None
             self._note("resume")
 
     def _note(self, what: str, seconds: float = 0) -> None:
-        frozen = self._frozen_at
-        stands_at = None if frozen is None else frozen + self._epoch
+        stands_at = None if self._frozen_at is None else self._frozen_ns
         self._changes.append(ClockChange(self.source(), what, seconds, self._offset + self._epoch, stands_at))
         if len(self._changes) > _MAX_CHANGES:
             del self._changes[1]

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import pytest
 import trio
+from hypothesis import given
+from hypothesis import strategies as st
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
@@ -158,6 +160,39 @@ def test_a_frozen_clock_holds_timers_back() -> None:
         return ",".join(order)
 
     assert trio.run(main, clock=clock) == "real time passed,timer"
+
+
+@given(
+    begun=st.floats(1, 1e8),
+    steps_ms=st.lists(st.integers(1, 10_000), min_size=1, max_size=20),
+    is_hosted=st.booleans(),
+)
+def test_steps_that_add_up_to_a_wait_reach_its_end(begun: float, steps_ms: list[int], is_hosted: bool) -> None:
+    clock = BrokerClock()
+    clock.source = lambda: begun
+
+    async def main() -> None:
+        if is_hosted:
+            clock.attach()
+        clock.freeze()
+        before_ms = clock.now_ms()
+        with clock.move_on_after(sum(steps_ms) / 1000) as scope, trio.CancelScope() as outer:
+            for step_ms in steps_ms[:-1]:
+                clock.advance(step_ms / 1000)
+                await trio.lowlevel.checkpoint()
+            assert not scope.cancel_called
+            clock.advance((steps_ms[-1] - 1) / 1000)
+            await wait_all_tasks_blocked()
+            assert not scope.cancel_called, "a millisecond is left"
+            clock.advance(0.001)
+            await wait_all_tasks_blocked()
+            assert scope.cancel_called
+            outer.cancel()
+        assert clock.now_ms() == before_ms + sum(steps_ms)
+        clock.resume()
+        assert clock.now_ms() >= before_ms + sum(steps_ms)
+
+    trio.run(main, clock=MockClock() if is_hosted else clock)
 
 
 def hosted(test: Callable[[BrokerClock], object], autojump: bool = True) -> None:
