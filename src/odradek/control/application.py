@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import aclosing
 from functools import partial
 from itertools import islice
@@ -15,7 +15,7 @@ import trio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from odradek.broker.facade.call import BrokerClosedError
@@ -23,8 +23,8 @@ from odradek.broker.facade.remote.encoding import error_told
 from odradek.broker.facade.remote.table import Operation, operations
 from odradek.control.arguments import of_body, of_query
 from odradek.control.calls import Calls, UnknownHandleError
-from odradek.control.lines_response import LinesResponse
 from odradek.control.openapi import document
+from odradek.control.pieces_response import LinesResponse, PiecesResponse
 from odradek.control.record_stream import RecordStream
 from odradek.control.static import PATHS, routes
 from odradek.control.stream import RequestStream
@@ -118,12 +118,12 @@ class Application:
             except _MISTAKES as error:
                 return _refused(400, error)
             if isinstance(result, Iterator):
-                return StreamingResponse(self._listed(result), media_type="application/json")
+                return PiecesResponse(self._listed(result), "application/json")
             return JSONResponse(result)
 
         return answer
 
-    async def _listed(self, items: Iterator[Any]) -> AsyncIterator[str]:
+    async def _listed(self, items: Iterator[Any]) -> AsyncGenerator[str, None]:
         """A JSON array, piece by piece."""
         start = "["
         while True:

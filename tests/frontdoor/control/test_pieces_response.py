@@ -1,16 +1,16 @@
-"""Answers of lines that go on until the reader hangs up."""
+"""Answers in pieces, whose readers hang up."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncGenerator, MutableMapping
+from collections.abc import AsyncGenerator, Callable, MutableMapping
 from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
-from odradek.control.lines_response import LinesResponse
+from odradek.control.pieces_response import LinesResponse, PiecesResponse
 
 SCOPE: dict[str, Any] = {"type": "http", "asgi": {"spec_version": "2.3"}}
 
@@ -36,7 +36,7 @@ class Counted:
         self.ended += 1
 
 
-def answered(stream: Counted, stop_at: str) -> None:
+def answered(response: Callable[[], PiecesResponse], stop_at: str) -> None:
     """Answer a reader that hangs up while a message of this type is sent to it."""
 
     async def main() -> None:
@@ -51,7 +51,7 @@ def answered(stream: Counted, stop_at: str) -> None:
                 gone.set()
                 await trio.sleep_forever()
 
-        await LinesResponse(stream)(SCOPE, receive, send)
+        await response()(SCOPE, receive, send)
 
     trio.run(main)
 
@@ -59,6 +59,13 @@ def answered(stream: Counted, stop_at: str) -> None:
 @pytest.mark.parametrize(("stop_at", "state"), [("http.response.start", "not begun"), ("http.response.body", "closed")])
 def test_a_reader_that_hangs_up_ends_the_stream(stop_at: str, state: str) -> None:
     stream = Counted()
-    answered(stream, stop_at)
+    answered(lambda: LinesResponse(stream), stop_at)
     gc.collect()  # a generator that is left to the collector is warned of, which fails this test
     assert (stream.state, stream.ended) == (state, 1)
+
+
+def test_a_reader_that_hangs_up_closes_the_generator() -> None:
+    stream = Counted()
+    answered(lambda: PiecesResponse(stream.lines(), "application/json"), "http.response.body")
+    gc.collect()
+    assert stream.state == "closed"
