@@ -83,8 +83,9 @@ def _in_set_order(partitions: Sequence[int]) -> tuple[int, ...]:
     if size < 2:
         return tuple(partitions)
     slots = slots_of_copy(size)
-    if (size < CROWDED or slots >= TREES_FROM) and max(partitions) < _SPREAD_FROM and len(set(partitions)) == size:
-        return tuple(sorted(partitions, key=(slots - 1).__and__))
+    largest = max(partitions)
+    if (size < CROWDED or slots >= TREES_FROM) and largest < _SPREAD_FROM and len(set(partitions)) == size:
+        return tuple(sorted(partitions) if largest < slots else sorted(partitions, key=(slots - 1).__and__))
     return tuple(HashTable(hash_of_number, partitions, slots))
 
 

@@ -84,12 +84,14 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
     unreleased = False
     for topic_id in dict.fromkeys((*goal.target, *member.assigned)):
         target: Sequence[int] = goal.target.get(topic_id, ()) if goal.is_subscribed(topic_id) else ()
-        wanted = set(target)
-        current = member.assigned.get(topic_id, {})
-        own = member.revoking.get(topic_id, {})
-        _put(kept, topic_id, {p: since for p, since in current.items() if p in wanted})
-        _put(lost, topic_id, {p: since for p, since in current.items() if p not in wanted})
-        missing = [p for p in target if p not in current]
+        missing = target
+        current = member.assigned.get(topic_id)
+        if current:
+            wanted = set(target)
+            _put(kept, topic_id, {p: since for p, since in current.items() if p in wanted})
+            _put(lost, topic_id, {p: since for p, since in current.items() if p not in wanted})
+            missing = [p for p in target if p not in current]
+        own = member.revoking.get(topic_id, ())
         free = [p for p in missing if p in own or not goal.is_held(topic_id, p)]
         unreleased = unreleased or len(free) < len(missing)
         _put(gained, topic_id, dict.fromkeys(free, goal.epoch))

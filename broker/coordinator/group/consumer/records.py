@@ -80,7 +80,9 @@ def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
 
 def current_record(group_id: str, member: Member) -> NewRecord:
     """How far a member has come."""
-    member = member._replace(assigned=_in_order(member.assigned), revoking=_in_order(member.revoking))
+    assigned, revoking = _in_order(member.assigned), _in_order(member.revoking)
+    if assigned is not member.assigned or revoking is not member.revoking:
+        member = member._replace(assigned=assigned, revoking=revoking)
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.epoch,
         previous_member_epoch=member.previous_epoch,
@@ -155,6 +157,11 @@ def _current_key(group_id: str, member_id: str) -> bytes:
 
 def _in_order(epochs: Epochs) -> Epochs:
     """The same with the partitions of each topic in rising order, as they are stored."""
+    for partitions in epochs.values():
+        if len(partitions) > 1:
+            break
+    else:
+        return epochs
     return {
         topic_id: partitions if len(partitions) < 2 else dict(sorted(partitions.items()))
         for topic_id, partitions in epochs.items()

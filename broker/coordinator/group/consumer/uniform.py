@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from itertools import islice, repeat
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions, partition_count
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, partition_count
 from odradek.broker.coordinator.group.consumer.holding import Holding
 from odradek.protocol.java_hash_table import HashTable, slots_of_copy
 from odradek.protocol.java_maps import hash_of_uuid
@@ -20,7 +20,7 @@ _TOO_MANY = 1 << 62
 def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
     """Shares differ by one partition at most. Whoever keeps what it has is given the very object back."""
     first = next(iter(spec.members.values()))
-    topics = dict.fromkeys(HashTable(hash_of_uuid, first.topic_ids, slots_of_copy(first.topic_count)))
+    topics = _in_order(first)
     if not topics:
         return {}
     free: list[_Place] = []
@@ -28,18 +28,33 @@ def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
     for topic_id in topics:
         count = partition_count(spec, topic_id)
         total += count
-        free += [(topic_id, p) for p in sorted(set(range(count)).difference(spec.present.taken(topic_id)))]
+        taken = spec.present.taken(topic_id)
+        if len(taken) < count:  # a topic never shrinks
+            free += [(topic_id, p) for p in sorted(set(range(count)).difference(taken))]
     kept, wanting = _settle(spec, topics, total, free)
+    result = dict(spec.present.by_member)
     rest = iter(free)
     for member_id, room in wanting:
-        holding = kept.get(member_id) or Holding(spec.present.of(member_id))
-        for topic_id, partition in islice(rest, room):
+        places = list(islice(rest, room))
+        had = spec.present.of(member_id)
+        if len(places) == 1 and not had:
+            ((topic_id, partition),) = places
+            result[member_id] = {topic_id: (partition,)}
+            continue
+        holding = kept.get(member_id) or Holding(had)
+        for topic_id, partition in places:
             holding.add(topic_id, partition)
         kept[member_id] = holding
-    result = dict(spec.present.by_member)
     for member_id, holding in kept.items():
         result[member_id] = holding.result()
     return result
+
+
+def _in_order(member: MemberSpec) -> Collection[bytes]:
+    """The topics in the order of the set that Kafka makes of them."""
+    if len(member.topic_ids) < 2:
+        return member.topic_ids
+    return dict.fromkeys(HashTable(hash_of_uuid, member.topic_ids, slots_of_copy(member.topic_count)))
 
 
 def _settle(
