@@ -25,6 +25,7 @@ from odradek.broker.config.definition import ConfigKey, Update, keys_of, respons
 from odradek.broker.config.keys import base_name, key_of
 from odradek.broker.config.listener_changes import check_listeners
 from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.controller.group_configs import check_group_configs
 from odradek.broker.controller.reconfigurables import check_reconfigurables
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_names import check_topic_name
@@ -203,22 +204,8 @@ class ConfigControl:
                 if name not in keys:
                     raise ConfigError(f"Unknown group config name: {name}")
             checked = {name: keys[name].normal(text) for name, text in result.items()}
-            for name, text in checked.items():
-                self._check_group_bounds(name, text)
+            check_group_configs(checked, self._config)
         return checked
-
-    def _check_group_bounds(self, name: str, text: str) -> None:
-        """A group's number must lie between the broker's `group.<kind>.min.<rest>` and `.max.<rest>`."""
-        kind, _, rest = name.partition(".")
-        # num.standby.replicas has only an upper bound, under a name of its own.
-        bounds = {"num.standby.replicas": "standby.replicas"}.get(rest, rest)
-        broker = self._config
-        for side, word in (("min", "greater"), ("max", "less")):
-            bound = f"group.{kind}.{side}.{bounds}"
-            if bound in broker_keys():
-                limit = broker.get_int(bound)
-                if (int(text) < limit) if side == "min" else (int(text) > limit):
-                    raise ConfigError(f"{name} must be {word} than or equal to {bound}")
 
 
 def config_records(

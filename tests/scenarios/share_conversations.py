@@ -175,6 +175,12 @@ class ShareConversation(Conversation):
 
         wait_until("the share partitions", known)
 
+    def deserted(self) -> None:
+        """Wait until the group has no members."""
+        client = self._client("setup")
+        asked = ShareGroupDescribeRequest([self.group])
+        wait_until("the end of the sessions", lambda: client.request(asked, 1).groups[0].group_state == "Empty")
+
     def described(self, group: str | None = None) -> Any:
         return self.ask(ShareGroupDescribeRequest([self.group if group is None else group], True), 1)
 
@@ -952,6 +958,24 @@ def connections(c: ShareConversation) -> None:
     c.offsets()
 
 
+def silent_members(c: ShareConversation) -> None:
+    """A member is put out by its session timeout. What it holds stays locked: its share session is another thing."""
+    c.share_coordinator()
+    c.configured(share_auto_offset_reset="earliest")
+    epoch = c.joined()
+    c.configured(share_session_timeout_ms="600", share_heartbeat_interval_ms="100")
+    c.produce(4)
+    c.fetch_shared("m1", 0, {0: []})
+    c.lives("m1", epoch)
+    c.deserted()
+    c.lives("m1", epoch)
+    c.fetch_shared("m2", 0, {0: []}, who="b", wait=1000)
+    c.fetch_shared("m1", 1, {0: [(0, 0, [1]), (1, 1, [2])]}, wait=100)
+    c.hang_up("a")
+    c.fetch_shared("m2", 1, who="b", wait=1000)
+    c.offsets()
+
+
 def compacted(c: ShareConversation) -> None:
     """Offsets at which there is no record any more, and a log that starts later."""
     c.share_coordinator()
@@ -1020,6 +1044,7 @@ CONVERSATIONS: dict[str, Callable[[ShareConversation], None]] = {
         other_kinds,
         topics_go,
         connections,
+        silent_members,
         compacted,
         switched_off,
     )

@@ -19,6 +19,7 @@ from tests.fakes.recorded import check_as_recorded
         "by_duration",
         "transactions",
         "connections",
+        "silent_members",
         "compacted",
     ],
 )
