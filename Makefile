@@ -79,6 +79,7 @@ clients: $(STAMP)
 conformance: $(STAMP)
 	$(PYTEST) tests/conformance
 
+# Beside a real Kafka and kfake; it runs `make compiled` where the sources have changed. `--record` appends to docs/speed.md.
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench
 

@@ -1,1 +1,1 @@
-"""``python -m tests.bench`` (``make bench``): odradek beside a real Kafka, in one run."""
+"""``python -m tests.bench`` (``make bench``): odradek beside a real Kafka and kfake, in one run."""

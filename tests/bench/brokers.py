@@ -1,8 +1,7 @@
-"""The two brokers of a benchmark, as processes whose memory and CPU time can be read."""
+"""The brokers of a benchmark, as processes whose memory and CPU time can be read."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -16,11 +15,7 @@ from pathlib import Path
 
 from odradek.broker.coordinator.routing import partition_for
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
-from odradek.protocol.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    ScramCredentialUpsertion,
-)
-from odradek.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -31,10 +26,11 @@ from odradek.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from tests.bench.compiled_form import compiled_package
+from tests.bench.go_program import go_program
+from tests.bench.table import COMPILED, KAFKA, KFAKE, ODRADEK
 from tests.conformance.real_kafka import RealKafka, broker_answers, free_ports
-from tests.fakes.certificates import issued_by, new_authority
 from tests.fakes.wire_client import WireClient
-from tests.scenarios.sasl_broker import jaas
 
 CONFIG = {
     "group.initial.rebalance.delay.ms": "0",
@@ -44,8 +40,9 @@ CONFIG = {
     "auto.create.topics.enable": "false",
 }
 RELOADED = re.compile(r"Finished loading of metadata from __consumer_offsets-(\d+) .*? in (\d+)ms")
-USER, PASSWORD = "alice", "alice-secret"
 TICKS = os.sysconf("SC_CLK_TCK")
+CPU_CLOCK = 2
+"""Linux' clock of a process' CPU time: with the process' id it makes a clock's id, as clock_getcpuclockid does."""
 
 
 class Side:
@@ -72,20 +69,27 @@ class Side:
         return int(found[1]) / 1024
 
     def cpu_seconds(self) -> float:
-        """User and system time so far, of all threads."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        """User and system time so far, of all threads, those that have ended too."""
+        return time.clock_gettime((~self.process.pid) << 3 | CPU_CLOCK)
+
+    def apis(self) -> frozenset[int]:
+        """The keys of the APIs that it serves."""
+        with WireClient(port=self.port) as client:
+            return frozenset(api.api_key for api in client.request(ApiVersionsRequest(), 0).api_keys)
 
     def stop(self) -> None:
         raise NotImplementedError
 
 
 class Odradek(Side):
-    """``odradek serve`` in its own process."""
+    """``odradek serve`` in its own process, from this working tree or another package's folder."""
 
-    name = "odradek"
+    name = ODRADEK
 
-    def __init__(self, config: Mapping[str, str] | None = None, data_dir: Path | None = None) -> None:
+    def __init__(
+        self, config: Mapping[str, str] | None = None, data_dir: Path | None = None, package: Path | None = None
+    ) -> None:
+        self._package = package
         self._command = [sys.executable, "-m", "odradek", "serve"]
         if self.secure_port is None:
             (self.port,) = free_ports(1)
@@ -103,28 +107,47 @@ class Odradek(Side):
 
     def environment(self) -> dict[str, str]:
         """As on a user's machine, where the second start finds compiled modules."""
-        return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        found = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        return found if self._package is None else {**found, "PYTHONPATH": str(self._package)}
 
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(20)
 
 
-class Revision(Odradek):
-    """``odradek serve`` from another working tree."""
+class Compiled(Odradek):
+    """``odradek serve`` with its hot modules compiled."""
 
-    def __init__(self, tree: Path) -> None:
-        self._tree = tree
-        super().__init__()
+    name = COMPILED
 
-    def environment(self) -> dict[str, str]:
-        return {**super().environment(), "PYTHONPATH": str(self._tree / "src")}
+    def __init__(self) -> None:
+        super().__init__(package=compiled_package())
+
+
+class Kfake(Side):
+    """franz-go's fake cluster, one node; Unavailable where it can't be built.
+
+    It has no delays before the first rebalance or between assignments, so it needs no CONFIG.
+    """
+
+    name = KFAKE
+
+    def __init__(self, *arguments: str) -> None:
+        program = go_program("kfake")
+        (self.port,) = free_ports(1)
+        began = time.monotonic()
+        self.process = subprocess.Popen([str(program), "-p", str(self.port), *arguments], stdout=subprocess.DEVNULL)
+        self.start_seconds = wait_for(self.process, self.port, began, answers=not arguments)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
 
 
 class Kafka(Side):
     """A real Kafka as a server would run it: 1 GiB heap, G1, all compilers."""
 
-    name = "Kafka"
+    name = KAFKA
 
     def __init__(self, config: Mapping[str, str] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="odradek-bench-"))
@@ -173,125 +196,12 @@ class Kafka(Side):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class SecureOdradek(Odradek):
-    """The same with a TLS listener."""
-
-    load_options = ("-s",)
-
-    def __init__(self, folder: Path) -> None:
-        self.port, self.secure_port, controller = free_ports(3)
-        super().__init__(tls_config(folder, self.port, self.secure_port, controller))
-
-
-class SecureKafka(Kafka):
-    """The same with a TLS listener."""
-
-    load_options = ("-s",)
-
-    def __init__(self, folder: Path) -> None:
-        self.port, self.secure_port, controller = free_ports(3)
-        super().__init__(tls_config(folder, self.port, self.secure_port, controller))
-
-    def launch(self) -> None:
-        self.node.port = self.port
-        super().launch()
-
-
-class SaslOdradek(Odradek):
-    """The same with a listener where clients log in, an authorizer, and 1,000 access control entries."""
-
-    load_options = ("-u", f"{USER}:{PASSWORD}")
-
-    def __init__(self) -> None:
-        self.port, self.secure_port, controller = free_ports(3)
-        super().__init__(sasl_config(self.port, self.secure_port, controller))
-        give_rights(self.port)
-
-
-class SaslKafka(Kafka):
-    """The same with a listener where clients log in, an authorizer, and 1,000 access control entries."""
-
-    load_options = ("-u", f"{USER}:{PASSWORD}")
-
-    def __init__(self) -> None:
-        self.port, self.secure_port, controller = free_ports(3)
-        super().__init__(sasl_config(self.port, self.secure_port, controller))
-        give_rights(self.port)
-
-    def launch(self) -> None:
-        self.node.port = self.port
-        super().launch()
-
-
-def sasl_config(plain: int, sasl: int, controller: int) -> dict[str, str]:
-    """Two listeners, PLAIN and SCRAM at the second; on the first anybody may do anything."""
-    told = f"PLAINTEXT://127.0.0.1:{plain},SASL_PLAINTEXT://127.0.0.1:{sasl}"
-    prefix = "listener.name.sasl_plaintext"
-    return {
-        "process.roles": "broker,controller",
-        "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": f"0@127.0.0.1:{controller}",
-        "node.id": "0",
-        "listeners": f"{told},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": told,
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "inter.broker.listener.name": "PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
-        f"{prefix}.plain.sasl.jaas.config": jaas("PLAIN", **{f"user_{USER}": PASSWORD}),
-        f"{prefix}.scram-sha-256.sasl.jaas.config": jaas("SCRAM-SHA-256"),
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS",
-    }
-
-
-def give_rights(port: int) -> None:
-    """The user of the load may use topics, and 990 others have rights to other topics; it may log in by SCRAM."""
-    topic, cluster, prefixed, literal = 2, 4, 4, 3
-    read, write, create, describe, allow = 3, 4, 5, 8, 3
-    acls = [AclCreation(topic, "produce", prefixed, f"User:{USER}", "*", right, allow) for right in (read, write)]
-    acls += [AclCreation(topic, "", prefixed, f"User:{USER}", "*", describe, allow)]
-    acls[-1].resource_name = "p"
-    acls += [AclCreation(cluster, "kafka-cluster", literal, f"User:{USER}", "*", create, allow)]
-    acls += [
-        AclCreation(topic, f"orders-{number}", prefixed if number % 2 else literal, f"User:u{number}", "*", read, allow)
-        for number in range(1000 - len(acls))
-    ]
-    salt = b"sixteen bytes of"
-    salted = hashlib.pbkdf2_hmac("sha256", PASSWORD.encode(), salt, 4096)
-    with WireClient(port=port) as client:
-        made = client.request(CreateAclsRequest(acls))
-        assert len(made.results) == 1000
-        assert not any(result.error_code for result in made.results)
-        user = ScramCredentialUpsertion(USER, 1, 4096, salt, salted)
-        (result,) = client.request(AlterUserScramCredentialsRequest([], [user])).results
-        assert not result.error_code
-
-
-def tls_config(folder: Path, plain: int, secure: int, controller: int) -> dict[str, str]:
-    """Two listeners; the certificate is made anew, with an EC key."""
-    certificate = issued_by(new_authority("Bench CA"), "broker", hosts=["127.0.0.1"])
-    path = folder / "broker.pem"
-    path.write_text(certificate.key_pem + certificate.chain_pem)
-    told = f"PLAINTEXT://127.0.0.1:{plain},SSL://127.0.0.1:{secure}"
-    return {
-        "process.roles": "broker,controller",
-        "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": f"0@127.0.0.1:{controller}",
-        "node.id": "0",
-        "listeners": f"{told},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": told,
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT",
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(path),
-    }
-
-
-def wait_for(process: subprocess.Popen[bytes], port: int, began: float) -> float:
-    """Seconds from ``began`` until the broker on the port answers its first request."""
+def wait_for(process: subprocess.Popen[bytes], port: int, began: float, *, answers: bool = True) -> float:
+    """Seconds from ``began`` until the broker on the port answers its first request, or only listens."""
     while True:
         with socket.socket() as probe:
             open_port = probe.connect_ex(("127.0.0.1", port)) == 0
-        if open_port and broker_answers(port):
+        if open_port and (not answers or broker_answers(port)):
             return time.monotonic() - began
         if process.poll() is not None:
             raise RuntimeError(f"the broker ended with status {process.returncode}")

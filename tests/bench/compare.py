@@ -17,9 +17,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.bench.__main__ import CASES, Case, number
-from tests.bench.brokers import Revision
+from tests.bench.brokers import Odradek
+from tests.bench.cases import CASES, Case
 from tests.bench.load_program import Measured, load_program, run_case
+from tests.bench.table import number
 
 HERE = Path(__file__).resolve().parents[2]
 USUAL = ("produce-1", "produce-50", "fetch-50", "latency", "commit", "transaction")
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     cases = [case for case in CASES if case.name in options.only.split(",")]
     with working_tree(options.revision) as tree:
-        sides = [Revision(tree), Revision(HERE)]
+        sides = [Odradek(package=each / "src") for each in (tree, HERE)]
         try:
             print(
                 f"{'CPU us a unit':<44}{options.revision[:8]:>8}{'here':>8}  ratio (quartiles)     figure", flush=True

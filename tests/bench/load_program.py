@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.brokers import Side
-from tests.conformance.real_kafka import cache_dir
-
-SOURCES = Path(__file__).resolve().parent / "load"
+from tests.bench.go_program import go_program
+from tests.conformance.real_kafka import Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,47 +25,47 @@ class Measured:
     broker_us: float
 
 
+class LoadFailed(RuntimeError):
+    """A case came to no end: what the load program said of it."""
+
+
 def load_program() -> Path | None:
-    """The built program, or None where there is no Go to build it with."""
-    go = shutil.which("go")
-    if go is None:
+    """The built program, or None where it can't be built."""
+    try:
+        return go_program("load")
+    except Unavailable:
         return None
-    names = sorted(SOURCES.glob("*.go")) + [SOURCES / "go.mod", SOURCES / "go.sum"]
-    digest = hashlib.sha256(b"".join(name.read_bytes() for name in names)).hexdigest()[:16]
-    program = cache_dir() / f"load-{digest}"
-    if not program.exists():
-        cache_dir().mkdir(parents=True, exist_ok=True)
-        subprocess.run([go, "build", "-o", str(program), "."], cwd=SOURCES, check=True)
-    return program
 
 
 def run_case(
     program: Path, case: str, side: Side, span: float, warm: float, on_event: Callable[[str], None] | None = None
 ) -> Measured:
-    """Run one case against a broker; CPU time is counted from each of its start lines to the next stop line."""
+    """Run one case against a broker; CPU time is counted from each of its start lines to the next stop line.
+
+    LoadFailed tells what the broker answered, or that it did not.
+    """
     port = side.port if side.secure_port is None else side.secure_port
     command = [str(program), *side.load_options, "-b", f"127.0.0.1:{port}", "-t", f"{span}s", "-w", f"{warm}s", case]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stderr is not None
     start = side.cpu_seconds()
     used = 0.0
     result = None
-    for line in process.stdout:
-        answer = json.loads(line)
-        if answer.get("event") == "start":
-            start = side.cpu_seconds()
-        elif answer.get("event") == "stop":
-            used += side.cpu_seconds() - start
-        elif "event" in answer:
-            if on_event is not None:
-                on_event(answer["event"])
-        else:
-            result = answer
-    complaint = process.stderr.read()
-    process.wait()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in process.stdout:
+            answer = json.loads(line)
+            if answer.get("event") == "start":
+                start = side.cpu_seconds()
+            elif answer.get("event") == "stop":
+                used += side.cpu_seconds() - start
+            elif "event" in answer:
+                if on_event is not None:
+                    on_event(answer["event"])
+            else:
+                result = answer
+        complaint = process.stderr.read()
     if result is None:
-        raise RuntimeError(f"{case} on {side.name}: {complaint.strip()}")
+        raise LoadFailed(f"{case} on {side.name}: {complaint.strip()}")
     count, seconds = result["count"], result["seconds"]
     return Measured(
         per_second=count / seconds,

@@ -139,6 +139,20 @@ func latencyCase() figures {
 	})
 }
 
+// apiVersionsCase asks what every client asks first; a broker has next to nothing to do for it.
+func apiVersionsCase() figures {
+	return measure(1, func(int) step {
+		p := connect(address)
+		request := kmsg.NewPtrApiVersionsRequest()
+		request.Version, request.ClientSoftwareName, request.ClientSoftwareVersion = 3, "odradek-load", "1"
+		frame := p.frame(request)
+		return func() int {
+			p.write(frame)
+			return len(p.read())
+		}
+	})
+}
+
 func metadataCase() figures {
 	topic := unique("metadata")
 	newTopic(topic, 1000)

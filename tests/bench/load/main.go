@@ -22,8 +22,11 @@ var (
 	span    time.Duration
 )
 
-// step does one unit of work and answers the bytes of record data that it moved.
+// step does one unit of work and answers the bytes of record data that it moved, or nothingLeft.
 type step func() int
+
+// nothingLeft ends a connection's part of a case early.
+const nothingLeft = -1
 
 // figures are what a case measured: units done, over how long, bytes moved and how long the units took.
 type figures struct {
@@ -36,6 +39,7 @@ type figures struct {
 }
 
 var cases = map[string]func() figures{
+	"api-versions":    apiVersionsCase,
 	"produce-1":       func() figures { return produceCase(1, 8, 1, 100) },
 	"produce-50":      func() figures { return produceCase(50, 8, 1, 100) },
 	"bulk-in":         func() figures { return produceCase(4, 4, 900, 1000) },
@@ -85,7 +89,11 @@ func run(steps []step, length time.Duration) figures {
 			defer all.Done()
 			var own figures
 			for began := time.Now(); began.Sub(start) < length; {
-				own.Bytes += int64(work())
+				moved := work()
+				if moved == nothingLeft {
+					break
+				}
+				own.Bytes += int64(moved)
 				own.Count++
 				now := time.Now()
 				own.latencies = append(own.latencies, float64(now.Sub(began).Nanoseconds())/1e3)
@@ -100,6 +108,9 @@ func run(steps []step, length time.Duration) figures {
 	}
 	all.Wait()
 	result.Seconds = time.Since(start).Seconds()
+	if length > 0 && result.Count == 0 {
+		check(fmt.Errorf("nothing was left to measure"))
+	}
 	return result
 }
 
