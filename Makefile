@@ -12,10 +12,11 @@ PYTEST := $(BIN)/python -m pytest
 # Only what a real Kafka says is asked again (tests/conformance/conftest.py).
 SPREAD := -n auto --dist worksteal -p no:rerunfailures -m "not ($(HEAVY))"
 
-# What runs against the compiled modules too.
-COMPILED_TESTS := tests/protocol tests/storage tests/broker
+# What runs against the compiled modules too, in `make test` where there is what compiling takes.
+COMPILED_TESTS := tests/protocol tests/storage tests/broker tests/layout/test_compiled.py
+HEADER := $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include") + "/Python.h")'
 
-.PHONY: run check test fmt lint types layers static quick measured heavy unit bench bench-compare chaos clients conformance hooks pages site news wheel compiled test-compiled build clean
+.PHONY: run check test fmt lint types layers static quick measured heavy unit bench bench-compare chaos clients conformance hooks pages site news wheel compiled test-compiled also-compiled build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -72,6 +73,7 @@ check: static
 
 test: static
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory also-compiled
 
 clients: $(STAMP)
 	$(PYTEST) tests/clients
@@ -123,7 +125,12 @@ compiled: $(STAMP)
 
 test-compiled: compiled
 	PYTHONPATH=build/compiled $(BIN)/python -c 'import odradek; assert odradek.compiled, odradek'
-	PYTHONPATH=build/compiled $(PYTEST) $(SPREAD) $(COMPILED_TESTS)
+	PYTHONPATH=build/compiled $(PYTEST) --hypothesis-profile=repeated $(SPREAD) $(COMPILED_TESTS)
+
+also-compiled: $(STAMP)
+	@if ! $(CC) --version > /dev/null 2>&1; then echo "not tested compiled: there is no C compiler"; \
+	elif ! test -e "$$($(HEADER))"; then echo "not tested compiled: there is no $$($(HEADER))"; \
+	else $(MAKE) --no-print-directory test-compiled; fi
 
 build: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
