@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ _ARTIFACTS = (
     ("org.apache.commons", "commons-pool2", "2.12.0"),
 )
 _MIN_JAVA = 17
+_MASTER = re.compile(r"local(-cluster)?(\[[\d*]+(,\d+)*\])?$|spark://[^,/]+:\d+(,[^,/]+:\d+)*$|yarn$|k8s://.+")
+_STANDALONE = re.compile(r"(?:^spark://|,)([^,/]+:\d+)(?=,|$)")
+_CONNECT_S = 10
 
 
 class PipelineUnavailable(Exception):
@@ -60,6 +64,26 @@ def check_pyspark() -> None:
         raise PipelineUnavailable(
             f"needs pyspark {SPARK_VERSION}, the version of the connector: found {pyspark.__version__}"
         )
+
+
+def check_master(master: str) -> None:
+    """ValueError for what is no master of Spark, `PipelineUnavailable` if nothing listens where a cluster's should.
+
+    Spark itself finds out after a minute, and says it in a hundred lines.
+    """
+    if not _MASTER.match(master):
+        raise ValueError(f"a master is local[N], spark://HOST:PORT, yarn or k8s://..., not {master!r}")
+    reasons = []
+    for address in _STANDALONE.findall(master):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+        except OSError as error:
+            reasons.append(f"{address}: {error.strerror or error}")
+        else:
+            return
+    if reasons:
+        raise PipelineUnavailable(f"needs a running Spark master: {', '.join(reasons)}")
 
 
 def cached_jars() -> list[Path]:

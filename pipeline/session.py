@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.pipeline.connector import CONNECTOR, cache_folder, check_pyspark, fetch_jars, java_command
+from odradek.pipeline.connector import CONNECTOR, cache_folder, check_master, check_pyspark, fetch_jars, java_command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 # A laptop's Spark: few partitions, no web interface, nothing on other addresses.
 _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+}
+_SETTINGS: Mapping[str, str] = {
+    "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.streaming.stopTimeout": "30s",
@@ -37,10 +39,12 @@ def build_session(
 ) -> SparkSession:
     """A session that can read and write `kafka` and read `odradek`.
 
-    The connector's jars come from the cache (`odradek.pipeline.connector`), fetched the first time. `config`: further
-    Spark settings. Raises PipelineUnavailable, in one line, for what the machine lacks. On a cluster, use the
-    session that is there and call `register` on it.
+    The connector's jars come from the cache (`odradek.pipeline.connector`), fetched the first time. `master`: a local
+    one, or the URL of a cluster whose workers have this package in the same Python (`$PYSPARK_PYTHON` names another).
+    `config`: further Spark settings. Raises ValueError for a master that is none, PipelineUnavailable for what the
+    machine lacks, each in one line. Where there is a session already, call `register` on it.
     """
+    check_master(master)
     check_pyspark()
     java_command()
     from pyspark.sql import SparkSession
@@ -48,11 +52,17 @@ def build_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are to be the driver's Python
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).master(master)
-    settings = {**_LOCAL_SETTINGS, **_connector_settings(), **(config or {})}
-    settings[_JAVA_OPTIONS] = f"{_QUIET} {settings.get(_JAVA_OPTIONS, '')}".strip()
-    for key, value in settings.items():
-        builder = builder.config(key, str(value))
+    for key, value in settings_for(master, {**_connector_settings(), **(config or {})}).items():
+        builder = builder.config(key, value)
     return register(builder.getOrCreate())
+
+
+def settings_for(master: str, config: Mapping[str, Any]) -> dict[str, str]:
+    """Spark's settings for a master, with ``config`` over them. The driver of a cluster has to be reached by others."""
+    local = _LOCAL_SETTINGS if master.startswith("local") else {}
+    settings = {**_SETTINGS, **local, **{key: str(value) for key, value in config.items()}}
+    settings[_JAVA_OPTIONS] = f"{_QUIET} {settings.get(_JAVA_OPTIONS, '')}".strip()
+    return settings
 
 
 def register(spark: SparkSession) -> SparkSession:

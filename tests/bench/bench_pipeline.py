@@ -2,9 +2,10 @@
 
 Each job runs over 1, 2 and 4 million records. For each size: seconds, and CPU seconds of all processes (Spark, its
 Python workers, the broker), which say more on a busy machine; the last column is how the CPU cost of a record changes
-from the smallest size to the largest. The scan reads 10 million records of 100 bytes and throws the rows away.
+from the smallest size to the largest. The scan reads 10 million records of 100 bytes and throws the rows away. With
+--workers Spark is a standalone cluster of so many workers with one core each, all on this machine.
 
-    python -m tests.bench.bench_pipeline [--only scan,audit,...] [--millions 1,2,4] [--scan-millions 10]
+    python -m tests.bench.bench_pipeline [--only scan,audit,...] [--millions 1,2,4] [--scan-millions 10] [--workers 2]
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +37,7 @@ from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetada
 from odradek.protocol.stored.offset_commit import OffsetCommitKey
 from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from tests.bench.brokers import TICKS, Odradek
+from tests.pipeline.standalone_cluster import StandaloneCluster
 
 NOW = 1_700_000_000_000
 BATCH = 1000
@@ -333,21 +336,38 @@ def show(title: str, count: int, run: Callable[[], object]) -> None:
     print(f"{title:32s}{cost.seconds:8.1f} s {cost.cpu_seconds:6.1f} CPU{count / cost.seconds:12,.0f} /s", flush=True)
 
 
+@contextmanager
+def session(workers: int) -> Iterator[Any]:
+    """A local session with two threads, or one on a cluster of so many workers."""
+    with ExitStack() as stack:
+        master, config = "local[2]", {"spark.driver.memory": "2g"}
+        if workers:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="odradek-bench-")))
+            cluster = stack.enter_context(StandaloneCluster(folder, workers, executor_mb=1024))
+            master, config = cluster.url, {**cluster.settings(), "spark.sql.shuffle.partitions": "2"}
+        spark = build_session("bench", master=master, config=config)
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_pipeline")
     parser.add_argument("--only", help="rows by name: scan," + ",".join(JOBS))
     parser.add_argument("--millions", default="1,2,4", help="sizes of the jobs' input")
     parser.add_argument("--scan-millions", type=float, default=10)
+    parser.add_argument("--workers", type=int, default=0, help="of a standalone cluster (default: a local session)")
     options = parser.parse_args(arguments)
     chosen = options.only.split(",") if options.only else ["scan", *JOBS]
-    spark = build_session("bench", config={"spark.driver.memory": "2g"})
-    print(f"{os.cpu_count()} cores, shared by Spark, its Python workers and the broker", flush=True)
-    if "scan" in chosen:
-        scan_rows(spark, int(options.scan_millions * MILLION))
-    for name in JOBS:
-        if name in chosen:
-            job_row(spark, name, [int(float(each) * MILLION) for each in options.millions.split(",")])
-    spark.stop()
+    where = f"a cluster of {options.workers} workers with one core each" if options.workers else "a local session"
+    print(f"{where}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before it began", flush=True)
+    with session(options.workers) as spark:
+        if "scan" in chosen:
+            scan_rows(spark, int(options.scan_millions * MILLION))
+        for name in JOBS:
+            if name in chosen:
+                job_row(spark, name, [int(float(each) * MILLION) for each in options.millions.split(",")])
     return 0
 
 

@@ -45,6 +45,13 @@ def test_wrong_words_for_retry(words: list[str], message: str, capsys: pytest.Ca
     assert message in capsys.readouterr().err
 
 
+def test_a_wrong_master_is_told_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["pipeline", "audit", "t", "--log-dir", str(tmp_path), "--master", "there"]) == 2
+    assert capsys.readouterr().err == (
+        "odradek pipeline: audit: a master is local[N], spark://HOST:PORT, yarn or k8s://..., not 'there'\n"
+    )
+
+
 @pytest.mark.kafka(topics={"in": 1, "main_topic": 1, "retry_1m_topic": 1, "failed_topic": 1})
 def test_jobs_from_the_command_line(
     spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,3 +85,23 @@ def test_what_maven_says_first_is_told(programs: Path) -> None:
     with pytest.raises(PipelineUnavailable, match="could not fetch the connector: no route to host"):
         connector.fetch_jars()
     assert connector.cached_jars() == []
+
+
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn", "k8s://a:1"])
+def test_masters_that_are_not_asked_beforehand(master: str) -> None:
+    connector.check_master(master)
+
+
+@pytest.mark.parametrize("master", ["", "locals", "local[x]", "127.0.0.1:7077", "spark://host", "spark://a:1,b"])
+def test_what_is_no_master(master: str) -> None:
+    with pytest.raises(ValueError, match="a master is local"):
+        connector.check_master(master)
+
+
+def test_one_of_a_clusters_masters_has_to_listen() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        there, gone = (f"127.0.0.1:{each.getsockname()[1]}" for each in (listening, mute))
+        connector.check_master(f"spark://{gone},{there}")
+        with pytest.raises(PipelineUnavailable, match=f"^needs a running Spark master: {gone}: Connection refused$"):
+            connector.check_master(f"spark://{gone}")

@@ -54,6 +54,15 @@ def _values(rows: Any) -> list[str]:
     return sorted(bytes(row.value).decode() for row in rows.collect())
 
 
+def test_only_a_local_driver_is_hidden_from_other_machines() -> None:
+    from odradek.pipeline.session import settings_for
+
+    hidden = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    assert hidden.items() <= settings_for("local[2]", {}).items()
+    assert not hidden.keys() & settings_for("spark://master:7077", {}).keys()
+    assert settings_for("spark://master:7077", {"spark.driver.host": "driver"})["spark.driver.host"] == "driver"
+
+
 @pytest.mark.kafka(topics={"in": 2, "out": 1})
 def test_batch_reads_and_writes(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     produce(kafka_broker, "in", ["a", "b", "c"])

@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     retry.add_argument("--handler", required=True, metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
     retry.add_argument("--by-batch", action="store_true", help="the handler takes a list of messages")
     retry.add_argument("--once", action="store_true", help="end when everything that is there and due is processed")
-    retry.add_argument("--poll-interval", default="1 second", help="how often to look for what came due")
+    retry.add_argument(
+        "--poll-interval", default="1 second", help="how often to look for what came due (default: 1 second)"
+    )
     _retry_arguments(retry)
     _retry_arguments(_add(jobs, "replay-failed", "send the failed topic's messages to the main topic", _replay_failed))
     groups = _add(
@@ -55,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     replay.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     replay.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
     add_client_config(replay)
+    _master_argument(replay)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -88,8 +91,12 @@ def _add(
     run_job: Callable[[argparse.Namespace], int],
 ) -> argparse.ArgumentParser:
     parser = jobs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    parser.set_defaults(run_job=run_job)
+    parser.set_defaults(run_job=run_job, master="local[2]")
     return parser
+
+
+def _master_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--master", metavar="URL", help="where Spark runs: spark://HOST:PORT (default: local[2])")
 
 
 def _place_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,6 +104,7 @@ def _place_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--log-dir", metavar="DIR", help="a log directory of Kafka or odradek")
     where.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="a running cluster")
     add_client_config(parser)
+    _master_argument(parser)
 
 
 def _table_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,20 +113,27 @@ def _table_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _retry_arguments(parser: argparse.ArgumentParser) -> None:
+    from odradek.pipeline.jobs.retry_policy import DEFAULT_DELAYS
+
     parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     parser.add_argument("--checkpoint", required=True, help="a folder of this pipeline's own")
-    parser.add_argument("--main-topic", default="main_topic")
-    parser.add_argument("--failed-topic", default="failed_topic")
-    parser.add_argument("--delays", default="5m,5m,30m,30m,30m,1h", help="the n-th failure waits the n-th")
-    parser.add_argument("--topic", action="append", default=[], metavar="DELAY=NAME", help="name a delay's topic")
+    for name, what in (("main_topic", "what is processed"), ("failed_topic", "who failed after the last delay")):
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", default=name, metavar="NAME", help=f"{what} (default: {name})"
+        )
+    delays = ",".join(DEFAULT_DELAYS)
+    parser.add_argument("--delays", default=delays, help=f"the n-th failure waits the n-th (default: {delays})")
+    name_help = "name a delay's topic (default: retry_DELAY_topic)"
+    parser.add_argument("--topic", action="append", default=[], metavar="DELAY=NAME", help=name_help)
     parser.add_argument("--kafka", action="append", default=[], metavar="NAME=VALUE", help="the connector's options")
     add_client_config(parser)
+    _master_argument(parser)
 
 
 def _spark(arguments: argparse.Namespace) -> SparkSession:
     from odradek.pipeline.session import build_session
 
-    return build_session(f"odradek {arguments.job}")
+    return build_session(f"odradek {arguments.job}", master=arguments.master)
 
 
 @contextmanager
