@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
 
 _LONGEST_SLEEP_S = 86_400.0
-_SPINS = 40
+_LOOKS = 40  # they take about 10 us
 _SHORT_WAIT_NS = 30_000
-_TRUST = 8
+_MOST_DOUBT = 1024  # short waits before another try
 
 
 class EventLoop:
@@ -64,39 +64,41 @@ def event_loop(clock: BrokerClock) -> EventLoop | None:
 class Patience:
     """Whether to look again before sleeping: a sleep and its end cost more than a wait of a few microseconds.
 
-    Looks are worth their time only while answers follow each other that quickly, so the last waits decide. They are
-    left out where another thread may want the interpreter, and on one CPU, where the client could not run meanwhile.
+    Looks are worth their time only while answers follow each other that quickly, so the last waits decide: some must
+    have been short, one at first, and twice as many after each time that nothing came of looking. They are left out
+    where another thread may want the interpreter, and on one CPU, where the client could not run meanwhile.
     """
 
-    __slots__ = ("_allowed", "_trust")
+    __slots__ = ("_allowed", "_needed", "_short_waits")
 
     def __init__(self, *, allowed: bool) -> None:
         self._allowed = allowed
-        self._trust = 0
+        self._short_waits = 0  # in a row
+        self._needed = 1
 
     def poll(self, epoll: select.epoll, seconds: float) -> list[tuple[int, int]]:
         """The events of an epoll, after so many seconds at most."""
-        if not self._allowed:
+        if not self._allowed or seconds <= 0:
             return epoll.poll(seconds, EVENTS_AT_ONCE)
-        if self._trust > 0 and seconds > 0:
-            for _ in range(_SPINS):
+        if self._short_waits >= self._needed:
+            for _ in range(_LOOKS):
                 events = epoll.poll(0, EVENTS_AT_ONCE)
                 if events:
-                    self._trust = min(self._trust + 1, _TRUST)
+                    self._needed = max(self._needed // 2, 1)
                     return events
-            self._trust -= 2
+            self._short_waits = 0
+            self._needed = min(self._needed * 2, _MOST_DOUBT)
         began = time.perf_counter_ns()
         events = epoll.poll(seconds, EVENTS_AT_ONCE)
-        if time.perf_counter_ns() - began < _SHORT_WAIT_NS:
-            self._trust = min(self._trust + 1, _TRUST)
+        self._short_waits = self._short_waits + 1 if time.perf_counter_ns() - began < _SHORT_WAIT_NS else 0
         return events
 
 
-def may_spin() -> bool:
+def may_look_again() -> bool:
     """Whether the caller's thread has the interpreter for itself, and a client another CPU."""
     import os
 
-    return threading.current_thread() is threading.main_thread() and (os.cpu_count() or 1) > 1
+    return threading.current_thread() is threading.main_thread() and len(os.sched_getaffinity(0)) > 1
 
 
 class SleepingPoller(EpollPoller, trio.abc.Instrument):
@@ -110,7 +112,7 @@ class SleepingPoller(EpollPoller, trio.abc.Instrument):
         self._loop = loop
         self._trio_fd = loop.epoll.fileno()
         self._epoll.register(self._trio_fd, select.EPOLLIN)
-        self._patience = Patience(allowed=may_spin())
+        self._patience = Patience(allowed=may_look_again())
         self._has_looked = False
         self._failed = trio.Event()
         self._error: BaseException | None = None

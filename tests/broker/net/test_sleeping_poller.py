@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from odradek.broker.net.sleeping_poller import Patience, SleepingPoller
+from odradek.broker.net.sleeping_poller import Patience, SleepingPoller, may_look_again
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
@@ -170,37 +171,75 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return set_step
 
 
+SHORT, LONG = 10_000, 1_000_000  # nanoseconds
+
+
+def looks(patience: Patience, epoll: Events) -> int:
+    """How often the epoll is asked without waiting before the next sleep, or before there is something."""
+    before = len(epoll.waits)
+    patience.poll(epoll, 5)  # type: ignore[arg-type]
+    return epoll.waits[before:].count(0)
+
+
 def test_patience_is_for_answers_that_follow_each_other_quickly(ticks: Callable[[int], None]) -> None:
     patience = Patience(allowed=True)
-    ticks(1_000_000)
+    ticks(LONG)
     slow = Events([EVENT, EVENT])
-    for _ in range(2):
-        patience.poll(slow, 5)  # type: ignore[arg-type]
-    assert slow.waits == [5, 5], "it slept at once, as all waits were long"
-    ticks(10_000)
-    quick = Events([EVENT, [], EVENT])
-    patience.poll(quick, 5)  # type: ignore[arg-type]
-    patience.poll(quick, 5)  # type: ignore[arg-type]
-    assert quick.waits == [5, 0, 0], "after a short wait it looks twice without sleeping"
+    assert [looks(patience, slow) for _ in range(2)] == [0, 0], "it slept at once, as all waits were long"
+    ticks(SHORT)
+    assert looks(patience, Events([EVENT])) == 0, "nothing was short before"
+    assert looks(patience, Events([[], EVENT])) == 2, "after a short wait it looks, and sleeps no more"
+    assert looks(patience, Events([EVENT])) == 1
 
 
-def test_patience_ends_when_nothing_comes(ticks: Callable[[int], None]) -> None:
+def test_patience_ends_when_waits_are_long(ticks: Callable[[int], None]) -> None:
     patience = Patience(allowed=True)
-    ticks(10_000)
-    patience.poll(Events([EVENT]), 5)  # type: ignore[arg-type]
-    ticks(1_000_000)
-    idle = Events([])
-    patience.poll(idle, 5)  # type: ignore[arg-type]
-    looked = len(idle.waits)
-    patience.poll(idle, 5)  # type: ignore[arg-type]
-    assert looked > 2
-    assert idle.waits[looked:] == [5]
+    ticks(SHORT)
+    looks(patience, Events([EVENT]))
+    ticks(LONG)
+    assert looks(patience, Events([])) > 2
+    assert looks(patience, Events([])) == 0
 
 
-def test_patience_that_is_not_allowed_sleeps(ticks: Callable[[int], None]) -> None:
-    patience = Patience(allowed=False)
-    ticks(10_000)
+def test_patience_that_was_in_vain_needs_twice_as_many_short_waits(ticks: Callable[[int], None]) -> None:
+    """Waits may be short, and yet too long for what looking takes."""
+    patience = Patience(allowed=True)
+    ticks(SHORT)
+    tries = [looks(patience, Events([])) > 0 for _ in range(16)]
+    assert [number for number, tried in enumerate(tries) if tried] == [1, 3, 7, 15]
+
+
+def test_patience_that_paid_is_given_sooner(ticks: Callable[[int], None]) -> None:
+    patience = Patience(allowed=True)
+    ticks(SHORT)
+    for _ in range(4):
+        looks(patience, Events([]))  # in vain twice: four short waits are needed, one was
+    for _ in range(3):
+        assert looks(patience, Events([EVENT])) == 0
+    assert looks(patience, Events([EVENT])) == 1, "it paid: two are enough from now on"
+    looks(patience, Events([]))  # in vain: four again
+    assert [looks(patience, Events([])) > 0 for _ in range(4)] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("allowed", "seconds"), [(False, 5), (True, 0)])
+def test_patience_is_never_for_who_may_not_or_would_not_sleep(
+    ticks: Callable[[int], None], allowed: bool, seconds: float
+) -> None:
+    patience = Patience(allowed=allowed)
+    ticks(SHORT)
     quick = Events([EVENT, EVENT])
     for _ in range(2):
-        patience.poll(quick, 5)  # type: ignore[arg-type]
-    assert quick.waits == [5, 5]
+        patience.poll(quick, seconds)  # type: ignore[arg-type]
+    assert quick.waits == [seconds, seconds]
+
+
+def test_looking_again_is_for_the_main_thread_with_more_than_one_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
+    assert may_look_again()
+    answers: list[bool] = []
+    thread = threading.Thread(target=lambda: answers.append(may_look_again()))
+    thread.start()
+    thread.join()
+    assert answers == [False]
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {1})
+    assert not may_look_again()
