@@ -118,6 +118,8 @@ class Cluster:
         self.disks: FailingDisks | None = None
         self.start_image: MetadataImage | None = None
         """What the metadata said when everything that it was started with was there."""
+        self.coordinators_rest = False
+        """Whether coordinators hear nothing of the metadata, because they are about to get another state anyway."""
         self.rewound_epochs: dict[tuple[bytes, int], int] = {}
         """The leader epochs that partitions got when the broker went back to a snapshot: none is given twice."""
         self.record_schemas = RecordSchemas()
@@ -346,6 +348,8 @@ class Cluster:
         return self.controller.controller_id
 
     def _publish_to_coordinators(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        if self.coordinators_rest:
+            return
         shared = self.services.share_partitions.made
         if delta.features and shared is not None and not image.feature(SHARE_VERSION):
             shared.forget_all()

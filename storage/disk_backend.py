@@ -58,7 +58,14 @@ _DERIVABLE = {
     LOG_START_OFFSETS: "every log starts with its first segment",
 }
 """Checkpoints that Kafka does without when it can't read them, and what that means."""
+_LONGEST_NAME = 255
 _log = logging.getLogger(__name__)
+
+
+def name_with_suffix(folder: str, suffix: str) -> str:
+    """Kafka's name for a folder that is no partition any more (`topic-0.<id>-delete`), cut to what can be a name."""
+    ending = f".{uuid.uuid4().hex}-{suffix}"
+    return folder[: _LONGEST_NAME - len(ending)] + ending
 
 
 class DiskBackend:
@@ -180,7 +187,7 @@ class DiskBackend:
     def put_aside(self, topic: str, partition: int) -> None:
         """Rename the folder of a partition that the cluster does not know, as Kafka does (`topic-0.<id>-stray`)."""
         folder = self.directory / f"{topic}-{partition}"
-        target = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}-stray")
+        target = folder.with_name(name_with_suffix(folder.name, "stray"))
         self.fs.rename(folder, target)
         self.forget((topic, partition))
         self.mended(f"{folder}: no partition of this cluster, put aside as {target.name}")
@@ -194,7 +201,7 @@ class DiskBackend:
         """Rename the folder as Kafka does (`topic-0.<id>-delete`) and remove it once `delay_ms` have passed."""
         folder = self.directory / f"{topic}-{partition}"
         if folder.exists():
-            target = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}-delete")
+            target = folder.with_name(name_with_suffix(folder.name, "delete"))
             self.fs.rename(folder, target)
             self.doom([target], delay_ms)
         self.forget((topic, partition))
@@ -278,17 +285,32 @@ class DiskBackend:
 
 
 class DiskLogStore:
-    """The folder of one partition. Owner: its PartitionLog."""
+    """The folder of one partition. Owner: its PartitionLog.
 
-    __slots__ = ("_backend", "_config", "_directory_changed", "_fs", "_key", "_snapshots", "folder")
+    `folder`: of a log that is no partition of the log directory. `found`: what the log begins with, if nothing has to
+    be read.
+    """
 
-    def __init__(self, backend: DiskBackend, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> None:
-        self._backend = backend
+    __slots__ = ("_config", "_directory_changed", "_found", "_fs", "_key", "_snapshots", "backend", "folder")
+
+    def __init__(
+        self,
+        backend: DiskBackend,
+        topic: str,
+        partition: int,
+        topic_id: bytes,
+        config: LogConfig,
+        *,
+        folder: Path | None = None,
+        found: LoadedLog | None = None,
+    ) -> None:
+        self.backend = backend
         self._fs = backend.fs
         self._key = (topic, partition)
         self._config = config
+        self._found = found
         self._snapshots: list[int] = []
-        self.folder = backend.directory / f"{topic}-{partition}"
+        self.folder = folder or backend.directory / f"{topic}-{partition}"
         self._directory_changed = False
         if not self.folder.exists():
             self._fs.make_directory(self.folder)
@@ -301,13 +323,16 @@ class DiskLogStore:
     # --- loading ------------------------------------------------------------------------------------------------------
 
     def load(self) -> LoadedLog | None:
+        if self._found is not None:
+            found, self._found = self._found, None
+            return found
         names = os.listdir(self.folder)
         if finish_swaps(self._fs, self.folder, names):
             names = os.listdir(self.folder)
         parsed = [parts for name in names if (parts := parse_file_name(name)) is not None]
         bases = sorted(offset for offset, kind, _ in parsed if kind == LOG)
         self._snapshots = sorted(offset for offset, kind, _ in parsed if kind == SNAPSHOT)
-        log_start = self._backend.offset(LOG_START_OFFSETS, self._key)
+        log_start = self.backend.offset(LOG_START_OFFSETS, self._key)
         if not bases:
             return LoadedLog([], log_start, log_start) if log_start else None
         try:
@@ -317,13 +342,13 @@ class DiskLogStore:
 
     def _load_segments(self, found: list[DiskSegmentStores], log_start: int) -> LoadedLog:
         epochs = self._read_leader_epochs()
-        recovery_point = self._backend.offset(RECOVERY_POINTS, self._key)
+        recovery_point = self.backend.offset(RECOVERY_POINTS, self._key)
         recovered = recover(
             found,
-            unflushed_from=None if self._backend.was_clean else recovery_point,
+            unflushed_from=None if self.backend.was_clean else recovery_point,
             index_interval_bytes=self._config.index_interval_bytes,
             epochs=epochs,
-            report=self._backend.mended,
+            report=self.backend.mended,
         )
         segments, end = recovered.segments, recovered.end_offset
         self._drop_snapshots_outside(segments[0].base_offset, end)
@@ -337,7 +362,7 @@ class DiskLogStore:
             epochs.entries(),
             producers,
             {stores.base_offset: int(stores.batches.path.stat().st_mtime * 1000) for stores in segments},
-            self._backend.offset(CLEANER_OFFSETS, self._key),
+            self.backend.offset(CLEANER_OFFSETS, self._key),
         )
 
     def _open(self, base: int) -> DiskSegmentStores:
@@ -362,8 +387,8 @@ class DiskLogStore:
     def create_segment(self, base_offset: int, config: LogConfig) -> SegmentStores:
         self._config = config
         stores = DiskSegmentStores(self._fs, self.folder, base_offset, config.segment_index_bytes, size=None)
-        self._directory_changed = not self._backend.sync_rolls
-        if self._backend.sync_rolls:
+        self._directory_changed = not self.backend.sync_rolls
+        if self.backend.sync_rolls:
             self._fs.sync_directory(self.folder)
         return stores
 
@@ -398,11 +423,11 @@ class DiskLogStore:
         for stores in segments:
             assert isinstance(stores, DiskSegmentStores)
             stores.release()
-            self._backend.doom(stores.rename(DELETED), delay_ms)
+            self.backend.doom(stores.rename(DELETED), delay_ms)
 
     def segment_sealed(self, stores: SegmentStores) -> None:
         assert isinstance(stores, DiskSegmentStores)
-        if self._backend.sync_rolls:
+        if self.backend.sync_rolls:
             stores.batches.flush()
         stores.batches.seal()
 
@@ -415,6 +440,10 @@ class DiskLogStore:
             self._snapshots.append(offset)
             self._snapshots.sort()
 
+    def begin_with_producers(self, offset: int) -> None:
+        """The folder has one snapshot of the producers, as of `offset`."""
+        self._snapshots = [offset]
+
     def drop_producer_snapshots(self, before_offset: int) -> None:
         for offset in [offset for offset in self._snapshots if offset < before_offset]:
             self._remove_snapshot(offset)
@@ -422,7 +451,7 @@ class DiskLogStore:
     def truncated(self, offset: int) -> None:
         for taken in [taken for taken in self._snapshots if taken > offset]:
             self._remove_snapshot(taken)
-        backend, key = self._backend, self._key
+        backend, key = self.backend, self._key
         for name in (RECOVERY_POINTS, CLEANER_OFFSETS, HIGH_WATERMARKS):
             if backend.offset(name, key) > offset:
                 backend.set_offset(name, key, offset)
@@ -436,23 +465,23 @@ class DiskLogStore:
         self._fs.write_atomically(self.folder / LEADER_EPOCHS, format_leader_epochs(epochs.entries()), durable=False)
 
     def save_log_start_offset(self, offset: int) -> None:
-        self._backend.set_offset(LOG_START_OFFSETS, self._key, offset)
-        self._backend.write_checkpoints([LOG_START_OFFSETS])
+        self.backend.set_offset(LOG_START_OFFSETS, self._key, offset)
+        self.backend.write_checkpoints([LOG_START_OFFSETS])
 
     def save_recovery_point(self, offset: int) -> None:
         if self._directory_changed:
             self._fs.sync_directory(self.folder)
             self._directory_changed = False
-        self._backend.set_offset(RECOVERY_POINTS, self._key, offset)
-        self._backend.set_offset(HIGH_WATERMARKS, self._key, offset)
+        self.backend.set_offset(RECOVERY_POINTS, self._key, offset)
+        self.backend.set_offset(HIGH_WATERMARKS, self._key, offset)
 
     def save_cleaner_offset(self, offset: int) -> None:
-        self._backend.set_offset(CLEANER_OFFSETS, self._key, offset)
-        self._backend.write_checkpoints([CLEANER_OFFSETS])
+        self.backend.set_offset(CLEANER_OFFSETS, self._key, offset)
+        self.backend.write_checkpoints([CLEANER_OFFSETS])
 
     def close(self, *, clean: bool) -> None:
         if self._directory_changed and clean:
             self._fs.sync_directory(self.folder)
 
     def delete(self) -> None:
-        self._backend.delete_log(*self._key, self._config.file_delete_delay_ms)
+        self.backend.delete_log(*self._key, self._config.file_delete_delay_ms)

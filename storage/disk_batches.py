@@ -44,7 +44,7 @@ class DiskBatchStore:
         at = tail.append(batch, base_offset, leader_epoch)
         try:
             if self._descriptor < 0:
-                self._descriptor = self._fs.open(self.path)
+                self._open()
             self._fs.write_at(self._descriptor, tail.read(at, tail.size - at), position, self.path)
         except StorageError:
             tail.truncate(at)
@@ -53,6 +53,12 @@ class DiskBatchStore:
         self._unsynced = True
         self.size = position + tail.size - at
         return position
+
+    def _open(self) -> None:
+        """Open the file to change it. What other logs have too (`linked_log`) stays theirs as it is."""
+        if self._fs.is_linked(self.path):
+            self._fs.unlink_others(self.path)
+        self._descriptor = self._fs.open(self.path)
 
     def _cut_file(self, size: int) -> None:
         """Take back a partly written batch. If even that fails, the next start cuts the torn batch."""
@@ -103,7 +109,7 @@ class DiskBatchStore:
         else:
             self._tail, self._tail_start = MemoryBatchStore(), size
         if self._descriptor < 0:
-            self._descriptor = self._fs.open(self.path)
+            self._open()
         self._fs.truncate(self._descriptor, size, self.path)
         self.size = size
         self._unsynced = True

@@ -104,6 +104,31 @@ class FileSystem:
         with _naming(target):
             shutil.copyfile(source, target)
 
+    def link(self, source: Path, target: Path) -> None:
+        """Give a file that no longer changes a second name; a copy where the medium has no such links."""
+        with _naming(target):
+            try:
+                os.link(source, target)
+            except OSError:
+                shutil.copyfile(source, target)
+
+    def is_linked(self, path: Path) -> bool:
+        """Whether a file has other names too (`link`)."""
+        with _naming(path):
+            return path.exists() and path.stat().st_nlink > 1
+
+    def unlink_others(self, path: Path) -> None:
+        """Let this name have a file of its own, with the same bytes; the other names keep theirs."""
+        temporary = path.with_name(path.name + ".tmp")
+        self.copy(path, temporary)
+        descriptor = self.open(temporary)
+        try:
+            self.sync(descriptor, temporary)
+        finally:
+            self.close(descriptor)
+        self.rename(temporary, path)
+        self.sync_directory(path.parent)
+
     def rename(self, source: Path, target: Path) -> None:
         with _naming(source):
             os.replace(source, target)

@@ -137,6 +137,12 @@ class DiskOffsetIndex(_IndexFile):
         self._offsets, self._positions = array("q"), array("q")
         self._dirty = self._rewrite = True
 
+    def take(self, other: DiskOffsetIndex) -> None:
+        """Have the entries of the same segment's index elsewhere."""
+        other._load()
+        self.clear()
+        self._offsets, self._positions = other._offsets[:], other._positions[:]
+
     def flush(self) -> None:
         if self._dirty:
             pairs = zip(self._offsets, self._positions, strict=True)
@@ -208,6 +214,12 @@ class DiskTimeIndex(_IndexFile):
         self._timestamps, self._offsets = array("q"), array("q")
         self._dirty = self._rewrite = True
 
+    def take(self, other: DiskTimeIndex) -> None:
+        """Have the entries of the same segment's index elsewhere."""
+        other._load()
+        self.clear()
+        self._timestamps, self._offsets = other._timestamps[:], other._offsets[:]
+
     def flush(self) -> None:
         if self._dirty:
             pairs = zip(self._timestamps, self._offsets, strict=True)
@@ -255,6 +267,13 @@ class DiskTxnIndex(_IndexFile):
         self._loaded = True
         self._dirty = self._rewrite = bool(self._entries) or self.path.exists()
         self._entries = []
+
+    def take(self, other: DiskTxnIndex) -> None:
+        """Have the entries of the same segment's index elsewhere."""
+        other._load()
+        self._loaded = True
+        self._entries = list(other._entries)
+        self._dirty = self._rewrite = bool(self._entries)
 
     def flush(self) -> None:
         if self._dirty:

@@ -63,6 +63,13 @@ class DiskSegmentStores(SegmentStores):
         self.time_index.clear()
         self.txn_index.clear()
 
+    def take_indexes(self, other: SegmentStores) -> None:
+        """Have the index entries of the same segment elsewhere, which reach the files with the next flush."""
+        assert isinstance(other, DiskSegmentStores)
+        self.offset_index.take(other.offset_index)
+        self.time_index.take(other.time_index)
+        self.txn_index.take(other.txn_index)
+
     def release(self) -> None:
         """Close without writing indexes back: the segment is about to go."""
         self.batches.close()

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import trio
 
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
+from odradek.broker.controller.kept_logs import KeptLogs, remove_left
 from odradek.broker.controller.log_directories import LogDirectories
 from odradek.broker.controller.membership import CONTROLLER_LISTENER, Membership
 from odradek.broker.controller.node_directories import NodeDirectories, Place, copy_folder
+from odradek.broker.controller.restored_logs import RestoredLogs
 from odradek.broker.controller.several_directories import (
     check_complete,
     check_same_node,
@@ -24,6 +27,7 @@ from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_records.topic_record import TopicRecord
 from odradek.protocol.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
+from odradek.storage import restored_folders
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import META_PROPERTIES, CheckpointFormatError, parse_meta_properties
 from odradek.storage.disk_backend import DiskBackend, DiskLogStore
@@ -84,6 +88,7 @@ class DataDirectory:
         self._logs: NodeDirectories | LogDirectories | None = None
         self._log: DiskMetadataLog | None = None
         self._unopened: list[Place] = []
+        self._kept: WeakSet[KeptLogs] = WeakSet()
 
     @property
     def backend(self) -> DiskBackend:
@@ -173,7 +178,7 @@ class DataDirectory:
         )
         try:
             backend.sync_rolls = self._durability.mode == "always"
-            backend.remove_leftovers()
+            remove_left(backend.directory)
             if backend.meta.node_id != node_id:
                 named = backend.directory / META_PROPERTIES
                 raise StorageError(f"{named}: belongs to node {backend.meta.node_id}, not to {node_id}", str(named))
@@ -216,6 +221,9 @@ class DataDirectory:
         self._log = DiskMetadataLog(
             backend, self._config, self._node_ids, founders, self._clock.now_ms, self._durability.note_append
         )
+        for each in self.backends:
+            restored_folders.finish(each, self._log.end_offset)
+            each.remove_leftovers()
         controller.open(self._log, lambda: self._known_already(directory_ids))
         retire_old_format(self.backend)
         return voters
@@ -295,6 +303,32 @@ class DataDirectory:
             self._open_log(topics, *self._unopened.pop())
             await trio.lowlevel.checkpoint()
 
+    # -- snapshots
+
+    def open_all(self, topics: PartitionRegistry) -> list[Place]:
+        """Open every log that there is; returns the partitions whose log can't be opened."""
+        assert self._logs is not None
+        held = {place for backend in self._logs.backends.values() for place in backend.partitions()}
+        for place in held:
+            self._open_log(topics, *place)
+        return sorted(
+            (name, index)
+            for name, index in held
+            if (topic := topics.get(name)) is not None and not topic.partitions[index].opened
+        )
+
+    def new_kept_logs(self) -> KeptLogs:
+        """Where a snapshot keeps its files, until it goes or the directory is closed."""
+        kept = KeptLogs()
+        self._kept.add(kept)
+        return kept
+
+    def new_restored_logs(self) -> RestoredLogs:
+        """For a broker that goes back to a snapshot."""
+        assert self._logs is not None
+        assert self._log is not None
+        return RestoredLogs(self._logs, self._log)
+
     # -- closing
 
     def close(self, membership: Membership, topics: PartitionRegistry) -> None:
@@ -302,6 +336,8 @@ class DataDirectory:
         if self._logs is None or self._log is None:
             return
         clean = True
+        for kept in list(self._kept):
+            kept.remove()
         try:
             membership.shut_down()
         except StorageError:

@@ -52,12 +52,14 @@ class LogDirectories(DirectoryGroup):
 
     # -- homes
 
-    def _settle(self, place: Place, home: int) -> None:
-        self._leave(place)
+    def settle(self, place: Place, home: int) -> None:
+        """See `DirectoryGroup`."""
+        self.leave(place)
         self._homes[place] = home
         self._counts[home] += 1
 
-    def _leave(self, place: Place) -> None:
+    def leave(self, place: Place) -> None:
+        """See `DirectoryGroup`."""
         home = self._homes.pop(place, None)
         if home is not None:
             self._counts[home] -= 1
@@ -68,6 +70,11 @@ class LogDirectories(DirectoryGroup):
         if recorded is not None:
             return recorded
         return min(self._counts, key=self._counts.__getitem__) if preferred is None else preferred
+
+    def home_of(self, place: Place, registration: PartitionRegistration) -> int:
+        """See `DirectoryGroup`: the one that the metadata is going to name."""
+        recorded = self._recorded(registration)
+        return self._homes.get(place, min(self.backends)) if recorded is None else recorded
 
     def _rightful(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> int:
         """The recorded one. Another copy is of a move that has not come to its end, and of the same content."""
@@ -92,7 +99,7 @@ class LogDirectories(DirectoryGroup):
         """See `odradek.broker.controller.controller.Publisher`."""
         if delta.deleted:
             for place in [place for place in self._homes if image.partition(*place) is None]:
-                self._leave(place)
+                self.leave(place)
         changed = [image.topics_by_id[topic_id] for topic_id in (*delta.created, *delta.grown)]
         if changed:
             self._record((topic.name, index) for topic in changed for index in range(len(topic.partitions)))
@@ -138,10 +145,10 @@ class LogDirectories(DirectoryGroup):
                     move_folder(self.backends[home], self.backends[target], name, index, delay_ms)
                 finally:
                     if not folder.exists():
-                        self._settle(place, target)
+                        self.settle(place, target)
 
             partition.relocate(move)
         else:
-            self._settle(place, target)
+            self.settle(place, target)
         _log.info("%s-%d is in %s now", name, index, path)
         self._record([place])

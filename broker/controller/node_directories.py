@@ -44,7 +44,7 @@ class DirectoryGroup:
         """See `LogBackend`."""
         home = self._homes.get((topic, partition))
         if home is not None:
-            self._leave((topic, partition))
+            self.leave((topic, partition))
             self.backends[home].delete_log(topic, partition, delay_ms)
 
     def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
@@ -79,21 +79,31 @@ class DirectoryGroup:
         home = self._homes.get((topic, partition))
         if home is None:
             home = self._new_home(topic, partition)
-            self._settle((topic, partition), home)
+            self.settle((topic, partition), home)
         return home
+
+    def number_of(self, backend: DiskBackend) -> int:
+        """The number of a directory."""
+        return next(number for number, one in self.backends.items() if one is backend)
 
     def choose_home(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> None:
         """Of the directories that hold this partition, let the right one be its home; the copies of the others go."""
         home = self._rightful(place, held, registration)
-        self._settle(place, home)
+        self.settle(place, home)
         for other in set(held) - {home}:
             self.backends[other].delete_log(*place, 0)
 
-    def _settle(self, place: Place, home: int) -> None:
+    def settle(self, place: Place, home: int) -> None:
+        """The partition is in this directory."""
         self._homes[place] = home
 
-    def _leave(self, place: Place) -> None:
+    def leave(self, place: Place) -> None:
+        """The partition is in no directory."""
         self._homes.pop(place, None)
+
+    def home_of(self, place: Place, registration: PartitionRegistration) -> int:
+        """Where a log of a partition is to be that will be registered so."""
+        raise NotImplementedError
 
     def _new_home(self, topic: str, partition: int) -> int:
         raise NotImplementedError
@@ -122,6 +132,12 @@ class NodeDirectories(DirectoryGroup):
         registration = self._registration_of(topic, partition)
         known = [node for node in (registration.replicas if registration else ()) if node in self.backends]
         return known[0] if known else next(iter(self.backends))
+
+    def home_of(self, place: Place, registration: PartitionRegistration) -> int:
+        """See `DirectoryGroup`: one of its replicas'."""
+        nodes = [node for node in registration.replicas if node in self.backends] or list(self.backends)
+        home = self._homes.get(place)
+        return home if home is not None and home in nodes else nodes[0]
 
     def _rightful(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> int:
         """The one with the newest leader epoch; of equals that of the node that led last. The others are stale."""

@@ -53,7 +53,7 @@ class TrioFlavour(Broker):
 
         It has ports and a clock of its own, and both go on by themselves. In memory they share what they have in
         common. The records of a broker with a data directory are copied; ``data_dir``: keep the fork in this empty
-        directory.
+        directory, with what both have in common as one file.
         """
         from odradek.broker.clock import BrokerClock
         from odradek.broker.facade.state.forks import ForkSettings, state_of

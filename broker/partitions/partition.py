@@ -346,13 +346,18 @@ class Partition:
             raise
         self._reopen(log)
 
+    def let_go(self) -> None:
+        """Close the logs; `go_on_with` says what comes in their place."""
+        for log in self._logs():
+            log.close(clean=False)
+        self._log = self.replica_set = self.replicator = None
+
     def go_on_with(self, log: PartitionLog | None, replicas: ReplicaSet | None, replicator: Replicates) -> None:
         """Have this log from now on (None: one that is opened when it is needed), and these replicas.
 
         What it had is closed; waiting readers look again.
         """
-        for before in self._logs():
-            before.close(clean=False)
+        self.let_go()
         self._log = log
         self.replica_set = replicas
         self.replicator = None if replicas is None else replicator

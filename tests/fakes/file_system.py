@@ -60,6 +60,11 @@ class FaultyFileSystem(FileSystem):
             raise Crash
         super().copy(source, target)
 
+    def link(self, source: Path, target: Path) -> None:
+        if self._before("link", target):
+            raise Crash
+        super().link(source, target)
+
     def rename(self, source: Path, target: Path) -> None:
         if self._before("rename", source):
             raise Crash

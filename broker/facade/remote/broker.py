@@ -108,17 +108,17 @@ class RemoteBroker(RemoteCalls):
         return self._remote.ask(operation_of(BlockingBroker, member), None, dict(zip(names, given, strict=True)))
 
     def fork(self, data_dir: str | Path | None = None) -> RemoteFork:
-        """A second broker in the other process, in memory, which begins with the state of this one.
+        """A second broker in the other process, which begins with the state of this one.
 
-        ``with`` or ``close()`` ends it; the control API that made it does so too. ValueError for ``data_dir``.
+        ``with`` or ``close()`` ends it; the control API that made it does so too. ``data_dir``: keep its logs in this
+        empty directory, where that process runs; it stays.
         """
         return RemoteFork(*self._forked(data_dir))
 
     def _forked(self, data_dir: str | Path | None) -> tuple[Transport, str, Transport]:
         """Where a new fork is, its id, and whom to tell when it is over."""
-        if data_dir is not None:
-            raise ValueError("a fork in another process is in memory: data_dir is for a broker of this process")
-        found: ForkInfo = self._remote.operate(ForkOperations, "fork", None, {})
+        given = {} if data_dir is None else {"data_dir": str(Path(data_dir).absolute())}
+        found: ForkInfo = self._remote.operate(ForkOperations, "fork", None, given)
         return self._remote.beside(found.control), found.id, self._remote
 
     def _seeding(self, topic: str, key_serializer: Serializer | None, value_serializer: Serializer | None) -> Writing:

@@ -22,11 +22,13 @@ class ForkOperations:
         """The forks of this broker that run in this process."""
         raise NotImplementedError
 
-    def fork(self) -> ForkInfo:
-        """Start a second broker, in memory, that begins with the state of this one, on ports of its own.
+    def fork(self, data_dir: str | None = None) -> ForkInfo:
+        """Start a second broker that begins with the state of this one, on ports of its own.
 
-        It has a control API of its own, and a clock. It ends with `close_fork`, or with this server. RuntimeError when
-        100 forks run.
+        It is in memory, or keeps its logs in ``data_dir``: an empty directory where the server runs, or one that is
+        not there yet. It stays when the fork ends. The fork has a control API of its own, and a clock. It ends with
+        `close_fork`, or with this server. ValueError for a directory that is not empty, RuntimeError when 100 forks
+        run.
         """
         raise NotImplementedError
 

@@ -43,18 +43,20 @@ class ForkSettings:
             data_dir=None if data_dir is None else Path(data_dir),
             cluster_id=parent.cluster_id,
         )
-        self._snapshot = snapshot
+        self._snapshot: Snapshot | None = snapshot
         self._start_image = parent.start_image
         self._host = next(iter(parent.nodes.values())).host
 
     async def start(self) -> None:
         """Take the state over, and listen; the cluster must be running."""
+        assert self._snapshot is not None, "a fork starts once"
         go_to(self.cluster, self._snapshot)
+        self._snapshot = None
         self.cluster.start_image = self._start_image
         given = self.cluster.has_addresses
         await self.cluster.listen(None if given else self._host, 0)
 
 
 def state_of(cluster: Cluster) -> Snapshot:
-    """The state for a fork; of a broker on disk its records are copied."""
+    """The state for a fork."""
     return Snapshot(cluster)

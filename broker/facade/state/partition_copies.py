@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.registry import PartitionRegistry
     from odradek.broker.partitions.replicas import ReplicaSet
     from odradek.storage.backend import LogBackend
-    from odradek.storage.memory_backend import MemoryBackend
     from odradek.storage.partition_log import PartitionLog
 
 PartitionKey = tuple[bytes, int]
 """Topic id and index."""
+CopyLog = Callable[["PartitionLog", bytes], "PartitionLog"]
+"""(log, topic id) -> a copy of the log."""
 
 
 class _Stamp(NamedTuple):
@@ -39,15 +40,12 @@ class _Stamp(NamedTuple):
 
 
 class PartitionCopy:
-    """What a partition had: its log, and its replicas while they differed. Nobody ever appends to these logs.
-
-    `memory`: where copies are made of logs on disk.
-    """
+    """What a partition had: its log, and its replicas while they differed. Nobody ever appends to these logs."""
 
     __slots__ = ("_stamp", "log", "replicas")
 
-    def __init__(self, partition: Partition, memory: MemoryBackend, now_ms: int) -> None:
-        self.log, self.replicas = _copied(partition, partition.log, partition.replica_set, memory, now_ms)
+    def __init__(self, partition: Partition, copy: CopyLog) -> None:
+        self.log, self.replicas = _copied(partition, partition.log, partition.replica_set, copy)
         self._stamp = None if partition.replica_set is not None else _Stamp.of(partition)
 
     def is_what(self, partition: Partition) -> bool:
@@ -56,11 +54,9 @@ class PartitionCopy:
             return False
         return self._stamp == _Stamp.of(partition)
 
-    def put_into(
-        self, partition: Partition, backend: LogBackend, now_ms: int
-    ) -> tuple[PartitionLog, ReplicaSet | None]:
+    def put_into(self, partition: Partition, copy: CopyLog) -> tuple[PartitionLog, ReplicaSet | None]:
         """A log, and replicas, for the partition to go on with."""
-        log, replicas = _copied(partition, self.log, self.replicas, backend, now_ms)
+        log, replicas = _copied(partition, self.log, self.replicas, copy)
         log.config = partition.topic.config.log_config()
         log.producers.rewind()
         return log, replicas
@@ -79,14 +75,19 @@ def opened(topics: PartitionRegistry) -> Iterator[tuple[PartitionKey, Partition]
                 yield (topic.topic_id, partition.index), partition
 
 
+def forked_into(backend: LogBackend, now_ms: int) -> CopyLog:
+    """Copies on a medium: in memory they share their bytes with logs in memory, else the batches are copied."""
+    return lambda log, topic_id: fork(log, backend, now_ms=now_ms, topic_id=topic_id)
+
+
 def _copied(
-    partition: Partition, log: PartitionLog, replicas: ReplicaSet | None, backend: LogBackend, now_ms: int
+    partition: Partition, log: PartitionLog, replicas: ReplicaSet | None, copy: CopyLog
 ) -> tuple[PartitionLog, ReplicaSet | None]:
     """Copies of the leader's log and of what its replicas have, whose logs are copied with them."""
     topic_id = partition.topic.topic_id
     if replicas is None:
-        return fork(log, backend, now_ms=now_ms, topic_id=topic_id), None
+        return copy(log, topic_id), None
     known: dict[int, object] = {id(NOTHING): NOTHING}
-    copies = {each: fork(each, backend, now_ms=now_ms, topic_id=topic_id) for each in (log, *replicas.logs())}
-    known.update((id(each), copy) for each, copy in copies.items())
+    copies = {each: copy(each, topic_id) for each in (log, *replicas.logs())}
+    known.update((id(each), made) for each, made in copies.items())
     return copies[log], deepcopy(replicas, known)

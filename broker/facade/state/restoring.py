@@ -16,12 +16,13 @@ from odradek.broker.controller.commands import Adopt
 from odradek.broker.facade.client_links import mend_all
 from odradek.broker.facade.freezing import thaw_if_frozen
 from odradek.broker.facade.nodes import kill_node, start_node, stop_node
-from odradek.broker.facade.state.partition_copies import PartitionKey, opened
+from odradek.broker.facade.state.partition_copies import PartitionKey, forked_into, opened
 from odradek.broker.facade.state.snapshot import faults_of
 from odradek.broker.metadata.changes import records_between
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.controller.restored_logs import RestoredLogs
     from odradek.broker.facade.state.snapshot import Snapshot
     from odradek.broker.partitions.partition import Partition
 
@@ -42,9 +43,13 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
     cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
     _nodes(cluster, snapshot)
-    with cluster.replicator.replaced():
-        _metadata(cluster, snapshot)
-    _logs(cluster, snapshot)
+    cluster.coordinators_rest = True
+    try:
+        with cluster.replicator.replaced():
+            files = _metadata(cluster, snapshot)
+    finally:
+        cluster.coordinators_rest = False
+    _logs(cluster, snapshot, files)
     _coordinators(cluster, snapshot)
     cluster.maintenance.go_on_from(snapshot.maintained_ms)
     cluster.quota_switch.forget_usage(cluster.image)
@@ -94,8 +99,11 @@ def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
         cluster.controller.take_over(snapshot.controller_id)
 
 
-def _metadata(cluster: Cluster, snapshot: Snapshot) -> None:
-    """Bring the image back. Partitions whose log is another one now get a new leader epoch."""
+def _metadata(cluster: Cluster, snapshot: Snapshot) -> RestoredLogs | None:
+    """Bring the image back. Partitions whose log is another one now get a new leader epoch.
+
+    Returns the files that are to be put in place now, where the snapshot has some.
+    """
     live = dict(opened(cluster.topics))
 
     def least_epoch(topic_id: bytes, index: int) -> int:
@@ -106,8 +114,13 @@ def _metadata(cluster: Cluster, snapshot: Snapshot) -> None:
         return 1 if key in live and _differs(live[key], key, snapshot) else 0
 
     records = list(records_between(cluster.image, snapshot.image, least_epoch))
-    if records:
-        cluster.controller.ask(Adopt(records))
+    if cluster.directory is None or snapshot.kept is None:
+        if records:
+            cluster.controller.ask(Adopt(records))
+        return None
+    from odradek.broker.facade.state.disk_logs import adopt
+
+    return adopt(cluster, snapshot, records)
 
 
 def _differs(partition: Partition, key: PartitionKey, snapshot: Snapshot) -> bool:
@@ -117,18 +130,24 @@ def _differs(partition: Partition, key: PartitionKey, snapshot: Snapshot) -> boo
     return not copy.is_what(partition)
 
 
-def _logs(cluster: Cluster, snapshot: Snapshot) -> None:
+def _logs(cluster: Cluster, snapshot: Snapshot, files: RestoredLogs | None) -> None:
     """Give each partition the log of that time; those that have it already keep it."""
     differing = []
+    copied = forked_into(cluster.topics.backend, snapshot.now_ms)
     for key, partition in list(opened(cluster.topics)):
         if key not in snapshot.partitions and _differs(partition, key, snapshot):
             partition.go_on_with(None, None, cluster.replicator)
             cluster.rewound_epochs[key] = partition.leader_epoch
+    if files is not None:
+        from odradek.broker.facade.state.disk_logs import put_in_place
+
+        put_in_place(cluster, snapshot, files)
+        copied = files.take
     for key, copy in snapshot.partitions.items():
         partition = cluster.partition(*key)
         if copy.is_what(partition):
             continue
-        log, replicas = copy.put_into(partition, cluster.topics.backend, snapshot.now_ms)
+        log, replicas = copy.put_into(partition, copied)
         partition.go_on_with(log, replicas, cluster.replicator)
         copy.is_in(partition)
         cluster.rewound_epochs[key] = partition.leader_epoch

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.state.partition_copies import PartitionCopy, PartitionKey, opened
+from odradek.broker.facade.state.partition_copies import CopyLog, PartitionCopy, PartitionKey, forked_into, opened
+from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.controller.kept_logs import KeptLogs
     from odradek.broker.coordinator.transaction.holds import HoldCopy
     from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.share.live import ShareCopy
     from odradek.broker.requests.faults import Fault
     from odradek.broker.telemetry.pushes import TelemetryPush
@@ -37,6 +40,7 @@ class Snapshot:
         "groups",
         "holds",
         "image",
+        "kept",
         "maintained_ms",
         "now_ms",
         "partitions",
@@ -73,9 +77,11 @@ class Snapshot:
         self.client_links = list(cluster.server.links.client_links) if cluster.server.has_bad_links else []
         self.replication = cluster.replicator.kept
         self.maintained_ms = cluster.maintenance.last_rounds()
-        memory = MemoryBackend(cluster.config.get_int("odradek.memory.bytes"))
+        self.kept = _kept_logs(cluster)
+        """The files of a broker with a data directory."""
+        copy = _copying(cluster, self.kept, now_ms)
         self.partitions: dict[PartitionKey, PartitionCopy] = {
-            key: PartitionCopy(partition, memory, now_ms) for key, partition in opened(cluster.topics)
+            key: PartitionCopy(partition, copy) for key, partition in opened(cluster.topics)
         }
 
     def __repr__(self) -> str:
@@ -99,11 +105,37 @@ def _shut_down(image: MetadataImage, node_id: int) -> bool:
     return broker is not None and broker.in_controlled_shutdown
 
 
+def _kept_logs(cluster: Cluster) -> KeptLogs | None:
+    """Where a snapshot keeps its files; None where the copies are in memory.
+
+    A log that can't be opened has no copy: StorageError.
+    """
+    if cluster.directory is None:
+        return None
+    lost = cluster.directory.open_all(cluster.topics)
+    if lost:
+        name, index = lost[0]
+        raise StorageError(f"{name}-{index} can't be opened, so there is no snapshot of it")
+    return None if _apart(cluster) else cluster.directory.new_kept_logs()
+
+
+def _copying(cluster: Cluster, kept: KeptLogs | None, now_ms: int) -> CopyLog:
+    if kept is None:
+        return forked_into(MemoryBackend(cluster.config.get_int("odradek.memory.bytes")), now_ms)
+    return lambda log, topic_id: kept.keep(log, topic_id, now_ms)
+
+
+def _apart(cluster: Cluster) -> Partition | None:
+    """A partition whose replicas differ."""
+    return next((each for _, each in opened(cluster.topics) if each.replica_set is not None), None)
+
+
 def take(cluster: Cluster) -> Snapshot:
-    """A snapshot of a cluster; ValueError for one that keeps its logs on disk."""
-    if cluster.directory is not None:
+    """A snapshot of a cluster; ValueError for one with a data directory while replicas differ."""
+    apart = None if cluster.directory is None else _apart(cluster)
+    if apart is not None:
         raise ValueError(
-            "a broker with a data directory has no snapshots: its logs are files that go on changing. "
-            "Take them of a broker in memory, or copy the directory of a broker that is stopped"
+            f"the replicas of {apart.topic.name}-{apart.index} differ, and the broker has a data directory: "
+            "a snapshot of that is taken in memory only. heal() brings the replicas together"
         )
     return Snapshot(cluster)

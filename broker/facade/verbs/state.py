@@ -16,8 +16,8 @@ class StateVerbs(TrioFlavour):
     async def snapshot(self) -> Snapshot:
         """The state as it is now, for ``restore``: topics, records, groups, transactions, timers, clock, nodes, users.
 
-        It costs the same however many records there are: a snapshot shares them with the broker. Faults are no part of
-        it. ValueError for a broker with a data directory.
+        It costs the same however many records there are: a snapshot shares them with the broker, on disk too. Faults
+        are no part of it. ValueError for a broker with a data directory while a test keeps replicas apart.
         """
         from odradek.broker.facade.state.snapshot import take
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.broker.facade.remote.forks import ForkInfo, ForkOperations
@@ -58,11 +59,13 @@ class Forks(ForkOperations):
         """Those that run, the oldest first."""
         return [each.info for each in list(self._running.values())]
 
-    def fork(self) -> ForkInfo:
+    def fork(self, data_dir: str | None = None) -> ForkInfo:
         """Start one; RuntimeError when there are too many, or the server is closed."""
+        if data_dir is not None:
+            _check_empty(Path(data_dir))
         if len(self._running) >= _MOST:
             raise RuntimeError(f"{_MOST} forks run already: close_fork ends one")
-        running = self._started()
+        running = self._started(data_dir)
         with self._lock:
             if not self._closed:
                 self._running[running.info.id] = running
@@ -86,11 +89,19 @@ class Forks(ForkOperations):
         for each in running.values():
             each.end()
 
-    def _started(self) -> _Running:
-        broker = fork_of(self._broker)
+    def _started(self, data_dir: str | None) -> _Running:
+        broker = fork_of(self._broker, data_dir)
         try:
             server = self._serve(broker).start()
         except BaseException:
             broker.close()
             raise
         return _Running(ForkInfo(secrets.token_hex(4), server.url, broker.bootstrap_servers), broker, server)
+
+
+def _check_empty(path: Path) -> None:
+    """ValueError unless this may become the directory of a fork."""
+    if not path.is_absolute():
+        raise ValueError(f"data_dir: {str(path)!r} is no absolute path where the server runs")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ValueError(f"data_dir: {path} is no empty directory")

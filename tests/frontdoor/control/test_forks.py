@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import odradek
@@ -68,9 +70,21 @@ def test_from_python_over_http(broker: odradek.KafkaBroker) -> None:
         with pytest.raises(BrokerClosedError):
             _ = other.topics
         other.close()
-        with pytest.raises(ValueError, match="data_dir is for a broker of this process"):
-            remote.fork(data_dir="there")
         assert repr(server._forks) == "<Forks: 0>"
+
+
+def test_a_fork_over_http_keeps_its_logs_in_a_directory(broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    broker.produce("t", "before", partition=0)
+    with ControlServer(broker) as server:
+        remote = odradek.connect(server.url)
+        with remote.fork(data_dir=tmp_path / "fork") as other:
+            other.produce("t", "only there", partition=0)
+        with pytest.raises(ValueError, match="is no empty directory"):
+            remote.fork(data_dir=tmp_path / "fork")
+        with pytest.raises(ValueError, match="is no absolute path"):
+            server._forks.fork("there")
+    with odradek.KafkaBroker(data_dir=tmp_path / "fork") as again:
+        assert [record.value for record in again.records("t")] == [b"before", b"only there"]
 
 
 def test_from_python_in_a_child_process() -> None:

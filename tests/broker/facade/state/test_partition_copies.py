@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.facade.state.partition_copies import PartitionCopy, opened
+from odradek.broker.facade.state.partition_copies import CopyLog, PartitionCopy, forked_into, opened
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.protocol.record_batch import Record, build_batch
@@ -13,6 +13,10 @@ from odradek.storage.memory_backend import MemoryBackend
 def _cluster(nodes: int = 1) -> tuple[Cluster, Partition]:
     cluster = Cluster(nodes=nodes)
     return cluster, cluster.create_topic("t", partitions=2, replication_factor=nodes).partitions[0]
+
+
+def _copy() -> CopyLog:
+    return forked_into(MemoryBackend(), 1)
 
 
 def _append(partition: Partition) -> None:
@@ -29,11 +33,11 @@ def test_only_open_logs_are_copied() -> None:
 def test_a_copy_knows_whether_the_partition_still_has_it() -> None:
     cluster, partition = _cluster()
     _append(partition)
-    copy = PartitionCopy(partition, MemoryBackend(), 1)
+    copy = PartitionCopy(partition, _copy())
     assert copy.is_what(partition)
     _append(partition)
     assert not copy.is_what(partition)
-    log, replicas = copy.put_into(partition, MemoryBackend(), 1)
+    log, replicas = copy.put_into(partition, _copy())
     partition.go_on_with(log, replicas, cluster.replicator)
     copy.is_in(partition)
     assert copy.is_what(partition)
@@ -49,11 +53,11 @@ def test_replicas_that_differ_are_copied_with_their_logs() -> None:
     slow = next(node for node in partition.replicas if node != partition.leader_id)
     cluster.replicator.hold(partition, slow, NOTHING)
     _append(partition)
-    copy = PartitionCopy(partition, MemoryBackend(), 1)
+    copy = PartitionCopy(partition, _copy())
     assert not copy.is_what(partition), "its replicas may change without a record"
     cluster.replicator.heal()
     assert partition.replica_set is None
-    log, replicas = copy.put_into(partition, MemoryBackend(), 1)
+    log, replicas = copy.put_into(partition, _copy())
     assert replicas is not None
     assert {node: replica.end for node, replica in replicas.by_node.items()} == {
         node: 1 if node == slow else 2 for node in partition.replicas

@@ -23,9 +23,21 @@ def test_a_snapshot_tells_how_much_it_holds() -> None:
         assert repr(broker.snapshot()) == "<Snapshot: 2 topics, 3 partitions>"
 
 
-def test_a_broker_on_disk_has_no_snapshots(tmp_path: Path) -> None:
-    with KafkaBroker(data_dir=tmp_path) as broker, pytest.raises(ValueError, match="data directory has no snapshots"):
-        broker.snapshot()
+def test_a_broker_on_disk_has_no_snapshots_of_replicas_that_differ(tmp_path: Path) -> None:
+    topic = {"partitions": 1, "replication_factor": 3}
+    with KafkaBroker(nodes=3, data_dir=tmp_path, topics={"t": topic}) as broker:
+        follower = broker.topics["t"].partitions[0].replicas[1]
+        broker.pause_replication("t", 0, follower)
+        broker.produce("t", "1")
+        with pytest.raises(ValueError, match="the replicas of t-0 differ"):
+            broker.snapshot()
+        broker.heal()
+        snapshot = broker.snapshot()
+        broker.pause_replication("t", 0, follower)
+        broker.produce("t", "2")
+        broker.restore(snapshot)
+        assert _values(list(broker.records("t"))) == [b"1"]
+        assert broker.topics["t"].partitions[0].replica_ends[follower] == 1
 
 
 def test_snapshots_share_the_records() -> None:

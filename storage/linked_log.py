@@ -1,0 +1,89 @@
+"""A log on disk that shares its closed segments with another one: hard links, or copies where a medium has none.
+
+A closed segment never changes, so two logs may have the same file. The one exception is a log that is cut, or goes on,
+in a segment that was closed: `DiskBatchStore` makes the file its own before it writes. The active segment is never
+shared, nor is what is written anew as a whole: indexes, producers, epochs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from odradek.storage.backend import LoadedLog, SegmentStores
+from odradek.storage.broken_log import unbroken
+from odradek.storage.checkpoint_files import (
+    LEADER_EPOCHS,
+    PARTITION_METADATA,
+    format_leader_epochs,
+    format_partition_metadata,
+)
+from odradek.storage.disk_backend import DiskBackend, DiskLogStore
+from odradek.storage.file_system import FileSystem
+from odradek.storage.formats.file_names import LOG, SNAPSHOT, file_name
+from odradek.storage.partition_log import PartitionLog
+from odradek.storage.segment_stores import DiskSegmentStores
+from odradek.storage.snapshot_file import format_snapshot
+
+
+def is_linkable(log: PartitionLog) -> bool:
+    """Whether the log is on disk."""
+    with unbroken(log):
+        return isinstance(log.store, DiskLogStore)
+
+
+def directory_of(log: PartitionLog) -> DiskBackend:
+    """The log directory of a log on disk."""
+    with unbroken(log):
+        assert isinstance(log.store, DiskLogStore)
+        return log.store.backend
+
+
+def close_segments(log: PartitionLog, now_ms: int) -> None:
+    """Let everything that the log holds lie in closed segments; StorageError if a new one can't be made."""
+    with unbroken(log):
+        if log.active.size:
+            log.roll(now_ms)
+
+
+def link_segments(log: PartitionLog, fs: FileSystem, folder: Path) -> None:
+    """Make a folder with the closed segments of a log, which may go on or go."""
+    fs.make_directory(folder)
+    with unbroken(log):
+        for segment in log.segments[:-1]:
+            stores = segment.stores
+            assert isinstance(stores, DiskSegmentStores)
+            fs.link(stores.batches.path, folder / file_name(segment.base_offset, LOG))
+
+
+def lay_out(log: PartitionLog, backend: DiskBackend, folder: Path, topic_id: bytes) -> None:
+    """Make a folder of what the log holds in closed segments, for a log of its own.
+
+    It is a partition's folder as a process that dies leaves it: indexes are missing, and are built by whoever opens it.
+    """
+    fs = backend.fs
+    link_segments(log, fs, folder)
+    fs.write_atomically(folder / PARTITION_METADATA, format_partition_metadata(topic_id), durable=False)
+    DiskSegmentStores(fs, folder, log.active.base_offset, log.config.segment_index_bytes, size=None).release()
+    fs.write_atomically(folder / LEADER_EPOCHS, format_leader_epochs(log.leader_epochs.entries()), durable=False)
+    producers = folder / file_name(log.log_end_offset, SNAPSHOT)
+    fs.write_atomically(producers, format_snapshot(log.producers), durable=False)
+
+
+def opened(log: PartitionLog, backend: DiskBackend, folder: Path, topic_id: bytes) -> PartitionLog:
+    """A log over a folder with the other one's segments, which knows all that that one knows; nothing is read."""
+    config = log.config
+    limit = config.segment_index_bytes
+    active = DiskSegmentStores(backend.fs, folder, log.active.base_offset, limit, size=None)
+    found = LoadedLog([active], log.log_start_offset, log.recovery_point)
+    store = DiskLogStore(backend, log.topic, log.partition, topic_id, config, folder=folder, found=found)
+    store.begin_with_producers(log.log_end_offset)
+
+    def copied(stores: SegmentStores) -> SegmentStores:
+        if stores.base_offset == active.base_offset:
+            return active
+        own = DiskSegmentStores(backend.fs, folder, stores.base_offset, limit, size=stores.batches.size)
+        own.take_indexes(stores)
+        return own
+
+    with unbroken(log):
+        return log.twin(backend, store, copied)

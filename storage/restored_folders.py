@@ -1,0 +1,120 @@
+"""Putting other logs in the place of those of a log directory, all of them or none, whenever the process dies.
+
+The new folders are laid out under names that Kafka gives to what is to be removed (`topic-0.<id>-delete`), so that any
+start drops them. Then a mark is written: which folder is to be which partition, and the end of the metadata log from
+which on that is so. The append that brings the metadata log there is the moment in which everything changes. Behind it
+the folders are renamed; a start that finds the mark does what is left of it, or drops the folders.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from odradek.storage.backend import StorageError
+from odradek.storage.checkpoint_files import CLEANER_OFFSETS, LOG_START_OFFSETS, RECOVERY_POINTS
+from odradek.storage.disk_backend import DiskBackend, name_with_suffix
+
+MARK = "odradek.restore.json"
+_CHECKPOINTS = (LOG_START_OFFSETS, RECOVERY_POINTS, CLEANER_OFFSETS)
+
+
+@dataclass(slots=True)
+class RestoreMark:
+    """What is to be done in one log directory.
+
+    `metadata_end`: the end of the metadata log from which on it counts. `folders`: name of a partition's folder -> the
+    one that takes its place, None where it only goes. `offsets`: of those that come: log start, recovery point, first
+    offset that compaction has not looked at.
+    """
+
+    metadata_end: int = 0
+    folders: dict[str, str | None] = field(default_factory=dict)
+    offsets: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+
+
+def new_folder(backend: DiskBackend, name: str) -> Path:
+    """Where to lay out a folder that is to be the partition's folder of that name."""
+    return backend.directory / name_with_suffix(name, "delete")
+
+
+def write_mark(backend: DiskBackend, mark: RestoreMark) -> None:
+    """From now on a start does what the mark says, if the metadata log is so far."""
+    for prepared in filter(None, mark.folders.values()):
+        backend.fs.sync_directory(backend.directory / prepared)
+    data = {"metadata_end": mark.metadata_end, "folders": mark.folders, "offsets": mark.offsets}
+    backend.fs.write_atomically(backend.directory / MARK, json.dumps(data).encode())
+
+
+def read_mark(backend: DiskBackend) -> RestoreMark | None:
+    """The mark that a dead process has left; StorageError for a file that is none."""
+    path = backend.directory / MARK
+    if not path.exists():
+        return None
+    try:
+        data = json.loads(backend.fs.read(path))
+        offsets = {
+            name: (int(start), int(point), int(clean)) for name, (start, point, clean) in data["offsets"].items()
+        }
+        return RestoreMark(int(data["metadata_end"]), dict(data["folders"]), offsets)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StorageError(f"{path}: is no mark of a restore: {error!r}", str(path)) from None
+
+
+def carry_out(backend: DiskBackend, mark: RestoreMark) -> None:
+    """Put the folders in their places, as far as that is not done yet, and remove the mark."""
+    fs, directory = backend.fs, backend.directory
+    for name, prepared in mark.folders.items():
+        live = directory / name
+        if prepared is not None and not (directory / prepared).exists():
+            continue
+        if live.exists():
+            gone = directory / name_with_suffix(name, "delete")
+            fs.rename(live, gone)
+            backend.doom([gone], 0)
+        if prepared is not None:
+            fs.rename(directory / prepared, live)
+    _note_offsets(backend, mark.folders, mark.offsets)
+    fs.sync_directory(directory)
+    _remove_mark(backend)
+
+
+def give_up(backend: DiskBackend, mark: RestoreMark) -> None:
+    """Remove the mark, then the folders that were laid out: nothing has changed."""
+    _remove_mark(backend)
+    for prepared in filter(None, mark.folders.values()):
+        folder = backend.directory / prepared
+        if folder.exists():
+            backend.remove_folder(folder)
+
+
+def finish(backend: DiskBackend, metadata_end: int) -> None:
+    """Do what a process that died has left to do: all of it where the metadata log ends at `metadata_end` or behind."""
+    mark = read_mark(backend)
+    if mark is None:
+        return
+    if metadata_end >= mark.metadata_end:
+        carry_out(backend, mark)
+        backend.mended(f"{backend.directory}: a restore that was cut short is done")
+    else:
+        give_up(backend, mark)
+        backend.mended(f"{backend.directory}: a restore that had not happened yet is given up")
+
+
+def _note_offsets(
+    backend: DiskBackend, names: Mapping[str, str | None], offsets: Mapping[str, tuple[int, int, int]]
+) -> None:
+    for name in names:
+        topic, _, index = name.rpartition("-")
+        key = topic, int(index)
+        backend.forget(key)
+        for checkpoint, offset in zip(_CHECKPOINTS, offsets.get(name, ()), strict=False):
+            backend.set_offset(checkpoint, key, offset)
+    backend.write_checkpoints()
+
+
+def _remove_mark(backend: DiskBackend) -> None:
+    backend.fs.remove(backend.directory / MARK)
+    backend.fs.sync_directory(backend.directory)

@@ -1,0 +1,61 @@
+"""Where a snapshot keeps its files, and when they go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.controller.kept_logs import KeptLogs, remove_left
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from odradek.storage.backend import StorageError
+from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.log_config import LogConfig
+from odradek.storage.partition_log import PartitionLog
+from tests.fakes.file_system import FaultyFileSystem
+
+
+def log_in(directory: Path, fs: FaultyFileSystem | None = None) -> PartitionLog:
+    backend = DiskBackend(directory, now_ms=lambda: 0, fs=fs or FaultyFileSystem())
+    log = PartitionLog("t", 0, LogConfig(), backend)
+    log.append(build_batch([Record(0, 0, None, b"x")]), now_ms=0)
+    return log
+
+
+def test_the_files_lie_beside_each_log_directory_until_they_are_removed(tmp_path: Path) -> None:
+    logs = [log_in(tmp_path / name) for name in ("a", "b")]
+    kept = KeptLogs()
+    copies = [kept.keep(log, bytes(16), 0) for log in logs]
+    assert [copy.log_end_offset for copy in copies] == [1, 1]
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"a", "a.odradek-snapshots", "b", "b.odradek-snapshots"}
+    kept.remove()
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_they_are_temporary_where_there_is_no_room_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    fs = FaultyFileSystem()
+    log = log_in(tmp_path / "a", fs)
+    (tmp_path / "a.odradek-snapshots").touch()
+    kept = KeptLogs()
+    assert kept.keep(log, bytes(16), 0).log_end_offset == 1
+    assert len(list(tmp_path.glob("odradek-snapshot-*"))) == 1
+    del kept
+    assert not list(tmp_path.glob("odradek-snapshot-*"))
+
+
+def test_a_disk_that_takes_no_new_segment_has_no_snapshot(tmp_path: Path) -> None:
+    fs = FaultyFileSystem()
+    log = log_in(tmp_path / "a", fs)
+    fs.refuse = lambda call, path: 28 if call == "truncate" else None
+    with pytest.raises(StorageError, match="No space left"):
+        KeptLogs().keep(log, bytes(16), 0)
+
+
+def test_what_a_dead_process_left_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "a.odradek-snapshots" / "one" / "t-0").mkdir(parents=True)
+    remove_left(tmp_path / "a")
+    remove_left(tmp_path / "a")
+    assert not list(tmp_path.iterdir())
