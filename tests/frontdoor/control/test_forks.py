@@ -83,7 +83,7 @@ def test_a_fork_over_http_keeps_its_logs_in_a_directory(broker: odradek.KafkaBro
             remote.fork(data_dir=tmp_path / "fork")
         with pytest.raises(ValueError, match="is no absolute path"):
             server._forks.fork("there")
-    with odradek.KafkaBroker(data_dir=tmp_path / "fork") as again:
+    with odradek.KafkaBroker(nodes=3, data_dir=tmp_path / "fork") as again:
         assert [record.value for record in again.records("t")] == [b"before", b"only there"]
 
 

@@ -183,7 +183,7 @@ class _Dying(FaultyFileSystem):
 
 @pytest.mark.parametrize(
     ("paths", "nodes", "batch", "stride"),
-    [(_one, 1, 10_000, 1), (_one, 1, 3, 4), (_two, 1, 10_000, 5), (_one, 3, 10_000, 6)],
+    [(_one, 1, 10_000, 2), (_one, 1, 3, 5), (_two, 1, 10_000, 7), (_one, 3, 10_000, 7)],
     ids=["plain", "in a transaction", "log.dirs", "nodes"],
 )
 def test_a_death_at_any_call_leaves_the_one_state_or_the_other(
