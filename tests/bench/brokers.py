@@ -41,6 +41,7 @@ CONFIG = {
 }
 RELOADED = re.compile(r"Finished loading of metadata from __consumer_offsets-(\d+) .*? in (\d+)ms")
 TICKS = os.sysconf("SC_CLK_TCK")
+PATIENCE_S = 300
 CPU_CLOCK = 2
 """Linux' clock of a process' CPU time: with the process' id it makes a clock's id, as clock_getcpuclockid does."""
 
@@ -197,7 +198,10 @@ class Kafka(Side):
 
 
 def wait_for(process: subprocess.Popen[bytes], port: int, began: float, *, answers: bool = True) -> float:
-    """Seconds from ``began`` until the broker on the port answers its first request, or only listens."""
+    """Seconds from ``began`` until the broker on the port answers its first request, or only listens.
+
+    RuntimeError, and an end to the process, if that does not come within `PATIENCE_S`.
+    """
     while True:
         with socket.socket() as probe:
             open_port = probe.connect_ex(("127.0.0.1", port)) == 0
@@ -205,6 +209,8 @@ def wait_for(process: subprocess.Popen[bytes], port: int, began: float, *, answe
             return time.monotonic() - began
         if process.poll() is not None:
             raise RuntimeError(f"the broker ended with status {process.returncode}")
-        if time.monotonic() > began + 60:
-            raise RuntimeError("the broker did not answer within a minute")
+        if time.monotonic() > began + PATIENCE_S:
+            process.kill()
+            process.wait()
+            raise RuntimeError(f"the broker did not answer within {PATIENCE_S} seconds")
         time.sleep(0.002)

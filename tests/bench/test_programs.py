@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.bench import compiled_form, go_program
+from tests.bench import brokers, compiled_form, go_program
 from tests.bench.__main__ import parse
 from tests.bench.brokers import Kfake
 from tests.bench.cases import CASES, SHARE, STREAMS
 from tests.bench.load_program import run_case
-from tests.conformance.real_kafka import Unavailable
+from tests.conformance.real_kafka import Unavailable, free_ports
 
 
 @pytest.fixture
@@ -42,6 +44,15 @@ def test_the_compiled_form_is_made_anew_for_changed_sources(tmp_path: Path) -> N
     assert compiled_form.sources_digest(tmp_path) == first
     module.write_text("two")
     assert compiled_form.sources_digest(tmp_path) != first
+
+
+def test_a_broker_that_never_answers_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(brokers, "PATIENCE_S", 0)
+    (port,) = free_ports(1)
+    silent = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    with pytest.raises(RuntimeError, match="did not answer"):
+        brokers.wait_for(silent, port, 0)
+    assert silent.poll() is not None
 
 
 @pytest.mark.parametrize("arguments", [["--only", "produce-1,nonsense"], ["--without", "nonsense"]])
