@@ -9,6 +9,7 @@ from odradek.pipeline.jobs.coordinator_rows import DECODED, decode_groups, decod
 from odradek.pipeline.jobs.group_lag import lag, lag_over_time, topics_of
 from odradek.pipeline.jobs.group_timeline import TIMELINE_SCHEMA, timeline
 from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.readable import readable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,16 +55,7 @@ def run(spark: SparkSession, place: LogPlace, *, with_lag: bool = True) -> dict[
     if with_lag:
         tables["lag"] = lag(spark, place, records)
         tables["lag_over_time"] = lag_over_time(spark, place, commits)
-    return {name: _readable(table) for name, table in tables.items()}
-
-
-def _readable(table: DataFrame) -> DataFrame:
-    """Milliseconds as timestamps, under a name without the unit."""
-    columns = [
-        f"timestamp_millis({name}) as {name.removesuffix('_ms')}" if name.endswith("time_ms") else name
-        for name in table.columns
-    ]
-    return table.selectExpr(*columns)
+    return {name: readable(table) for name, table in tables.items()}
 
 
 def _kinds(suffix: str) -> str:

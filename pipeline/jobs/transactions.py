@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from odradek.pipeline.jobs.coordinator_rows import DECODED, decode_transactions
 from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.readable import readable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +27,7 @@ _MARKED = (
 
 
 def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
-    """The tables by name: ``states``, ``transactions``, ``hanging``, ``markers`` and ``aborted``.
+    """The tables by name: ``states``, ``transactions``, ``hanging``, ``markers`` and ``aborted``. Times are timestamps.
 
     ``topics``: where to look for markers and aborted records; all topics by default.
     """
@@ -37,7 +38,7 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
     unfinished = found.where("outcome = 'open'").selectExpr(
         "transactional_id", "producer_id", "producer_epoch", "last_state as state", "start_ms", "partitions"
     )
-    return {
+    tables = {
         "states": states,
         "transactions": found,
         "hanging": unfinished.unionByName(_open_in_the_log(ended), allowMissingColumns=True),
@@ -60,6 +61,7 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
             "sequence",
         ),
     }
+    return {name: readable(table) for name, table in tables.items()}
 
 
 def transactions(states: DataFrame) -> DataFrame:
@@ -80,7 +82,7 @@ def transactions(states: DataFrame) -> DataFrame:
         "start_ms",
         f"{last}.update_ms as end_ms",
         f"{last}.update_ms - start_ms as duration_ms",
-        "transform(steps, each -> struct(each.state as state, each.update_ms as time_ms)) as states",
+        "transform(steps, each -> struct(each.state as state, timestamp_millis(each.update_ms) as time)) as states",
         "array_sort(array_distinct(flatten(transform(steps, each -> each.partitions)))) as partitions",
         f"{last}.state as last_state",
         f"case {last}.state when 'CompleteCommit' then 'commit' when 'CompleteAbort' then 'abort' else 'open' end"

@@ -23,7 +23,7 @@ from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import request_frame
 
-_TOPIC = "orders"
+TOPIC = "orders"
 _SLICE = 500
 _PAIRS = 31
 _ROUNDS = 5  # with new brokers each: where their objects lie in memory makes a difference too
@@ -54,8 +54,8 @@ for line in sys.stdin:
 def frames() -> dict[str, bytes]:
     """The requests that are measured, as they go over the wire."""
     batch = build_batch([Record(0, 0, None, b"x" * 100, ())])
-    produce = ProduceRequest(None, 1, 1000, [TopicProduceData(_TOPIC, partition_data=[PartitionProduceData(0, batch)])])
-    wanted = FetchTopic(_TOPIC, partitions=[FetchPartition(0, fetch_offset=0, partition_max_bytes=100)])
+    produce = ProduceRequest(None, 1, 1000, [TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch)])])
+    wanted = FetchTopic(TOPIC, partitions=[FetchPartition(0, fetch_offset=0, partition_max_bytes=100)])
     fetch = FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=100, topics=[wanted])
     return {
         "ApiVersions": request_frame(ApiVersionsRequest("bench", "1"), 3, 1, "bench"),
@@ -86,8 +86,8 @@ class Side:
 @contextmanager
 def side(frame: bytes, connections: int, *, transcript: bool) -> Iterator[Side]:
     """A broker under load, warm."""
-    with odradek.KafkaBroker(topics={_TOPIC: 1}, transcript=transcript) as broker:
-        broker.produce(_TOPIC, "first")
+    with odradek.KafkaBroker(topics={TOPIC: 1}, transcript=transcript) as broker:
+        broker.produce(TOPIC, "first")
         port = broker.bootstrap_servers.rpartition(":")[2]
         words = [sys.executable, "-c", _LOAD, port, str(connections), frame.hex()]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as load:

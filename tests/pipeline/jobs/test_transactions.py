@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ def test_every_transaction_has_its_way_and_outcome(transaction_tables: dict[str,
         if row.outcome == "abort":
             assert states[-2:] == ["PrepareAbort", "CompleteAbort"]
         assert row.duration_ms >= 0
+        assert [each.time for each in row.states] == sorted(each.time for each in row.states)
+        assert row.end_time - row.start_time == timedelta(milliseconds=row.duration_ms)
+        assert row.end_time == row.states[-1].time
 
 
 def test_markers_and_aborted_records_of_a_topic(transaction_tables: dict[str, Any], golden_dump: Path) -> None:
