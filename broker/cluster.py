@@ -451,9 +451,11 @@ class Cluster:
         self.services.cluster_id = self.directory.cluster_id
 
     def close_logs(self) -> None:
-        """Close everything that `open_directory` opened; in memory there is nothing to close."""
+        """Close everything that `open_directory` opened; in memory, let the thread end that writes to a file."""
         if self.directory is not None:
             self.directory.close(self.membership, self.topics)
+        else:
+            self.topics.backend.close()
 
     @asynccontextmanager
     async def _tasks(self) -> AsyncIterator[None]:

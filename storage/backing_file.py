@@ -9,55 +9,96 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from threading import Lock
 
 from odradek.protocol.records import Buffer
 
 _PAGE = mmap.ALLOCATIONGRANULARITY
+_PIECE = 256 * 1024
+"""What is written at once where readers need the same position of the file."""
 _PUNCHES = sys.platform == "linux"
 _MOST_MAPS = 128
 """Each map has a descriptor of its own, so there are so many at most; further views are copies."""
 
 
 class BackingFile:
-    """One such file. It closes when the last extent has gone; its end only grows where holes can be made in it."""
+    """One such file. It closes when the last extent has gone; its end only grows where holes can be made in it.
 
-    __slots__ = ("_end", "_free", "_lock", "descriptor", "maps")
+    One thread at a time makes extents and writes; any thread reads. `later`: takes what need not be done at once, and
+    may have to wait for the disk; without it such work is done in the thread where it comes up.
+    """
+
+    __slots__ = ("_end", "_free", "_position", "descriptor", "later", "maps")
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
+        self.later: Callable[[Callable[[], None]], None] | None = None
         self.maps = 0
         self._end = 0
         self._free: dict[int, list[int]] = {}
-        self._lock = Lock()
+        self._position = Lock()
 
     def extent(self, size: int) -> Extent:
         """Room for `size` bytes, all of it a hole until it is written. OSError if the file takes no more."""
         rounded = -(-size // _PAGE) * _PAGE
-        with self._lock:
-            free = self._free.get(rounded)
-            if free:
-                return Extent(self, free.pop(), rounded)
-            offset = self._end
-            os.truncate(self.descriptor, offset + rounded)
-            self._end = offset + rounded
+        free = self._free.get(rounded)
+        if free:
+            return Extent(self, free.pop(), rounded)
+        offset = self._end
+        os.truncate(self.descriptor, offset + rounded)
+        self._end = offset + rounded
         return Extent(self, offset, rounded)
 
     def release(self, offset: int, size: int) -> None:
-        """Give an extent's room back.
+        """Give an extent's room back. It may be called in any thread, at any point.
 
         Linux makes a hole, and the room is not used again: pages on their way through a socket belong to whoever
         reads there. Elsewhere nothing is sent by descriptor, and the next extent of that size gets the room.
         """
         if not _PUNCHES:
             self._free.setdefault(size, []).append(offset)
-            return
+        elif self.later is not None:
+            self.later(partial(self._punch, offset, size))
+        else:
+            self._punch(offset, size)
+
+    def _punch(self, offset: int, size: int) -> None:
         try:
             with mmap.mmap(self.descriptor, size, offset=offset) as room:
                 room.madvise(mmap.MADV_REMOVE)
         except (OSError, ValueError):
             pass  # a file system without holes keeps the room until the file goes
+
+    def write(self, data: Buffer, position: int) -> None:
+        """Write all bytes of `data` from `position` on. OSError if the medium fails."""
+        rest = memoryview(data)
+        while rest:
+            written = self._write_some(rest, position)
+            rest = rest[written:]
+            position += written
+
+    def _write_some(self, data: memoryview, position: int) -> int:
+        if hasattr(os, "pwrite"):
+            return os.pwrite(self.descriptor, data, position)
+        with self._position:
+            os.lseek(self.descriptor, position, os.SEEK_SET)
+            return os.write(self.descriptor, data[:_PIECE])
+
+    def read(self, position: int, length: int) -> bytes:
+        """A copy of bytes that the file has."""
+        if hasattr(os, "pread"):
+            return os.pread(self.descriptor, length, position)
+        with self._position:
+            os.lseek(self.descriptor, position, os.SEEK_SET)
+            return os.read(self.descriptor, length)
+
+    def map(self, position: int, length: int) -> _Mapping:
+        """A map of bytes from a multiple of the page size on. OSError if the system has none left."""
+        with nullcontext() if hasattr(os, "pwrite") else self._position:  # on Windows it moves the file's position
+            return _Mapping(self.descriptor, length, access=mmap.ACCESS_READ, offset=position)
 
     def __del__(self) -> None:
         os.close(self.descriptor)
@@ -78,29 +119,31 @@ class Extent:
         """See `FileBytes`."""
         return self.file.descriptor
 
-    def write(self, parts: Sequence[Buffer], at: int) -> None:
-        """Write parts one after the other from position `at` of the extent. OSError if the medium fails."""
-        write_all(self.file.descriptor, parts, self.offset + at)
+    def write(self, data: Buffer) -> None:
+        """Write its first bytes. OSError if the medium fails."""
+        self.file.write(data, self.offset)
 
     def view(self, offset: int, length: int) -> memoryview:
         """See `FileBytes`; `offset` is the file's."""
-        if self.file.maps >= _MOST_MAPS:
-            return memoryview(read_all(self.file.descriptor, offset, length))
+        file = self.file
+        if file.maps >= _MOST_MAPS:
+            return memoryview(file.read(offset, length))
         begin = offset // _PAGE * _PAGE
         try:
-            mapping = _Mapping(self.file.descriptor, offset + length - begin, access=mmap.ACCESS_READ, offset=begin)
+            mapping = file.map(begin, offset + length - begin)
         except OSError:  # no descriptor is left, or no address
-            return memoryview(read_all(self.file.descriptor, offset, length))
+            return memoryview(file.read(offset, length))
         mapping.extent = self
-        self.file.maps += 1
+        file.maps += 1
         return memoryview(mapping)[offset - begin :]
 
     def read(self, offset: int, length: int) -> bytes:
         """See `FileBytes`."""
-        return read_all(self.file.descriptor, offset, length)
+        return self.file.read(offset, length)
 
-    def __del__(self) -> None:
-        self.file.release(self.offset, self.size)
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ends():  # the file goes with the process
+            self.file.release(self.offset, self.size)
 
 
 class _Mapping(mmap.mmap):
@@ -111,29 +154,6 @@ class _Mapping(mmap.mmap):
 
     def __del__(self) -> None:
         self.extent.file.maps -= 1
-
-
-def read_all(descriptor: int, position: int, length: int) -> bytes:
-    """Bytes of a file that is long enough."""
-    if hasattr(os, "pread"):
-        return os.pread(descriptor, length, position)
-    os.lseek(descriptor, position, os.SEEK_SET)
-    return os.read(descriptor, length)
-
-
-def write_all(descriptor: int, parts: Sequence[Buffer], position: int) -> None:
-    """Write all of `parts` one after the other from `position` of a file on."""
-    if not hasattr(os, "pwritev"):
-        os.lseek(descriptor, position, os.SEEK_SET)
-        rest = memoryview(b"".join(parts))
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        return
-    total = sum(len(part) for part in parts)
-    written = os.pwritev(descriptor, parts, position)
-    while written < total:
-        rest = memoryview(b"".join(parts))[written:]
-        written += os.pwrite(descriptor, rest, position + written)
 
 
 def temporary_file() -> BackingFile:

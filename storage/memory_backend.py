@@ -18,7 +18,7 @@ from odradek.protocol.native import mypyc_attr
 from odradek.protocol.record_batch import LEADER_EPOCH_AT, assign_offsets
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import LoadedLog, LogStore, SegmentStores
-from odradek.storage.chunks import DEFAULT_LIMIT, DIRECT, Chunk, ChunkPool
+from odradek.storage.chunks import DEFAULT_LIMIT, Chunk, ChunkPool
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_indexes import MemoryOffsetIndex, MemoryTimeIndex, MemoryTxnIndex
@@ -65,27 +65,8 @@ class MemoryBatchStore:
         return position
 
     def _append_elsewhere(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
-        """Append to a chunk in a file, or to a new chunk."""
-        length = len(batch)
-        chunk = self._last
-        if not chunk.takes(length):
-            self._end_last()
-            found = self._pool.file_chunk(length) if self._pool is not None and length >= DIRECT else None
-            if found is None:
-                return self._append_to_bytearray(batch, base_offset, leader_epoch)
-            chunk = found
-            self._add(chunk)
-        try:
-            chunk.write(batch, base_offset, leader_epoch)
-        except OSError:
-            if not chunk.fill:
-                del self._starts[-1], self._chunks[-1]
-            return self._append_to_bytearray(batch, base_offset, leader_epoch)
-        position = self.size
-        self.size = position + length
-        return position
-
-    def _append_to_bytearray(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
+        """Append to a new chunk."""
+        self._end_last()
         length = len(batch)
         if length < _OWN_CHUNK:
             size = max(self._next_chunk, length)
@@ -102,7 +83,7 @@ class MemoryBatchStore:
         return position
 
     def _chunk_of(self, buffer: bytearray) -> Chunk:
-        return Chunk(buffer, None) if self._pool is None else self._pool.bytearray_chunk(buffer)
+        return Chunk(buffer, None) if self._pool is None else self._pool.chunk(buffer)
 
     def _add(self, chunk: Chunk) -> None:
         self._starts.append(self.size)
@@ -290,7 +271,9 @@ class MemoryBackend:
             return config.segment_bytes
         return min(config.segment_bytes, max(_MIN_SEGMENT, config.retention_bytes // 8))
 
-    def close(self, *, clean: bool = True) -> None: ...
+    def close(self, *, clean: bool = True) -> None:
+        """Let the thread end that writes to the temporary file; logs that were opened stay readable."""
+        self.pool.close()
 
 
 def _shared(stores: SegmentStores, end_offset: int, size: int, pool: ChunkPool) -> SegmentStores:

@@ -24,7 +24,7 @@ from odradek.broker.api.produce_transaction import (
     verify_patiently,
     verify_when_added,
 )
-from odradek.broker.api.produce_wait import ReplicationWait, Uncommitted
+from odradek.broker.api.produce_wait import ReplicationWait, Uncommitted, when_there_is_room
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
@@ -95,8 +95,12 @@ _NO_LEADER = LeaderIdAndEpoch()
 def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[Any, Any, Any]:
     """Append a batch to each partition named.
 
-    This waits only for a producer's last transaction to end, and with acks=all where replicas are kept behind.
+    This waits only for a producer's last transaction to end, with acks=all where replicas are kept behind, and while
+    records come faster than they leave memory.
     """
+    room = ctx.services.topics.crowded
+    if room is not None:
+        return when_there_is_room(room, lambda: produce(ctx, request))
     asked = request.topic_data
     if len(asked) == 1 and len(asked[0].partition_data) == 1:
         records: Any = asked[0].partition_data[0].records

@@ -1,12 +1,13 @@
-"""A Produce with acks=all whose records are not on all replicas in sync yet."""
+"""What a Produce waits for: room in memory before it, and with acks=all the replicas in sync behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import (
     LeaderIdAndEpoch,
@@ -16,11 +17,21 @@ from odradek.protocol.messages.produce import (
 )
 
 if TYPE_CHECKING:
+    from odradek.broker.partitions.memory_room import MemoryRoom
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.requests.context import RequestContext
 
 
 _FIRST_VERSION_WITH_LEADER = 10
+
+
+async def when_there_is_room(
+    room: MemoryRoom, serve: Callable[[], Parked | ProduceResponse | Coroutine[Any, Any, Any] | None]
+) -> Any:
+    """Serve a request when records leave memory fast enough again. Nothing of it was looked at before."""
+    await room.wait()
+    served = serve()
+    return await served if is_coroutine(served) else served
 
 
 class Uncommitted(NamedTuple):

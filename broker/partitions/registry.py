@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from odradek.broker.config.broker_config import BrokerConfig, TopicConfig
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType, TopicImage
+from odradek.broker.partitions.memory_room import MemoryRoom
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.topic import Topic
 from odradek.storage.backend import StorageError
@@ -46,7 +47,8 @@ class PartitionRegistry:
     never fails on a medium: a log is opened when it is first used, and its errors are those of whoever used it.
     `on_activity` is told of partitions that get data or another config. `on_fork` is told of those whose leader gets a
     log of its own, and may choose the directory; `on_other_log` of those that go on with another log than before.
-    `directories` is there for a node with several log directories.
+    `directories` is there for a node with several log directories. `crowded`: where to wait before an append that can
+    wait, while records come faster than they leave memory for the temporary file; None else.
     """
 
     def __init__(self, config: BrokerConfig, clock: BrokerClock, backend: LogBackend | None = None) -> None:
@@ -55,6 +57,10 @@ class PartitionRegistry:
         self._topics: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self.backend: LogBackend = MemoryBackend() if backend is None else backend
+        self._room = (
+            MemoryRoom(self.backend.pool, self._set_crowded) if isinstance(self.backend, MemoryBackend) else None
+        )
+        self.crowded: MemoryRoom | None = None
         self.durability: Durability | None = None
         self.directories: Directories | None = None
         self.on_activity: Callable[[Partition], None] | None = None
@@ -87,6 +93,9 @@ class PartitionRegistry:
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._topics.values())
+
+    def _set_crowded(self, crowded: bool) -> None:
+        self.crowded = self._room if crowded else None
 
     # -- following the image
 

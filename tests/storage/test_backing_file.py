@@ -5,11 +5,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from odradek.storage.backing_file import BackingFile, temporary_file, write_all
+from odradek.storage.backing_file import BackingFile, temporary_file
+from odradek.storage.chunks import ChunkPool
+from tests.fakes.held_file import settle
+from tests.storage.chunk_stores import filled, whole
 
 
 def blocks(file: BackingFile) -> int:
@@ -20,8 +25,8 @@ def blocks(file: BackingFile) -> int:
 def test_extents_keep_what_is_written() -> None:
     file = temporary_file()
     one, two = file.extent(10_000), file.extent(5)
-    one.write([b"a" * 6000, b"b" * 4000], 0)
-    two.write([b"xy"], 3)
+    one.write(b"a" * 6000 + b"b" * 4000)
+    two.write(b"\0\0\0xy")
     assert bytes(one.view(one.offset + 5998, 4)) == b"aabb"
     assert bytes(two.view(two.offset, 5)) == b"\0\0\0xy"
     assert one.size >= 10_000
@@ -31,7 +36,7 @@ def test_extents_keep_what_is_written() -> None:
 def test_views_are_read_only_and_outlive_their_extent() -> None:
     file = temporary_file()
     extent = file.extent(300_000)
-    extent.write([b"z" * 300_000], 0)
+    extent.write(b"z" * 300_000)
     view = extent.view(extent.offset + 100_000, 100_000)
     assert view.readonly
     del extent, file
@@ -44,7 +49,7 @@ def test_room_is_given_back_when_nobody_looks_any_more() -> None:
     file = temporary_file()
     extents = [file.extent(1 << 20) for _ in range(4)]
     for extent in extents:
-        extent.write([b"q" * (1 << 20)], 0)
+        extent.write(b"q" * (1 << 20))
     view = extents[2].view(extents[2].offset, 10)
     full = blocks(file)
     assert full >= 4 << 20
@@ -87,19 +92,75 @@ def test_a_folder_for_temporary_files_may_be_named(monkeypatch: pytest.MonkeyPat
     assert os.fstat(temporary_file().descriptor).st_dev == tmp_path.stat().st_dev
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="holes are made on Linux")
+def test_room_may_be_given_back_later() -> None:
+    file = temporary_file()
+    jobs: list[Callable[[], None]] = []
+    file.later = jobs.append
+    extent = file.extent(1 << 20)
+    extent.write(b"q" * (1 << 20))
+    full = blocks(file)
+    del extent
+    assert blocks(file) == full
+    (job,) = jobs
+    job()
+    assert blocks(file) < full
+
+
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_short_writes_are_continued(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     file = temporary_file()
-    write_at, write_some = os.pwritev, os.pwrite
-    monkeypatch.setattr(os, "pwritev", lambda fd, parts, at: write_at(fd, [b"".join(parts)[:most]], at))
+    write_some = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda fd, data, at: write_some(fd, data[:most], at))
-    write_all(file.descriptor, [b"abc", b"defgh"], 2)
+    file.write(b"abcdefgh", 2)
     assert os.pread(file.descriptor, 20, 0) == b"\0\0abcdefgh"
 
 
-def test_where_positions_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def without_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows: reading and writing move the position of the file."""
+    for name in ("pread", "preadv", "pwrite", "pwritev", "sendfile"):
+        monkeypatch.delattr(os, name)
+    monkeypatch.setattr("odradek.storage.backing_file._PUNCHES", False)
+
+
+@pytest.mark.usefixtures("without_positions")
+def test_where_positions_cannot_be_written_to() -> None:
     file = temporary_file()
-    monkeypatch.delattr(os, "pwritev")
-    write_all(file.descriptor, [b"abc", b"de"], 2)
-    write_all(file.descriptor, [b"x"], 0)
-    assert os.pread(file.descriptor, 20, 0) == b"x\0abcde"
+    file.write(b"abcde", 2)
+    file.write(b"x", 0)
+    assert file.read(0, 20) == b"x\0abcde"
+
+
+@pytest.mark.usefixtures("without_positions")
+def test_a_reader_does_not_move_what_is_being_written() -> None:
+    file = temporary_file()
+    extents = [file.extent(1 << 20) for _ in range(8)]
+    over = threading.Event()
+    wrong: list[bytes] = []
+
+    def look() -> None:
+        while not over.is_set():
+            for extent in extents[:2]:
+                seen = extent.read(extent.offset + 5000, 10), bytes(extent.view(extent.offset + 5000, 10))
+                wrong.extend(each for each in seen if each not in (bytes(10), b"w" * 10))
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for extent in extents:
+            extent.write(b"w" * (1 << 20))
+    finally:
+        over.set()
+        reader.join()
+    assert not wrong
+    assert all(extent.read(extent.offset, 1 << 20) == b"w" * (1 << 20) for extent in extents)
+
+
+@pytest.mark.usefixtures("without_positions")
+def test_a_pool_works_there() -> None:
+    pool = ChunkPool(2 << 20)
+    stores = [filled(pool, [size] * (4_000_000 // size)) for size in (300, 200_000)]
+    settle(pool)
+    assert pool.held <= 3 << 20
+    assert all(whole(store) == model for store, model in stores)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gc
-import logging
-import os
 import threading
-from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import settings
@@ -14,37 +12,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from odradek.protocol.file_slice import FileSlice, joined
-from odradek.storage.backing_file import BackingFile, temporary_file
 from odradek.storage.chunks import ChunkPool
 from odradek.storage.memory_backend import MemoryBatchStore
-
-KB, MB = 1024, 1024 * 1024
-
-
-def filled(pool: ChunkPool, sizes: list[int]) -> tuple[MemoryBatchStore, bytes]:
-    """A store with batches of these sizes, and what it holds."""
-    store, model = MemoryBatchStore(pool), []
-    for i, size in enumerate(sizes):
-        batch = os.urandom(size)
-        store.append(batch, i, 3)
-        model.append(i.to_bytes(8, "big") + batch[8:12] + (3).to_bytes(4, "big") + batch[16:])
-    return store, b"".join(model)
-
-
-def whole(store: MemoryBatchStore) -> bytes:
-    return b"".join(store.read(0, store.size)) if store.size else b""
-
-
-def in_files(store: MemoryBatchStore) -> int:
-    """How many bytes are sent by descriptor."""
-    return sum(len(part) for part in store.slices(0, store.size) if isinstance(part, FileSlice))
+from tests.fakes.held_file import held_disk, settle
+from tests.storage.chunk_stores import KB, MB, as_stored, filled, in_files, whole
 
 
 def test_small_logs_need_no_file() -> None:
     pool = ChunkPool()
     stores = [filled(pool, [100] * 1000)[0] for _ in range(20)]
     assert all(not in_files(store) for store in stores)
-    assert pool._disk is None
+    assert not pool.leaving
     assert pool.held <= 20 * 260 * KB
 
 
@@ -53,7 +31,8 @@ def test_what_is_full_goes_to_a_file_when_memory_is(size: int) -> None:
     pool = ChunkPool(MB)
     store, model = filled(pool, [size] * (10 * MB // size))
     store.seal()
-    assert in_files(store) >= 8 * MB
+    settle(pool)
+    assert in_files(store) >= len(model) - max(MB, size)
     assert whole(store) == model == joined(store.slices(0, store.size))
 
 
@@ -62,13 +41,14 @@ def test_what_is_full_goes_to_a_file_when_memory_is(size: int) -> None:
 def test_the_limit_holds_and_nothing_is_lost(size: int, limit: int) -> None:
     pool = ChunkPool(limit)
     stores = [filled(pool, [size] * (8 * MB // size)) for _ in range(4)]
-    assert pool.held <= max(limit, MB), "what is being filled is in memory"
+    settle(pool)
+    assert pool.held <= max(limit, MB, size), "what is being filled is in memory"
     for store, model in stores:
         assert whole(store) == model
         assert joined(store.slices(1000, 2 * MB)) == model[1000 : 1000 + 2 * MB]
     del stores, store
     gc.collect()
-    pool.make_room(0)
+    pool.collect()
     assert pool.held == 0
 
 
@@ -76,6 +56,7 @@ def test_the_oldest_move_first() -> None:
     pool = ChunkPool(4 * MB)
     old, _ = filled(pool, [200] * (2 * MB // 200))
     young = [filled(pool, [200] * 1000)[0] for _ in range(14)]
+    settle(pool)
     assert pool.held <= 4 * MB
     assert in_files(old) == old.size, "all of it has moved"
     assert not in_files(young[-1])
@@ -84,7 +65,7 @@ def test_the_oldest_move_first() -> None:
 def test_without_a_limit_nothing_moves() -> None:
     pool = ChunkPool(-1)
     stores = [filled(pool, [100 * KB] * 300) for _ in range(5)]
-    assert pool._disk is None
+    assert not pool.leaving
     assert all(whole(store) == model for store, model in stores)
 
 
@@ -94,6 +75,7 @@ def test_an_open_chunk_that_moved_is_followed_by_another() -> None:
     view = one.read(0, 3000)[0]
     before = bytes(view)
     others = [filled(pool, [300] * 100) for _ in range(10)]
+    settle(pool)
     assert in_files(one) == len(model)
     one.append(bytes(200), 99, 1)
     assert whole(one)[: len(model)] == model
@@ -110,6 +92,7 @@ def test_logs_that_share_bytes_move_together() -> None:
     twin.append(b"t" * 100, 7, 0)
     store.append(b"s" * 100, 7, 0)
     keep = filled(pool, [300] * 1000)
+    settle(pool)
     assert in_files(twin) == len(model), "only what it appended itself is in its pool"
     assert whole(twin)[: len(model)] == whole(store)[: len(model)] == model
     assert (whole(twin)[-20:], whole(store)[-20:], whole(prefix)) == (b"t" * 20, b"s" * 20, model[:3000])
@@ -126,57 +109,18 @@ def test_bytes_under_way_stay_as_they_are() -> None:
     store.append(bytes(200 * KB), 1, 1)
     store.close()
     filled(pool, [100 * KB] * 60)
+    settle(pool)
     assert joined(slices) == b"".join(views) == model
 
 
 def test_little_is_mapped_at_a_time() -> None:
     pool = ChunkPool(0)
     store, model = filled(pool, [MB] * 300)
-    for at in range(300):
+    settle(pool)
+    for at in range(299):
         view, start = store.view(at * MB)
         assert bytes(view[start : start + 16]) == model[at * MB : at * MB + 16]
-    assert sum(chunk.view is not None for chunk in store._chunks) <= 33
-
-
-class Full(BackingFile):
-    """A file on a disk that is full."""
-
-    __slots__ = ()
-
-    def extent(self, size: int) -> object:  # type: ignore[override]
-        raise OSError(28, "No space left on device")
-
-
-def test_without_room_on_the_disk_records_stay_in_memory(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("odradek.storage.chunks.temporary_file", lambda: Full(os.open(os.devnull, os.O_RDWR)))
-    pool = ChunkPool(MB)
-    with caplog.at_level(logging.WARNING, "odradek.storage"):
-        stores = [filled(pool, [size] * (3 * MB // size)) for size in (200, 30 * KB, 100 * KB, MB)]
-    assert all(whole(store) == model for store, model in stores)
-    assert "stay in memory" in caplog.text
-    assert len(caplog.records) < 10
-
-
-def test_a_write_that_fails_goes_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = ChunkPool(0)
-    store, model = filled(pool, [100 * KB])
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("odradek.storage.backing_file.write_all", full)
-        for i in range(3):
-            store.append(b"m" * 100 * KB, i, 0)
-    store.append(b"n" * 100 * KB, 9, 0)
-    assert store.size == 500 * KB
-    content = whole(store)
-    assert content[: 100 * KB] == model
-    assert [content[at * 100 * KB : at * 100 * KB + 8] for at in (1, 2, 3, 4)] == [
-        number.to_bytes(8, "big") for number in (0, 1, 2, 9)
-    ]
+    assert sum(chunk.view is not None and chunk.extent is not None for chunk in store._chunks) <= 64
 
 
 def test_another_thread_reads_what_is_moving() -> None:
@@ -205,11 +149,16 @@ def test_another_thread_reads_what_is_moving() -> None:
 
 
 class PoolModel(RuleBasedStateMachine):
-    """Stores of one small pool, forked, cut and dropped in any order, against plain bytes."""
+    """Stores of one small pool on a disk that writes, or fails, when the test says so: appended to, read, forked, cut
+    and dropped in any order, against plain bytes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.pool = ChunkPool(600 * KB)
+        self.exit = ExitStack()
+        self.disk = self.exit.enter_context(held_disk(self.exit.enter_context(pytest.MonkeyPatch.context())))
+        self.pool = ChunkPool(600 * KB, least_slack=300 * KB)
+        self.told: list[bool] = []
+        self.pool.on_crowded = self.told.append
         self.stores: list[tuple[MemoryBatchStore, bytes]] = [(MemoryBatchStore(self.pool), b"")]
         self.under_way: list[tuple[list[memoryview | FileSlice], bytes]] = []
         self.count = 0
@@ -228,7 +177,7 @@ class PoolModel(RuleBasedStateMachine):
             self.count += 1
             batch = bytes([self.count % 251]) * size
             assert store.append(batch, self.count, 5) == len(model)
-            model += self.count.to_bytes(8, "big") + batch[8:12] + (5).to_bytes(4, "big") + batch[16:]
+            model += as_stored(batch, self.count, 5)
         self.stores[which] = store, model
 
     @rule()
@@ -276,38 +225,62 @@ class PoolModel(RuleBasedStateMachine):
         parts, expected = self.under_way.pop(0)
         assert joined(parts) == expected
 
+    @precondition(lambda self: waits(self.pool))
+    @rule(count=st.integers(1, 4))
+    def write(self, count: int) -> None:
+        """The disk writes a few of the chunks."""
+        for _ in range(count):
+            if waits(self.pool):
+                self.disk.let_one_through(self.pool)
+
+    @precondition(lambda self: waits(self.pool))
+    @rule()
+    def fail(self) -> None:
+        """The disk is full: nothing of what was handed over moves."""
+        self.disk.error = OSError(28, "No space left on device")
+        self.disk.let_one_through(self.pool)
+        self.disk.error = None
+        assert (self.pool.leaving, self.pool.crowded) == (0, False)
+
     @invariant()
     def sizes_are_told(self) -> None:
         for store, model in self.stores:
             assert store.size == len(model)
 
     @invariant()
-    def memory_is_limited(self) -> None:
-        self.pool.make_room(0)
-        assert 0 <= self.pool.held <= 600 * KB
+    def what_is_held_is_counted(self) -> None:
+        pool = self.pool
+        assert 0 <= pool.leaving <= pool.held
+        assert pool.crowded is (pool.leaving > 300 * KB)
+        assert self.told[-1:] in ([], [pool.crowded])
 
     def teardown(self) -> None:
+        self.disk.work()
+        self.append_until_room()
+        settle(self.pool)
         for parts, expected in self.under_way:
             assert joined(parts) == expected
         for store, model in self.stores:
             assert whole(store) == model
+        assert self.pool.held <= 600 * KB
+        self.under_way.clear()
+        self.stores.clear()
+        gc.collect()
+        settle(self.pool)
+        self.exit.close()
+        assert self.pool.held == 0
+
+    def append_until_room(self) -> None:
+        """A pool that gave up tries again when a lot more has come."""
+        store, _ = filled(self.pool, [100 * KB] * 200)
+        store.close()
 
 
 PoolModel.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestPoolModel = PoolModel.TestCase
 
 
-@pytest.fixture(autouse=True)
-def no_file_stays_open() -> Iterator[None]:
-    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
-    yield
-    gc.collect()
-    if before:
-        assert len(os.listdir("/proc/self/fd")) <= before
-
-
-def test_a_temporary_file_is_made_when_it_is_needed() -> None:
-    pool = ChunkPool(MB)
-    filled(pool, [100] * 100)
-    assert pool._disk is None
-    assert temporary_file().descriptor >= 0
+def waits(pool: ChunkPool) -> bool:
+    """Whether the writer has something to write."""
+    pool.collect()
+    return any(which() is not None for which, _ in pool._leaving.values())

@@ -44,7 +44,7 @@ class Wrapped:
 
 def stored(content: bytes) -> tuple[Extent, FileSlice]:
     extent = temporary_file().extent(len(content))
-    extent.write([content], 0)
+    extent.write(content)
     return extent, FileSlice(extent, extent.offset, len(content))
 
 

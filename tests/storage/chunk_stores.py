@@ -1,0 +1,36 @@
+"""Stores of batches over chunks, with what they hold."""
+
+from __future__ import annotations
+
+import os
+
+from odradek.protocol.file_slice import FileSlice
+from odradek.storage.chunks import ChunkPool
+from odradek.storage.memory_backend import MemoryBatchStore
+
+KB, MB = 1024, 1024 * 1024
+
+
+def filled(pool: ChunkPool, sizes: list[int]) -> tuple[MemoryBatchStore, bytes]:
+    """A store with batches of these sizes, and what it holds."""
+    store, model = MemoryBatchStore(pool), []
+    for i, size in enumerate(sizes):
+        batch = os.urandom(size)
+        store.append(batch, i, 3)
+        model.append(as_stored(batch, i, 3))
+    return store, b"".join(model)
+
+
+def as_stored(batch: bytes, base_offset: int, leader_epoch: int) -> bytes:
+    """A batch as a store keeps it, with these two fields in its header."""
+    return base_offset.to_bytes(8, "big") + batch[8:12] + leader_epoch.to_bytes(4, "big") + batch[16:]
+
+
+def whole(store: MemoryBatchStore) -> bytes:
+    """All bytes of a store."""
+    return b"".join(store.read(0, store.size)) if store.size else b""
+
+
+def in_files(store: MemoryBatchStore) -> int:
+    """How many bytes are sent by descriptor."""
+    return sum(len(part) for part in store.slices(0, store.size) if isinstance(part, FileSlice))
