@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import Protocol
 from weakref import ref
 
-if TYPE_CHECKING:
-    from odradek.storage.chunks import Chunk
+from odradek.storage.backing_file import Extent
 
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_MAPS = 64
+
+
+class Mappable(Protocol):
+    """A chunk, as far as looking at it goes. `view`: its bytes, None while they are in a file and not mapped."""
+
+    extent: Extent | None
+    view: memoryview | None
 
 
 class ChunkMaps:
@@ -23,11 +29,11 @@ class ChunkMaps:
     __slots__ = ("_bytes", "_lock", "_maps")
 
     def __init__(self) -> None:
-        self._maps: deque[tuple[ref[Chunk], int]] = deque()
+        self._maps: deque[tuple[ref[Mappable], int]] = deque()
         self._bytes = 0
         self._lock = Lock()
 
-    def look(self, chunk: Chunk) -> memoryview:
+    def look(self, chunk: Mappable) -> memoryview:
         """The bytes of a chunk that is in a file; the chunk has them as its view until others need the room."""
         extent = chunk.extent
         assert extent is not None, "a chunk without a view is in a file"

@@ -7,15 +7,27 @@ from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import Protocol
 from weakref import ref
 
 from odradek.storage.backing_file import BackingFile, Extent, temporary_file
 
-if TYPE_CHECKING:
-    from odradek.storage.chunks import Chunk
-
 THREAD_NAME = "odradek chunk writer"
+
+
+class Movable(Protocol):
+    """A chunk, as far as writing goes. `held`: the bytes that it takes in memory; `fill`: how many are used."""
+
+    extent: Extent | None
+    fill: int
+    held: int
+    number: int
+
+    def bytes(self) -> memoryview:
+        """What it holds, from the first byte on."""
+
+    def moved(self, extent: Extent) -> None:
+        """The bytes are there now."""
 
 
 class ChunkWriter:
@@ -42,7 +54,7 @@ class ChunkWriter:
         # A daemon: a disk that hangs must not keep the process from ending.
         Thread(target=self._run, name=THREAD_NAME, daemon=True).start()
 
-    def put(self, chunk: Chunk) -> None:
+    def put(self, chunk: Movable) -> None:
         """Write a chunk that nobody appends to any more."""
         self._jobs.put(partial(self._write, self._generation, ref(chunk)))
 
@@ -75,7 +87,7 @@ class ChunkWriter:
                 told()
                 del told
 
-    def _write(self, generation: int, which: ref[Chunk]) -> None:
+    def _write(self, generation: int, which: ref[Movable]) -> None:
         chunk = which()
         if generation <= self._failed or chunk is None or chunk.extent is not None:
             return
@@ -90,7 +102,7 @@ class ChunkWriter:
         self.written += 1
         self._gone.append((chunk.number, held))
 
-    def _stored(self, chunk: Chunk) -> Extent:
+    def _stored(self, chunk: Movable) -> Extent:
         file = self._file
         if file is None:
             file = self._file = temporary_file()

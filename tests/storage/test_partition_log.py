@@ -19,6 +19,7 @@ from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import AppendOrigin, PartitionLog, RecordsRefused
+from tests.fakes.held_file import settle
 from tests.storage.log_model import LogModel
 from tests.storage.logs import NOW, batches, committed, end, make_log, put, records
 
@@ -275,12 +276,15 @@ def test_a_large_read_to_be_sent(kind: str, tmp_path: Path) -> None:
     log = PartitionLog("t", 0, LogConfig(segment_bytes=1 << 20), backend, now_ms=NOW)
     for i in range(40):
         put(log, (None, bytes([i]) * 70_000))
+    if isinstance(backend, MemoryBackend):
+        settle(backend.pool)
     for offset in (0, 5, 38):
         read = log.read(offset, max_bytes=300_000, up_to_offset=40)
         sent = log.read_to_send(offset, max_bytes=300_000, up_to_offset=40)
         assert sum(map(len, sent.parts)) == sent.size_bytes == read.size_bytes
         assert joined(sent.parts) == b"".join(read.parts)
-        assert all(isinstance(part, FileSlice) for part in sent.parts) == (kind == "memory")
+        in_file = kind == "memory" and offset < 38  # the last ones are being filled
+        assert all(isinstance(part, FileSlice) for part in sent.parts) == in_file
     under_way = log.read_to_send(0, max_bytes=500_000, up_to_offset=40)
     content = joined(under_way.parts)
     log.delete_records(40)
