@@ -23,7 +23,7 @@ from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOff
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import Record, build_batch, iter_batches
 from odradek.wire_client import WireClient
-from tests.bench.brokers import Odradek, Revision
+from tests.bench.brokers import Odradek
 
 _VALUE = 900
 _RECORDS = 1000
@@ -192,10 +192,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", help="odradek.memory.bytes")
     parser.add_argument("--tree", type=Path, help="another working tree, whose broker is measured")
     options = parser.parse_args(arguments)
-    if options.tree is not None:
-        broker: Odradek = Revision(options.tree)
-    else:
-        broker = Odradek({} if options.limit is None else {"odradek.memory.bytes": options.limit})
+    config = {} if options.limit is None else {"odradek.memory.bytes": options.limit}
+    broker = Odradek(config, package=None if options.tree is None else options.tree / "src")
     try:
         measure(broker, options.gigabytes)
     finally:
