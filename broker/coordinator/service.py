@@ -10,8 +10,8 @@ from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.routing import partition_for
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.loader import PartitionJournal
 from odradek.broker.runtime.machine import Command, Effect, Machine, Producer, R
+from odradek.broker.runtime.partition_journal import PartitionJournal
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -241,7 +241,7 @@ class CoordinatorService(Generic[M]):
             report=self._surroundings.report,
         )
         self._shards[index] = shard
-        shard.load_held = index in self._held
+        shard.hold_load(index in self._held)
         if copy is None:
             shard.start()
         else:

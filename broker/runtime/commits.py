@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from odradek.broker.runtime.inbox import EarlyReply, ReplySlot
-from odradek.broker.runtime.journal import Journal
-from odradek.broker.runtime.loader import ReplicatedJournal, replay_between
+from odradek.broker.runtime.journal import ReplicatedJournal
+from odradek.broker.runtime.loader import replay_between
 from odradek.broker.runtime.machine import (
     Answer,
     Cancel,
@@ -24,6 +24,7 @@ from odradek.broker.runtime.machine import (
     ReplicatedMachine,
     Schedule,
 )
+from odradek.broker.runtime.stepping import Stepping
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 LATE_TIMER = "writes that are not committed in time"
@@ -63,53 +64,16 @@ class _Waiting:
         self.ticket: Hashable | None = None
 
 
-class Steps(Protocol):
-    """A shard, as far as its steps go."""
-
-    journal: Journal[Any, Any]
-    machine: Any
-
-    def new_machine(self) -> Any:
-        """Another machine of the same kind, which knows nothing."""
-
-    def write(self, command: Command[Any], outcome: Outcome[Any], now_ms: int) -> Outcome[Any]:
-        """Append and replay."""
-
-    def refused(self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int) -> Outcome[Any]:
-        """What to do instead."""
-
-    def replay(self, stored: Iterable[Any]) -> None:
-        """Replay what was appended."""
-
-    def finish(self, outcome: Outcome[Any], slot: ReplySlot[Any] | None, now_ms: int) -> Any | ReplySlot[Any]:
-        """What follows."""
-
-    def park(self, ticket: Hashable, slot: ReplySlot[Any] | None) -> ReplySlot[Any]:
-        """Let a command wait for an `Answer`."""
-
-    def let_go(self, ticket: Hashable, error: KafkaError, *, forget: bool) -> None:
-        """Answer a parked command with an error."""
-
-    def apply(self, effects: Sequence[Effect], now_ms: int) -> None:
-        """Carry out effects."""
-
-    def committed(self) -> None:
-        """More is committed, or another node leads."""
-
-    def drop_commits(self) -> None:
-        """The replicas are together again."""
-
-
 class Commits:
-    """Steps of a shard whose records are not committed when they are appended. Owner: the shard.
+    """Steps of a shard whose records are not committed when they are appended. Owner: its `Steps`.
 
     Invariant: `_waiting` is in the order of the log, and who waits is answered in that order, or when its time is over.
     """
 
-    def __init__(self, shard: Steps) -> None:
-        self._shard = shard
-        self._journal = cast(ReplicatedJournal, shard.journal)
-        self._machine = cast(ReplicatedMachine, shard.machine)
+    def __init__(self, steps: Stepping) -> None:
+        self._steps = steps
+        self._journal = cast(ReplicatedJournal, steps.journal)
+        self._machine = cast(ReplicatedMachine, steps.machine)
         self._waiting: deque[_Waiting] = deque()
         self._forget: Callable[[], None] | None = None
         self._shown: ReplicatedMachine | None = None
@@ -145,38 +109,38 @@ class Commits:
     def step(
         self, command: Command[Any], outcome: Outcome[Any], now_ms: int, slot: ReplySlot[Any] | None
     ) -> Any | ReplySlot[Any]:
-        """Carry an outcome out; see `Shard._step`, of which this is the rare form."""
+        """Carry an outcome out; see `Steps.step`, of which this is the rare form."""
         if not self._waiting and not self._journal.apart:
-            self._shard.apply((Cancel(LATE_TIMER),), now_ms)
-            self._shard.drop_commits()
+            self._steps.apply((Cancel(LATE_TIMER),), now_ms)
+            self._steps.drop_commits()
         if not self._machine.replays_committed:
             return self._step_and_wait(command, outcome, now_ms, slot)
         if outcome.records:
             return self._wait_and_step(command, outcome, now_ms, slot)
-        return self._shard.finish(outcome, slot, now_ms)
+        return self._steps.finish(outcome, slot, now_ms)
 
     def _step_and_wait(
         self, command: Command[Any], outcome: Outcome[Any], now_ms: int, slot: ReplySlot[Any] | None
     ) -> Any | ReplySlot[Any]:
         """The state changes now; answers, and effects on others, wait for the records (or for those before)."""
-        shard = self._shard
+        steps = self._steps
         wrote = bool(outcome.records)
         if wrote:
-            outcome = shard.write(command, outcome, now_ms)
+            outcome = steps.write(command, outcome, now_ms)
         if not self.behind and not self._waiting:
-            return shard.finish(outcome, slot, now_ms)
+            return steps.finish(outcome, slot, now_ms)
         effects = (*outcome.effects, *(() if outcome.then is None else outcome.then()))
         waiting = self._begin(command, outcome, now_ms)
         reply: Any = outcome.reply
         if outcome.park is not None:
             waiting.ticket = outcome.park
-            reply = shard.park(outcome.park, slot)
+            reply = steps.parked.park(outcome.park, slot)
         elif outcome.waits:
             reply = waiting.slot = _early(outcome.reply, slot)
         if wrote and outcome.waits:
             waiting.effects = [effect for effect in effects if effect.__class__ not in _AT_ONCE]
             effects = tuple(effect for effect in effects if effect.__class__ in _AT_ONCE)
-        shard.apply(effects, now_ms)
+        steps.apply(effects, now_ms)
         if waiting.slot is not None or waiting.effects or waiting.ticket is not None:
             self._add(waiting, now_ms)
         return reply
@@ -185,18 +149,18 @@ class Commits:
         self, command: Command[Any], outcome: Outcome[Any], now_ms: int, slot: ReplySlot[Any] | None
     ) -> Any | ReplySlot[Any]:
         """The records are appended; everything else waits for them."""
-        shard, journal = self._shard, self._journal
+        steps, journal = self._steps, self._journal
         stored = []
         for records in (outcome.records,) if outcome.atomic else journal.split(outcome.records):
             try:
                 journal.check_in_sync()
                 stored.append(journal.append(records, now_ms, outcome.producer))
             except KafkaError as error:
-                return shard.finish(shard.refused(command, outcome, error, now_ms), slot, now_ms)
+                return steps.finish(steps.refused(command, outcome, error, now_ms), slot, now_ms)
         if not self.behind and not self._waiting:
             for part in stored:
-                shard.replay(part)
-            return shard.finish(outcome, slot, now_ms)
+                steps.replay(part)
+            return steps.finish(outcome, slot, now_ms)
         waiting = self._begin(command, outcome, now_ms)
         waiting.stored += stored
         waiting.slot = ReplySlot() if slot is None else slot
@@ -222,7 +186,7 @@ class Commits:
         self._listen()
         self._set_timer(now_ms)
         if not self.behind:
-            self._shard.committed()
+            self._steps.committed()
 
     # -- what becomes of them
 
@@ -244,12 +208,12 @@ class Commits:
     def _go_on(self, waiting: _Waiting, now_ms: int) -> Any | ReplySlot[Any]:
         """The records of a command are committed; returns its reply."""
         if not waiting.stored:
-            self._shard.apply(waiting.effects, now_ms)
+            self._steps.apply(waiting.effects, now_ms)
             return waiting.outcome.reply
         self._machine.commit_settled(waiting.outcome.records)
         for part in waiting.stored:
-            self._shard.replay(part)
-        return self._shard.finish(waiting.outcome, waiting.slot, now_ms)
+            self._steps.replay(part)
+        return self._steps.finish(waiting.outcome, waiting.slot, now_ms)
 
     def give_up(self, now_ms: int) -> None:
         """Answer those who have waited for too long; their records stay in the log."""
@@ -259,7 +223,7 @@ class Commits:
             self._answer_late(waiting)
             if not waiting.effects:
                 self._waiting.remove(waiting)
-            self._shard.apply(self._machine.commit_late(waiting.command, now_ms), now_ms)
+            self._steps.apply(self._machine.commit_late(waiting.command, now_ms), now_ms)
         self._set_timer(now_ms)
 
     def _answer_late(self, waiting: _Waiting) -> None:
@@ -270,9 +234,9 @@ class Commits:
             slot.fail(error)
         for effect in waiting.effects:
             if isinstance(effect, Answer):
-                self._shard.let_go(effect.ticket, error, forget=True)
+                self._steps.parked.let_go(effect.ticket, error, forget=True)
         if waiting.ticket is not None:
-            self._shard.let_go(waiting.ticket, error, forget=False)
+            self._steps.parked.let_go(waiting.ticket, error, forget=False)
         waiting.effects = [effect for effect in waiting.effects if not isinstance(effect, Answer)]
         waiting.deadline_ms = _NEVER
 
@@ -291,12 +255,12 @@ class Commits:
             self._forget()
             self._forget = None
         if self._waiting or self.behind:
-            self._forget = self._journal.watch(self._shard.committed)
+            self._forget = self._journal.watch(self._steps.committed)
 
     def _set_timer(self, now_ms: int) -> None:
         first = min((waiting.deadline_ms for waiting in self._waiting), default=_NEVER)
         if first < _NEVER:
-            self._shard.apply((Schedule(LATE_TIMER, max(0, first - now_ms), GiveUp()),), now_ms)
+            self._steps.apply((Schedule(LATE_TIMER, max(0, first - now_ms), GiveUp()),), now_ms)
 
     # -- reading
 
@@ -307,7 +271,7 @@ class Commits:
             self._shown = None
             return live
         if self._shown is None:
-            self._shown = cast(ReplicatedMachine, self._shard.new_machine())
+            self._shown = cast(ReplicatedMachine, self._steps.new_machine())
             self._shown_to = self._journal.start_offset
         committed = self._journal.committed_offset
         self._shown_to = replay_between(self._journal, self._shown, self._shown_to, committed)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from odradek.broker.runtime.machine import Machine, Producer
+from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
+from odradek.protocol.message import Buffer
 
 New = TypeVar("New", contravariant=True)
 """What a machine wants written."""
@@ -39,4 +39,35 @@ class Journal(Protocol[New, Stored]):
         """Replay the whole log into `machine`; a generator that pauses after each slice and yields the next offset.
 
         The end is looked at before each slice, so what is appended while it is under way is read too.
+        """
+
+
+class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
+    """The log of a coordinator: records with keys, of which the last one counts, and transactions."""
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset of the log."""
+
+    def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
+        """Append a transaction marker; returns its offset."""
+
+    def read(self, offset: int) -> Sequence[Buffer]:
+        """Whole batches from `offset` on, `loader.SLICE_BYTES` of them or one; nothing at the end of the log."""
+
+
+class ReplicatedJournal(KeyedJournal, Protocol):
+    """The log of a coordinator whose replicas may differ."""
+
+    @property
+    def committed_offset(self) -> int:
+        """Everything before it is on all replicas in sync."""
+
+    def check_in_sync(self) -> None:
+        """NOT_ENOUGH_REPLICAS where acks=all would be refused."""
+
+    def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
+        """Have `on_change` called once, when more is committed or the leader is another one.
+
+        Returns what forgets it.
         """

@@ -140,7 +140,7 @@ class ConsumerDriver:
         """The group that another broker would load from this log."""
         other = ConsumerDriver(journal=self.journal, topics=self.topics)
         while not other.shard.is_active:
-            other.shard._load_slice()
+            other.shard.load_slice()
         return other.present
 
 

@@ -14,7 +14,8 @@ from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Command, Effect
-from odradek.broker.runtime.shard import Shard, ShardState
+from odradek.broker.runtime.shard import Shard
+from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.journal import FakeJournal
@@ -61,7 +62,7 @@ class GroupDriver:
     def load(self) -> None:
         """Finish loading, as the shard's task does."""
         while self.shard.state is ShardState.LOADING:
-            self.shard._load_slice()
+            self.shard.load_slice()
 
     @property
     def machine(self) -> GroupMachine:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from odradek.broker.runtime.loader import build_coordinator_batch, load, split, stored
+from odradek.broker.runtime.coordinator_batch import build_coordinator_batch, split, stored
+from odradek.broker.runtime.loader import load
 from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.errors import KafkaError
@@ -13,7 +14,7 @@ from odradek.protocol.records import Record
 
 
 class FakeJournal:
-    """See `odradek.broker.runtime.loader.KeyedJournal`. ``refuse``: an error that the next appends raise."""
+    """See `odradek.broker.runtime.journal.KeyedJournal`. ``refuse``: an error that the next appends raise."""
 
     def __init__(self) -> None:
         self.batches: list[RecordBatch] = []

@@ -96,7 +96,7 @@ class Lagging:
         self.until(lambda: self._waiting() == count)
 
     def _waiting(self) -> int:
-        commits = self.service.shard(self.index)._commits
+        commits = self.service.shard(self.index)._steps.commits
         return 0 if commits is None else len(commits)
 
     def until(self, holds: Callable[[], bool]) -> None:

@@ -22,7 +22,8 @@ from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction, read_record
 from odradek.broker.runtime.machine import Command, Effect
-from odradek.broker.runtime.shard import Shard, ShardState
+from odradek.broker.runtime.shard import Shard
+from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.journal import FakeJournal
 
@@ -82,7 +83,7 @@ class FakeTransactionCoordinator:
         )
         shard.start()
         while shard.state is ShardState.LOADING:
-            shard._load_slice()
+            shard.load_slice()
         return shard
 
     def _perform(self, shard: Shard[Any], effect: Effect) -> None:

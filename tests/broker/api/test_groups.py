@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from odradek.broker.runtime.shard import ShardState
+from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol

@@ -135,7 +135,8 @@ def test_transactions(seed: int, length: int) -> None:
 
 def test_the_debug_switch_takes_away_what_records_say() -> None:
     """A process that is started with it decodes; one without it does not."""
-    program = "from odradek.broker.runtime.loader import stored; from odradek.broker.runtime.machine import NewRecord; "
+    program = "from odradek.broker.runtime.coordinator_batch import stored; "
+    program += "from odradek.broker.runtime.machine import NewRecord; "
     program += "print(stored([NewRecord(b'k', b'v', 'said')], 0, None)[0].said)"
     for value, said in (("1", "None"), ("0", "said"), ("", "said")):
         environment = {**os.environ, "ODRADEK_DECODE_OWN_RECORDS": value}

@@ -10,7 +10,8 @@ import pytest
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Answer, Command, Effect, LogRecord, NewRecord, Outcome, Schedule
-from odradek.broker.runtime.shard import Shard, ShardState
+from odradek.broker.runtime.shard import Shard
+from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.journal import FakeJournal
 
@@ -323,10 +324,10 @@ def test_whoever_cannot_wait_cannot_be_told(cautious: Stage) -> None:
 
 
 def test_what_an_effect_gives_is_carried_out_after_what_is_committed(cautious: Stage) -> None:
-    def perform(shard: Shard[Scribe], effect: Effect) -> None:
-        shard.follow_up(Do(Outcome([NewRecord(b"then", b"")])))
+    def perform(effect: Effect) -> None:
+        cautious.shard.follow_up(Do(Outcome([NewRecord(b"then", b"")])))
 
-    cautious.shard._perform = perform
+    cautious.shard._steps._perform = perform
     cautious.give(b"first", effects=[Note("")])
     cautious.journal.commit()
     assert cautious.live == [b"first"]

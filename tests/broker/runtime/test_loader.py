@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.broker.runtime.loader import build_coordinator_batch, load
+from odradek.broker.runtime.loader import load
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Producer
 from odradek.protocol.record_batch import Codec, build_batch
 from odradek.protocol.records import Record
@@ -105,9 +105,3 @@ def test_compressed_batches_and_records_without_a_key(journal: FakeJournal) -> N
     journal._put(build_batch([Record(0, NOW_MS, b"a", b"1"), Record(1, NOW_MS, None, b"2")], codec=Codec.GZIP))
     journal._put(build_batch([Record(0, NOW_MS, None, b"3"), Record(1, NOW_MS, b"", b"4")]))
     assert read(journal).seen == [("a", "1", 0), ("", "4", 3)]
-
-
-def test_a_batch_is_what_the_general_builder_makes() -> None:
-    records = [Record(0, NOW_MS, b"a", b"1"), Record(1, NOW_MS, b"b" * 100, None)]
-    built = build_coordinator_batch([NewRecord(b"a", b"1"), NewRecord(b"b" * 100)], NOW_MS, Producer(5, 2), -1)
-    assert built == build_batch(records, producer_id=5, producer_epoch=2, transactional=True)

@@ -11,7 +11,8 @@ import trio
 from odradek import TrioBroker, open_broker
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.facade.broker import Broker
-from odradek.broker.runtime.loader import PartitionJournal, load
+from odradek.broker.runtime.loader import load
+from odradek.broker.runtime.partition_journal import PartitionJournal
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import ApiMessage
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest

@@ -125,7 +125,7 @@ def test_a_new_coordinator_gives_everybody_a_whole_session() -> None:
     before = hard_state(driver.group)
     driver.shard.reload()
     while not driver.shard.is_active:
-        driver.shard._load_slice()
+        driver.shard.load_slice()
     assert hard_state(driver.group) == before
     driver.wait(44)
     assert "a" in driver.group.members

@@ -191,7 +191,7 @@ class GroupLife(RuleBasedStateMachine):
     def reload(self) -> None:
         self.driver.shard.reload()
         while not self.driver.shard.is_active:
-            self.driver.shard._load_slice()
+            self.driver.shard.load_slice()
 
     # -- what holds
 

@@ -16,7 +16,8 @@ from odradek.broker.coordinator.group.streams.tasks import Owned
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
 from odradek.broker.coordinator.group.topic_source import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect
-from odradek.broker.runtime.shard import Shard, ShardState
+from odradek.broker.runtime.shard import Shard
+from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.group_driver import START_MS
 from tests.fakes.journal import FakeJournal
@@ -84,7 +85,7 @@ class StreamsDriver:
         )
         shard.start()
         while shard.state is ShardState.LOADING:
-            shard._load_slice()
+            shard.load_slice()
         return shard
 
     def _perform(self, shard: Shard[GroupMachine], effect: Effect) -> None:

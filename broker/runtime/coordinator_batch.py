@@ -1,0 +1,70 @@
+"""New records of a coordinator: as the batch that is written, and as `Machine.replay` takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from odradek.broker.runtime.machine import LogRecord, NewRecord, Producer
+from odradek.protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG, assemble
+from odradek.protocol.records import encode_varint
+
+DECODE_OWN_RECORDS = os.environ.get("ODRADEK_DECODE_OWN_RECORDS", "0") not in ("", "0")
+"""Whether coordinators decode what they have just encoded, instead of replaying what they hold: to look for a bug."""
+
+_BATCH_OVERHEAD = HEADER_SIZE
+_RECORD_OVERHEAD = 32
+_NO_PRODUCER = Producer(-1, -1)
+
+_length = lru_cache(maxsize=1 << 11)(encode_varint)
+"""Lengths and places: the same few over and over."""
+
+
+def build_coordinator_batch(
+    records: Sequence[NewRecord], now_ms: int, producer: Producer | None, base_sequence: int
+) -> bytes:
+    """One record batch as a coordinator writes it: transactional when it is written in the name of a producer.
+
+    The same bytes as `odradek.protocol.record_batch.build_batch` makes, without a `Record` for each: every commit of
+    offsets comes through here.
+    """
+    body: list[bytes] = []
+    for index, (key, value, _) in enumerate(records):
+        front = b"\0\0" + _length(index) + _length(len(key)) + key
+        record = front + b"\1\0" if value is None else b"".join((front, _length(len(value)), value, b"\0"))
+        body += (_length(len(record)), record)
+    attributes, (producer_id, producer_epoch) = (
+        (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
+    )
+    header = (attributes, len(records) - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, len(records))
+    return assemble(0, 0, header, b"".join(body))
+
+
+def stored(
+    records: Sequence[NewRecord], offset: int, producer: Producer | None, *, decoded: bool = DECODE_OWN_RECORDS
+) -> list[LogRecord]:
+    """New records as `Machine.replay` takes them; `offset` is that of the first.
+
+    `decoded`: without what they say, so that the machine has to decode them.
+    """
+    producer_id, producer_epoch = producer or _NO_PRODUCER
+    return [
+        LogRecord(key, value, place, producer_id, producer_epoch, None if decoded else said)
+        for place, (key, value, said) in enumerate(records, offset)
+    ]
+
+
+def split(records: Sequence[NewRecord], max_batch_bytes: int) -> Iterator[Sequence[NewRecord]]:
+    """Runs of records that each fit into a batch of so many bytes."""
+    limit = max_batch_bytes - _BATCH_OVERHEAD
+    part: list[NewRecord] = []
+    size = 0
+    for record in records:
+        record_size = _RECORD_OVERHEAD + len(record[0]) + len(record[1] or b"")
+        if part and size + record_size > limit:
+            yield part
+            part, size = [], 0
+        part.append(record)
+        size += record_size
+    yield part
