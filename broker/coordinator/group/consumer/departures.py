@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from odradek.broker.coordinator.group.consumer.commands import (
-    ConsumerGroupHeartbeat,
-    ExpireRevocation,
-    FenceMember,
-    HeartbeatReply,
-)
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.fencing import check_instance, known_static
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import AWAY, Member
@@ -23,16 +18,18 @@ from odradek.broker.coordinator.group.consumer.records import (
 from odradek.broker.coordinator.group.consumer.step import Step
 from odradek.broker.coordinator.group.consumer.timers import member_timers
 from odradek.broker.coordinator.group.known_topics import KnownTopics
+from odradek.broker.coordinator.group.overdue import Overdue
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.subscriptions import count_down
 from odradek.broker.runtime.machine import Cancel, Outcome, R
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
-class Departures:
+class Departures(Overdue[ConsumerGroup]):
     """Takes members out of groups. Owner: the consumer kind."""
 
     def __init__(self, groups: Groups, topics: KnownTopics, migration: Migration) -> None:
+        super().__init__(lambda group_id: groups.find(group_id, ConsumerGroup))
         self._groups = groups
         self._topics = topics
         self._migration = migration
@@ -59,20 +56,7 @@ class Departures:
         step = Step(group, now_ms, [current_record(group.group_id, away)])
         return step.outcome(HeartbeatReply(member.member_id, AWAY), lambda: group)
 
-    def fence(self, command: FenceMember, now_ms: int) -> Outcome[None]:
-        """A member has been silent for too long."""
-        group = self._groups.find(command.group_id, ConsumerGroup)
-        member = None if group is None else group.members.get(command.member_id)
-        if group is None or member is None:
-            return Outcome()
-        return self.remove(group, [member], None, now_ms)
-
-    def expire_revocation(self, command: ExpireRevocation, now_ms: int) -> Outcome[None]:
-        """A member has not given up its partitions in time: it is still in the epoch it was in then."""
-        group = self._groups.find(command.group_id, ConsumerGroup)
-        member = None if group is None else group.members.get(command.member_id)
-        if group is None or member is None or member.epoch != command.member_epoch:
-            return Outcome()
+    def _put_out(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
         return self.remove(group, [member], None, now_ms)
 
     def remove(self, group: ConsumerGroup, members: Sequence[Member], reply: R, now_ms: int) -> Outcome[R]:

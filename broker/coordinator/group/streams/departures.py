@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+from odradek.broker.coordinator.group.overdue import Overdue
 from odradek.broker.coordinator.group.registry import Groups
-from odradek.broker.coordinator.group.streams.commands import (
-    ExpireRevocation,
-    FenceMember,
-    HeartbeatReply,
-    StreamsGroupHeartbeat,
-)
+from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.records import epoch_record, member_tombstones
@@ -18,10 +14,11 @@ from odradek.broker.runtime.machine import Cancel, Outcome, R
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
-class Departures:
+class Departures(Overdue[StreamsGroup]):
     """Takes members out of groups. Owner: the streams kind."""
 
     def __init__(self, groups: Groups) -> None:
+        super().__init__(lambda group_id: groups.find(group_id, StreamsGroup))
         self._groups = groups
 
     def leave(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
@@ -34,20 +31,7 @@ class Departures:
         member = group.member(command.member_id)
         return self._remove(group, member, HeartbeatReply(command.member_id, command.member_epoch), now_ms)
 
-    def fence(self, command: FenceMember, now_ms: int) -> Outcome[None]:
-        """A member has been silent for too long."""
-        group = self._groups.find(command.group_id, StreamsGroup)
-        member = None if group is None else group.members.get(command.member_id)
-        if group is None or member is None:
-            return Outcome()
-        return self._remove(group, member, None, now_ms)
-
-    def expire_revocation(self, command: ExpireRevocation, now_ms: int) -> Outcome[None]:
-        """A member has not given up its tasks in time: it is still in the epoch it was in then."""
-        group = self._groups.find(command.group_id, StreamsGroup)
-        member = None if group is None else group.members.get(command.member_id)
-        if group is None or member is None or member.epoch != command.member_epoch:
-            return Outcome()
+    def _put_out(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[None]:
         return self._remove(group, member, None, now_ms)
 
     def _remove(self, group: StreamsGroup, member: Member, reply: R, now_ms: int) -> Outcome[R]:

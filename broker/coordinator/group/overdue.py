@@ -1,0 +1,52 @@
+"""Members of groups with epochs whose time is over."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from odradek.broker.coordinator.group.epoch_group import EpochGroup
+from odradek.broker.runtime.machine import Outcome
+
+G = TypeVar("G", bound=EpochGroup[Any])
+
+
+class OfMember(Protocol):
+    """A command about a member."""
+
+    group_id: str
+    member_id: str
+
+
+class OfMemberInEpoch(OfMember, Protocol):
+    """A command that counts only while the member is in the epoch that it was in then."""
+
+    member_epoch: int
+
+
+class Overdue(ABC, Generic[G]):
+    """Puts members out. Owner: the kind. ``find(group_id)``: the group, None if the kind has none of that id."""
+
+    def __init__(self, find: Callable[[str], G | None]) -> None:
+        self._find = find
+
+    @abstractmethod
+    def _put_out(self, group: G, member: Any, now_ms: int) -> Outcome[None]:
+        """Take the member out; the group goes on without it."""
+
+    def fence(self, command: OfMember, now_ms: int) -> Outcome[None]:
+        """A member has been silent for too long."""
+        group = self._find(command.group_id)
+        member = None if group is None else group.members.get(command.member_id)
+        if group is None or member is None:
+            return Outcome()
+        return self._put_out(group, member, now_ms)
+
+    def expire_revocation(self, command: OfMemberInEpoch, now_ms: int) -> Outcome[None]:
+        """A member has not given up in time what it has to: it is still in the epoch it was in then."""
+        group = self._find(command.group_id)
+        member = None if group is None else group.members.get(command.member_id)
+        if group is None or member is None or member.epoch != command.member_epoch:
+            return Outcome()
+        return self._put_out(group, member, now_ms)
