@@ -111,6 +111,12 @@ class Shard(ShardLife[M]):
         """How many commands wait for their reply."""
         return len(self._steps.parked)
 
+    @property
+    def uncommitted(self) -> int:
+        """How many commands wait for followers to have their records."""
+        commits = self._steps.commits
+        return 0 if commits is None else len(commits)
+
     def open_machine(self) -> M:
         """The machine, to read from (never to change); raises as `ask` does while the shard is not active.
 

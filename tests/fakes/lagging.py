@@ -96,8 +96,7 @@ class Lagging:
         self.until(lambda: self._waiting() == count)
 
     def _waiting(self) -> int:
-        commits = self.service.shard(self.index)._steps.commits
-        return 0 if commits is None else len(commits)
+        return self.service.shard(self.index).uncommitted
 
     def until(self, holds: Callable[[], bool]) -> None:
         for _ in range(20_000):

@@ -86,8 +86,8 @@ class ShareMember(Lagging):
                 self.broker.pause_replication("__share_group_state", self.state_index, node)
 
     def state_waits(self) -> bool:
-        commits = self.states.shard(self.state_index)._commits
-        return commits is not None and len(commits) > 0
+        waiting: int = self.states.shard(self.state_index).uncommitted
+        return waiting > 0
 
 
 def acknowledged(answer: Any) -> int:
