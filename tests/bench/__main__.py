@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tests.bench import history
 from tests.bench.cases import CASES
-from tests.bench.machine import OtherWork, machine
+from tests.bench.machine import OtherWork, is_real_time, machine
 from tests.bench.run import Run
 from tests.bench.table import Row
 
@@ -51,7 +51,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def record(rows: Sequence[Row], other_work: OtherWork, page: Path = history.PAGE) -> None:
     """Append what was measured to the page."""
     day = datetime.datetime.now(datetime.UTC).date()
-    of = history.Circumstances(history.revision(), day, machine(), other_work.load_before, other_work.share())
+    of = history.Circumstances(
+        history.revision(), day, machine(), other_work.load_before, other_work.share(), is_real_time()
+    )
     history.append(page, history.block(rows, of))
 
 

@@ -25,6 +25,8 @@ class Circumstances:
     machine: str
     load_before: float
     other_work: float
+    real_time: bool
+    """Whether brokers and load had real-time priority: other work had to wait for them."""
 
     @property
     def is_busy(self) -> bool:
@@ -48,6 +50,8 @@ def block(rows: Sequence[Row], of: Circumstances) -> str:
         f"{of.machine}, shared by broker and load. Load before the run {of.load_before:.1f}; "
         f"other work took {of.other_work:.0%} of the machine during it."
     )
+    if of.real_time:
+        told += " Brokers and load ran at real-time priority."
     if of.is_busy:
         told += (
             "\n\n**Measured on a busy machine**: no rates, as they are those of what was left of it. CPU time of the"

@@ -25,6 +25,11 @@ def machine() -> str:
     return f"{os.cpu_count()} cores, {cpu_model(Path('/proc/cpuinfo').read_text())}"
 
 
+def is_real_time() -> bool:
+    """Whether this process, and so its children, run before all usual ones (`chrt -r 10`)."""
+    return os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR)
+
+
 def busy_seconds(stat: str) -> float:
     """CPU time of all processes, and time stolen by other machines, in the text of /proc/stat."""
     user, nice, system, _, _, irq, softirq, steal = (int(ticks) for ticks in stat.splitlines()[0].split()[1:9])

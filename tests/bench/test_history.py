@@ -22,8 +22,8 @@ def row() -> Row:
     return found
 
 
-def of(other_work: float) -> Circumstances:
-    return Circumstances("1.0.0, revision abc", DAY, "2 cores, Some CPU", 0.3, other_work)
+def of(other_work: float, *, real_time: bool = False) -> Circumstances:
+    return Circumstances("1.0.0, revision abc", DAY, "2 cores, Some CPU", 0.3, other_work, real_time)
 
 
 def test_a_block_says_of_what_when_and_on_what() -> None:
@@ -41,6 +41,11 @@ def test_a_busy_machine_is_told_and_has_no_rates() -> None:
     assert "**Measured on a busy machine**" in text
     assert "3,000" not in text
     assert "| produce | 40 | - | - | - |" in text
+
+
+def test_a_run_before_all_other_work_is_told() -> None:
+    assert "real-time priority" in block([row()], of(0.02, real_time=True))
+    assert "real-time priority" not in block([row()], of(0.02))
 
 
 def test_blocks_follow_each_other_on_the_page(tmp_path: Path) -> None:
