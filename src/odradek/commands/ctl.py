@@ -6,12 +6,14 @@ import argparse
 import http.client
 import json
 import os
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from odradek.commands import CommandError
 
 _PATIENCE_S = 3600.0
+_LINES = "application/x-ndjson"
 _USUAL = "http://127.0.0.1:9090"
 
 
@@ -44,7 +46,7 @@ class _Operation(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the answer as JSON."""
+    """Print the answer as JSON; of a stream each line as it comes, until the broker or the reader ends it."""
     operations = _operations(_ask(arguments, "GET", "/openapi.json", None))
     if not arguments.words:
         for each in operations:
@@ -61,7 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
     if chosen.method == "GET" and given:
         path += "?" + urlencode({name: _query_text(value) for name, value in given.items()})
     answer = _ask(arguments, chosen.method, path, None if chosen.method == "GET" else given)
-    if answer is not None:
+    if isinstance(answer, Iterator):
+        for line in answer:
+            print(line, flush=True)  # whoever reads behind a pipe waits for it
+    elif answer is not None:
         print(answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False))
     return 0
 
@@ -125,6 +130,7 @@ def _query_text(value: Any) -> str:
 
 
 def _ask(arguments: argparse.Namespace, method: str, path: str, body: Any) -> Any:
+    """The answer, or an iterator over the lines of a stream."""
     parts = urlsplit(arguments.at)
     if parts.scheme != "http" or not parts.hostname:
         raise CommandError(f"--at {arguments.at}: expected http://HOST:PORT")
@@ -132,14 +138,35 @@ def _ask(arguments: argparse.Namespace, method: str, path: str, body: Any) -> An
     if arguments.token:
         headers["Authorization"] = f"Bearer {arguments.token}"
     connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
+    lines = None
     try:
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         response = connection.getresponse()
+        if response.headers.get_content_type() == _LINES:
+            lines = _lines(arguments, connection, response)
+            return lines
         answer = json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise CommandError(f"no control API answers at {arguments.at}: {error}") from error
     finally:
-        connection.close()
+        if lines is None:
+            connection.close()
     if response.status != 200:
         raise CommandError(answer["error"]["message"])
     return answer
+
+
+def _lines(
+    arguments: argparse.Namespace, connection: http.client.HTTPConnection, response: http.client.HTTPResponse
+) -> Iterator[str]:
+    """Each line when it comes, however long that takes."""
+    try:
+        if connection.sock is not None:
+            connection.sock.settimeout(None)
+        for line in response:
+            if text := line.decode().strip():
+                yield text
+    except (OSError, http.client.HTTPException) as error:
+        raise CommandError(f"the stream from {arguments.at} was cut: {error}") from error
+    finally:
+        connection.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -81,3 +83,25 @@ def test_nobody_there(ctl: Run) -> None:
     status, _, error = ctl("heal", "--at", "http://127.0.0.1:1")
     assert status == 2
     assert error.startswith("odradek ctl: no control API answers at http://127.0.0.1:1: ")
+
+
+def test_lines_of_a_stream_come_as_they_are_said(broker: odradek.KafkaBroker) -> None:
+    """Behind a pipe, too, where Python would keep them until it has many."""
+    broker.produce("t", "before", partition=0)
+    with ControlServer(broker) as server:
+        command = [sys.executable, "-m", "odradek", "ctl", "records", "stream", "topic=t", "start=0"]
+        process = subprocess.Popen([*command, "--at", server.url], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        try:
+            assert "before" in process.stdout.readline().decode()
+            broker.produce("t", "later", partition=0)
+            assert "later" in process.stdout.readline().decode()
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def test_a_stream_that_is_refused_is_one_line(ctl: Run) -> None:
+    assert ctl("records", "stream", "nowhere")[0] == 2
