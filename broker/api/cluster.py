@@ -7,7 +7,7 @@ to 5. v4: size of the volume (KIP-827); v5: cordoned directories. UpdateFeatures
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from odradek.broker.api.leader_hints import reachable
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
@@ -107,7 +107,25 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> D
             usage = shutil.disk_usage(path)
             result.total_bytes, result.usable_bytes = usage.total, usage.free
         results.append(result)
+    results += _failed_directories(ctx)
     return DescribeLogDirsResponse(results=results)
+
+
+def _failed_directories(ctx: RequestContext) -> Iterator[DescribeLogDirsResult]:
+    """Each replica that the node has lost with its disk, as a directory of its own: there is nothing to tell of it."""
+    directories = ctx.services.topics.directories
+    first = directory_paths(ctx.node)[0]
+    for topic in ctx.services.topics:
+        for partition in topic.partitions:
+            if _is_lost(partition, ctx.node.id):
+                path = first if directories is None else str(directories.path_of(topic.name, partition.index))
+                folder = f"{path}/{topic.name}-{partition.index}"
+                yield DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=folder)
+
+
+def _is_lost(partition: Partition, node_id: int) -> bool:
+    copy = partition.copy_on(node_id)
+    return copy is not None and copy.lost
 
 
 def _topics_in(ctx: RequestContext, path: str, wanted: Mapping[str, set[int] | None]) -> list[DescribeLogDirsTopic]:
@@ -120,6 +138,7 @@ def _topics_in(ctx: RequestContext, path: str, wanted: Mapping[str, set[int] | N
             _sized(partition, ctx.node.id)
             for partition in ([] if topic is None else topic.partitions)
             if ctx.node.id in partition.replicas
+            and not _is_lost(partition, ctx.node.id)
             and (chosen is None or partition.index in chosen)
             and (directories is None or str(directories.path_of(name, partition.index)) == path)
         ]

@@ -105,7 +105,7 @@ class ConfigControl:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         current = self._image.configs_of(ResourceType.TOPIC, change.name)
-        result = result_of(change, current, topic_keys(), lambda name: _list_text(self._config.topic_default(name)))
+        result = result_of(change, current, topic_keys(), _kafkas_default(topic_keys()))
         check_topic_name(change.name)
         with _refused_as(ErrorCode.INVALID_CONFIG):
             checked = TopicConfig.check(result)
@@ -120,7 +120,7 @@ class ConfigControl:
         current = self._image.configs_of(ResourceType.BROKER, change.name)
         keys = broker_keys()
         _check_broker_operations(change, keys)
-        result = result_of(change, current, keys, lambda name: _list_text(broker.get(name, target)))
+        result = result_of(change, current, keys, _kafkas_default(keys))
         _check_dynamic([a.name for a in change.assignments if a.name in result], keys)
         checked: dict[str, str] = {}
         with _refused_as(ErrorCode.INVALID_REQUEST):
@@ -234,8 +234,9 @@ def config_records(
     return records
 
 
-def _list_text(value: object) -> str:
-    return ",".join(value) if isinstance(value, tuple) else ""
+def _kafkas_default(keys: Mapping[str, ConfigKey]) -> Callable[[str], str]:
+    """What a list begins with that the resource does not set: Kafka takes its own default, whatever is in force."""
+    return lambda name: keys[name].default or ""
 
 
 @contextmanager

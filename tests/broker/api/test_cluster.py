@@ -8,6 +8,7 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.replicas import NOTHING
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.describe_cluster import DescribeClusterRequest
 from odradek.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from odradek.protocol.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
@@ -171,3 +172,26 @@ def test_the_controller_leads_the_quorum(cluster: Cluster) -> None:
     assert [node.node_id for node in response.nodes] == [1]
     other = ask(cluster, DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(1)])]))
     assert other.topics[0].partitions[0].error_code == 3
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_replica_that_was_lost_with_its_disk_is_a_failed_directory(tmp_path: Path, on_disk: bool) -> None:
+    """What Kafka shows of a failed directory: its name and the error, no sizes and no replicas."""
+    path = tmp_path / "node-1" if on_disk else Path("memory")
+    cluster = Cluster(nodes=3, data_dir=tmp_path if on_disk else None)
+    if on_disk:
+        cluster.open_directory()
+    for partition in cluster.create_topic("a", partitions=2, replication_factor=3).partitions:
+        partition.append(build_batch([Record(0, 0, None, b"x")]), now_ms=0)
+    lost = cluster.topics.by_name("a").partitions[0]
+    cluster.replicator.disk_lost(lost, 1)
+    for asked in (None, []):
+        whole, failed = ask(cluster, DescribeLogDirsRequest(asked)).results
+        assert (whole.error_code, whole.log_dir) == (0, str(path))
+        assert [p.partition_index for topic in whole.topics for p in topic.partitions] == ([1] if asked is None else [])
+        assert (failed.error_code, failed.log_dir) == (ErrorCode.KAFKA_STORAGE_ERROR, f"{path}/a-0")
+        assert (failed.topics, failed.total_bytes, failed.usable_bytes) == ([], -1, -1)
+    assert len(ask(cluster, DescribeLogDirsRequest(None), node_id=2).results) == 1
+    cluster.replicator.disk_back(lost, 1)
+    assert len(ask(cluster, DescribeLogDirsRequest(None)).results) == 1
+    cluster.close_logs()

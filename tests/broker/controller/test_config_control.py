@@ -71,6 +71,28 @@ def test_set_and_delete(cluster: Cluster) -> None:
     assert overrides(cluster) == {"segment.bytes": "2000000"}
 
 
+def test_lists_begin_with_kafkas_default_whatever_the_broker_has() -> None:
+    """Asked of a Kafka with log.cleanup.policy=compact in its file."""
+    cluster = Cluster(config={"log.cleanup.policy": "compact", "listeners": "PLAINTEXT://127.0.0.1:19092"})
+    cluster.create_topic("a")
+    for kind, name, key in ((TOPIC, "a", "cleanup.policy"), (BROKER, "1", "log.cleanup.policy")):
+        assert change(cluster, kind, name, (key, APPEND, "delete")) is None
+        assert kept(cluster, kind)[name] == {key: "delete"}
+        assert change(cluster, kind, name, (key, DELETE, None)) is None
+        assert change(cluster, kind, name, (key, SUBTRACT, "compact")) is None
+        assert kept(cluster, kind)[name] == {key: "delete"}
+    shown = "[PLAINTEXT://:9092, PLAINTEXT://127.0.0.1:19777]"
+    assert change(cluster, BROKER, "1", ("listeners", APPEND, "PLAINTEXT://127.0.0.1:19777")) == (
+        ErrorCode.INVALID_REQUEST,
+        f"Error creating broker listeners from '{shown}': Each listener must have a different name, listeners: {shown}",
+    )
+    assert change(cluster, BROKER, "1", ("listeners", APPEND, "EXTRA://127.0.0.1:19555")) == (
+        ErrorCode.INVALID_REQUEST,
+        "Error creating broker listeners from '[PLAINTEXT://:9092, EXTRA://127.0.0.1:19555]': "
+        "No security protocol defined for listener EXTRA",
+    )
+
+
 def test_lists_grow_and_shrink_from_their_default(cluster: Cluster) -> None:
     assert change(cluster, TOPIC, "a", ("cleanup.policy", APPEND, "compact")) is None
     assert overrides(cluster) == {"cleanup.policy": "delete,compact"}
