@@ -93,11 +93,16 @@ class TlsTransport:
         """Read what there is, at most `space`; 0 at the end of the stream, BlockingIOError if nothing has come."""
         count = 0
         size = len(space)
+        incoming = self._incoming
         # typeshed does not know that with a buffer the number of bytes comes back
         read = cast("Callable[[int, memoryview], int]", self._tls.read)
+        pending = self._tls.pending
         try:
             while count < size:
                 try:
+                    # OpenSSL says by an exception that it has nothing, and that costs as much as a record
+                    if not incoming.pending and not pending() and ((count and self._drained) or not self._pull()):
+                        break
                     got = read(size - count, space[count:])
                     if got == 0:
                         self._ended = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from joserfc.jwk import ECKey, OctKey, OKPKey
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_config import ListenerConfig
+from odradek.broker.security.sasl import oauthbearer_signed
 from odradek.broker.security.sasl.bearer_tokens import TokenRefused
 from odradek.broker.security.sasl.jwks import parse_jwks
 from odradek.broker.security.sasl.oauthbearer import OAuthBearerServer
@@ -207,3 +209,18 @@ def test_https_trusts_the_login_modules_store(signer: TokenSigner, tmp_path: Pat
     with pytest.raises(ConfigError, match="no PEM certificates"):
         signed_validator(https, {"ssl.truststore.location": str(rubbish)}, BrokerClock())
     assert signed_validator(https, {}, BrokerClock())
+
+
+def test_certificates_for_https_are_taken_as_java_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.13 and later want them after RFC 5280 to the letter."""
+    plain = ssl.create_default_context
+
+    def strict(**trusted: Any) -> ssl.SSLContext:
+        context = plain(**trusted)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", strict)
+    context = oauthbearer_signed._tls({})
+    assert not context.verify_flags & ssl.VERIFY_X509_STRICT
+    assert context.verify_mode is ssl.CERT_REQUIRED
