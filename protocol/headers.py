@@ -28,6 +28,10 @@ class RequestHeader(Message):
 
     __slots__ = ("api_key", "api_version", "correlation_id", "client_id", "unknown_tagged_fields")  # noqa: RUF023
 
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        return RequestHeader.__slots__
+
     def __init__(
         self,
         api_key: int,
@@ -47,6 +51,10 @@ class ResponseHeader(Message):
     """What precedes the body of a response."""
 
     __slots__ = ("correlation_id", "unknown_tagged_fields")
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        return ResponseHeader.__slots__
 
     def __init__(self, correlation_id: int = 0, unknown_tagged_fields: UnknownTaggedFields = ()) -> None:
         self.correlation_id = correlation_id

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
 from odradek.protocol.file_slice import Part
+from odradek.protocol.native import mypyc_attr
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 RecordsParts: TypeAlias = Sequence[Part]
@@ -23,6 +24,10 @@ NEW_STRUCT: Final[Any] = object()
 """Default of a struct that may be null and yet is not by default; replaced by a new struct."""
 
 
+_field_names: dict[type[Any], tuple[str, ...]] = {}
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Message:
     """Base of the generated messages and of the structs inside them.
 
@@ -33,9 +38,22 @@ class Message:
     __slots__: Sequence[str] = ()
     unknown_tagged_fields: UnknownTaggedFields
 
-    def _values(self) -> Iterator[tuple[str, Any]]:
-        for name in self.__slots__:
-            yield name, getattr(self, name)
+    @staticmethod
+    def declare() -> list[Any]:
+        """The fields, as `odradek.protocol.schema` declares them."""
+        raise NotImplementedError
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """The attributes: the fields in their order, `unknown_tagged_fields` last. (Compiled classes have no slots.)"""
+        names = _field_names.get(cls)
+        if names is None:
+            names = (*[str(field.name) for field in cls.declare()], "unknown_tagged_fields")
+            _field_names[cls] = names
+        return names
+
+    def _values(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self.field_names()]
 
     def replace(self, **changes: Any) -> Self:
         """A copy (shallow) with some fields changed."""
@@ -60,6 +78,7 @@ class Message:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class VersionedMessage(Message):
     """A message of its own, not a struct inside one: all its versions in one class."""
 
@@ -70,6 +89,7 @@ class VersionedMessage(Message):
     """The first version with compact lengths and tagged fields, None if there is none."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ApiMessage(VersionedMessage):
     """A request or a response."""
 
@@ -77,12 +97,14 @@ class ApiMessage(VersionedMessage):
     API_KEY: ClassVar[int]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DataMessage(VersionedMessage):
     """A message that is stored or exchanged between clients, not sent as a request: its version travels with it."""
 
     __slots__ = ()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CoordinatorRecord(DataMessage):
     """The key or the value of a record in an internal topic; `RECORD_TYPE` ties keys to their values."""
 
@@ -90,6 +112,7 @@ class CoordinatorRecord(DataMessage):
     RECORD_TYPE: ClassVar[int]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MetadataRecord(DataMessage):
     """A record of a log whose values are frames of type, version and fields, as in `__cluster_metadata` (KIP-631)."""
 

@@ -7,19 +7,28 @@ from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import trio
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.net.connection import Connection
     from odradek.broker.requests.parked import Parked
 
 _FEW_DEADLINES = 256
 
 
-class ParkedConnections:
+class Waits(Protocol):
+    """What is asked of a connection here."""
+
+    def waits_for(self, parked: Parked) -> bool:
+        """Whether this is the request that the connection is parked with."""
+
+
+C = TypeVar("C", bound=Waits)
+
+
+class ParkedConnections(Generic[C]):
     """Who is parked until when, and who has been woken. `resume` looks at a connection's request again.
 
     Owner: the poller. A wake-up that comes while the poller serves (a Produce that a consumer waited for) is acted on
@@ -28,18 +37,18 @@ class ParkedConnections:
     then; the queue is swept when it has doubled, so that long waits which end early do not fill it.
     """
 
-    def __init__(self, clock: BrokerClock, resume: Callable[[Connection], None]) -> None:
+    def __init__(self, clock: BrokerClock, resume: Callable[[C], None]) -> None:
         self._clock = clock
         self._resume = resume
-        self._deadlines: list[tuple[int, int, Connection, Parked]] = []
+        self._deadlines: list[tuple[int, int, C, Parked]] = []
         self._sweep_at = _FEW_DEADLINES
         self._numbers = count()
-        self._woken: list[tuple[Connection, Parked]] = []
+        self._woken: list[tuple[C, Parked]] = []
         self._in_turn = False
         self._alarm = trio.Event()
         self._sleeps_until: float = inf
 
-    def add(self, connection: Connection, parked: Parked) -> None:
+    def add(self, connection: C, parked: Parked) -> None:
         """Park a connection."""
         parked.wake = partial(self._wake, connection, parked)
         deadline_ms = parked.deadline_ms
@@ -84,7 +93,7 @@ class ParkedConnections:
                 await self._alarm.wait()
             self._alarm = trio.Event()
 
-    def _wake(self, connection: Connection, parked: Parked) -> None:
+    def _wake(self, connection: C, parked: Parked) -> None:
         self._woken.append((connection, parked))
         if not self._in_turn:
             self._alarm.set()
@@ -100,7 +109,7 @@ class ParkedConnections:
                 self._woken.append((connection, parked))
             heappop(self._deadlines)
 
-    def _resume_all(self, woken: list[tuple[Connection, Parked]]) -> None:
+    def _resume_all(self, woken: list[tuple[C, Parked]]) -> None:
         for connection, parked in woken:
             if connection.waits_for(parked):
                 self._resume(connection)

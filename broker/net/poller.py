@@ -14,6 +14,7 @@ import trio
 
 from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.net.parked import ParkedConnections
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -27,6 +28,7 @@ _WATCHED = ConnectionState.WATCHED
 _PARKED = ConnectionState.PARKED
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class EpollPoller:
     """The connections that are watched or parked, and the system's list of those that have something to read.
 
@@ -42,7 +44,7 @@ class EpollPoller:
         self._clock = clock
         self._epoll = select.epoll()
         self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
-        self._parked = ParkedConnections(clock, self._resume)
+        self._parked: ParkedConnections[Connection] = ParkedConnections(clock, self._resume)
 
     def add(self, connection: Connection) -> None:
         """Watch a connection's socket until it is closed."""

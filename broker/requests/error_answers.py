@@ -232,7 +232,7 @@ def _asked_items(source: Any, path: str) -> list[Any]:
 
 
 def _put_error(target: Any, code: ErrorCode, message: str | None) -> None:
-    for field in type(target).__slots__:
+    for field in target.field_names():
         if field in ("error_code", "partition_error_code"):
             setattr(target, field, int(code))
         elif field == "error_message":

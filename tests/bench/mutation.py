@@ -75,7 +75,7 @@ def mutate_fields(frame: bytes, rng: random.Random) -> bytes | None:
         return None
     for _ in range(rng.randint(1, 4)):
         target = _somewhere(request, rng)
-        field = rng.choice([name for name in type(target).__slots__ if name != "unknown_tagged_fields"] or [""])
+        field = rng.choice([name for name in target.field_names() if name != "unknown_tagged_fields"] or [""])
         if not field:
             continue
         before = getattr(target, field)
@@ -94,7 +94,7 @@ def mutate_fields(frame: bytes, rng: random.Random) -> bytes | None:
 def _somewhere(message: Any, rng: random.Random) -> Any:
     """The message itself or a struct somewhere inside it."""
     while rng.random() < 0.7:
-        inner = [getattr(message, name) for name in type(message).__slots__]
+        inner = [getattr(message, name) for name in message.field_names()]
         structs = [each for value in inner if isinstance(value, list) for each in value if isinstance(each, Message)]
         if not structs:
             break

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.protocol.message import Message
+from odradek.protocol.messages.api_versions import ApiVersionsResponse
+from odradek.protocol.messages.list_groups import ListGroupsResponse
 from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.schema import codec
 from tests.broker.probes import SILENT_FOR_S, Probe, Wire, probes
@@ -104,16 +107,15 @@ def decoded(request: bytes, response: bytes) -> Any:
 def shown(value: Any) -> Any:
     if isinstance(value, list):
         return [shown(each) for each in value]
-    fields = getattr(type(value), "__slots__", None)
-    if fields is None:
+    if not isinstance(value, Message):
         return bytes(value) if isinstance(value, memoryview) else value
-    if type(value).__name__ == "ApiVersionsResponse" and value.error_code == 0:
+    if isinstance(value, ApiVersionsResponse) and value.error_code == 0:
         return "every API that is served"
-    if type(value).__name__ == "ListGroupsResponse" and value.error_code == 0:
+    if isinstance(value, ListGroupsResponse) and value.error_code == 0:
         return "whatever groups there are"
     return {
         field: _presence(getattr(value, field)) if field in MADE_BY_SERVER else shown(getattr(value, field))
-        for field in fields
+        for field in value.field_names()
     }
 
 

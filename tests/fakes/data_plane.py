@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import CoroutineType
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
@@ -11,6 +10,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.topic import Topic
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.file_slice import joined
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.protocol.messages.produce import (
@@ -62,7 +62,7 @@ class DataPlane:
         chosen = type(request).MAX_VERSION if version is None else version
         context = self.context(request, chosen, node=node, client_id=client_id)
         response = handler_of(request)(context, request)
-        if response is not None and not isinstance(response, (CoroutineType, Parked)):
+        if response is not None and not isinstance(response, Parked) and not is_coroutine(response):
             codec(type(response), chosen).encode(response)
         return response
 

@@ -61,7 +61,7 @@ def plain(value: Any) -> Any:
         return kind, [plain(each) for each in value]
     fields = dict(getattr(value, "__dict__", {}))
     for base in type(value).__mro__:
-        for name in getattr(base, "__slots__", ()):
+        for name in getattr(base, "__mypyc_attrs__", getattr(base, "__slots__", ())):
             if hasattr(value, name):
                 fields[name] = getattr(value, name)
     if isinstance(value, str | bytes | int | float | type(None)) or callable(value) or not fields:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from odradek import KafkaBroker, KafkaError, StoredRecord
+from odradek.protocol.message import Message
 from odradek.protocol.messages import (
     alter_client_quotas,
     alter_user_scram_credentials,
@@ -69,10 +70,9 @@ def plain(value: Any) -> Any:
         return sorted((plain(each) for each in value), key=repr)
     if isinstance(value, memoryview):
         return bytes(value)
-    slots = getattr(value, "__slots__", None)
-    if slots is None or isinstance(value, str | bytes | int):
+    if not isinstance(value, Message):
         return value
-    return {name: plain(getattr(value, name)) for name in slots if name not in _UNSEEN}
+    return {name: plain(getattr(value, name)) for name in value.field_names() if name not in _UNSEEN}
 
 
 def _records(records: Iterable[StoredRecord]) -> list[StoredRecord]:

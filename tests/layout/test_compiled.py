@@ -52,6 +52,19 @@ def test_the_package_says_what_it_is() -> None:
     assert compiled is not any(sys.modules[f"odradek.{name}"].__file__.endswith(".py") for name in _loaded())  # type: ignore[union-attr]
 
 
+def test_a_traceback_names_file_and_line() -> None:
+    """Of a compiled function too, in which nobody sees local names."""
+    from odradek.protocol.varint import read_uvarint
+
+    with pytest.raises(IndexError) as caught:
+        read_uvarint(b"\xff", 0)
+    last = caught.traceback[-1]
+    source = (ROOT / "protocol" / "varint.py").read_text().splitlines()
+    assert str(last.path).endswith("odradek/protocol/varint.py")
+    assert last.name == "read_uvarint"
+    assert source[last.lineno].strip() == "byte = buf[offset]"
+
+
 def _loaded() -> list[str]:
     import odradek.protocol.varint  # noqa: F401
 

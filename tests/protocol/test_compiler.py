@@ -90,7 +90,7 @@ def outcome(decode: Any, data: bytes) -> Any:
 def comparable(value: Any) -> Any:
     """Plain values, with NaN equal to itself."""
     if isinstance(value, Message):
-        return [type(value), *(comparable(getattr(value, name)) for name in value.__slots__)]
+        return [type(value), *(comparable(getattr(value, name)) for name in value.field_names())]
     if isinstance(value, list):
         return [comparable(element) for element in value]
     return bytes(value) if isinstance(value, memoryview) else repr(value) if isinstance(value, float) else value

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.net.connection import Connection
 from odradek.broker.net.parked import ParkedConnections
 from odradek.broker.requests.parked import Parked
 
@@ -33,17 +32,16 @@ class Stage:
         self.clock = BrokerClock()
         self.clock.attach()
         self.resumed: list[str] = []
-        self.parked = ParkedConnections(self.clock, self._resume)
+        self.parked: ParkedConnections[FakeConnection] = ParkedConnections(self.clock, self._resume)
 
     def park(self, name: str, wait_ms: int) -> Parked:
         parked = FakeParked(self.clock.now_ms() + wait_ms)
-        self.parked.add(cast("Connection", FakeConnection(name, parked)), parked)
+        self.parked.add(FakeConnection(name, parked), parked)
         return parked
 
-    def _resume(self, connection: Connection) -> None:
-        fake = cast("FakeConnection", connection)
-        self.resumed.append(fake.name)
-        fake.parked = None
+    def _resume(self, connection: FakeConnection) -> None:
+        self.resumed.append(connection.name)
+        connection.parked = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

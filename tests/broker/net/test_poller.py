@@ -16,6 +16,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.net.poller import TaskPoller
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import CloseConnection, RequestContext
+from odradek.broker.requests.exchange import Exchange, RawExchange
 from odradek.broker.requests.parked import Parked
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -311,17 +312,16 @@ def test_a_record_that_comes_right_behind_a_fetch_is_not_missed() -> None:
     trio.run(main)
 
 
-def test_a_bug_outside_of_a_handler_ends_one_connection(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_outside_of_a_handler_ends_one_connection(install: Install) -> None:
     install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
     cluster = FakeCluster()
-    begin = cluster.dispatcher.begin
 
-    def failing(node: Any, connection: Any, frame: memoryview) -> Any:
-        if correlation_id(bytes(frame[4:8])) == 13:
+    def failing(answered: RawExchange) -> None:
+        if Exchange._make(answered).correlation_id == 13:
             raise ZeroDivisionError("a bug")
-        return begin(node, connection, frame)
 
-    monkeypatch.setattr(cluster.dispatcher, "begin", failing)
+    cluster.dispatcher.recent.watchers.append(failing)
+    cluster.dispatcher.watchers_changed()
 
     async def scenario(server: Server) -> None:
         async with await dial(cluster) as bad, await dial(cluster) as good:

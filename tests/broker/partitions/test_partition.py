@@ -12,6 +12,7 @@ from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.backend import StorageError
+from odradek.storage.broken_log import FULL, Breakage, break_log, mend_log
 from tests.fakes.data_plane import START_MS, DataPlane
 
 
@@ -126,19 +127,16 @@ def test_deleting_records_lets_readers_look_again(plane: DataPlane, partition: P
 
 
 def test_a_failing_medium_is_logged_once_and_named(
-    plane: DataPlane, partition: Partition, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    plane: DataPlane, partition: Partition, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Each refused request is answered; the log says it once, until something else is wrong."""
 
-    def full(*args: object, **keywords: object) -> None:
-        raise StorageError("/data/a-0/0.log: No space left on device", "/data/a-0/0.log")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(partition.log), "append", full)
-        for _ in range(3):
-            assert refusal(lambda: partition.append(plane.batch(), now_ms=START_MS)) is ErrorCode.KAFKA_STORAGE_ERROR
+    break_log(partition.log, Breakage(FULL, lambda: None))
+    for _ in range(3):
+        assert refusal(lambda: partition.append(plane.batch(), now_ms=START_MS)) is ErrorCode.KAFKA_STORAGE_ERROR
+    mend_log(partition.log)
     assert [each.getMessage() for each in caplog.records] == [
-        "a-0 cannot be written: /data/a-0/0.log: No space left on device"
+        "a-0 cannot be written: a-0/00000000000000000000.log: No space left on device"
     ]
     assert partition.append(plane.batch(), now_ms=START_MS).base_offset == 0
     partition.fail(StorageError("/data/a-0/0.log: Input/output error", "/data/a-0/0.log"))

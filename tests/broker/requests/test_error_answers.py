@@ -10,6 +10,7 @@ import pytest
 
 from odradek.broker.requests.error_answers import SHAPES, error_response
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.message import Message
 from odradek.protocol.registry import API_BY_KEY, ApiSpec
 from odradek.protocol.schema import codec
 
@@ -28,7 +29,7 @@ def filled(kind: type[Any]) -> Any:
     """An instance with one item in every list, so that a mapping has something to repeat."""
     message = kind()
     hints = get_type_hints(kind.__init__, globalns=vars(sys.modules[kind.__module__]))
-    for field in kind.__slots__:
+    for field in kind.field_names():
         if field == "unknown_tagged_fields":
             continue
         item_kind = item_kind_of(hints[field])
@@ -41,7 +42,7 @@ def filled(kind: type[Any]) -> Any:
 
 def error_codes(value: Any) -> list[int]:
     found: list[int] = []
-    for field in getattr(type(value), "__slots__", ()):
+    for field in value.field_names() if isinstance(value, Message) else ():
         inner = getattr(value, field)
         if field in ("error_code", "partition_error_code"):
             found.append(inner)
