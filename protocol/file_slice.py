@@ -1,4 +1,4 @@
-"""Bytes of an answer that a file holds: they can be sent by its descriptor, without passing through the process."""
+"""Bytes of an answer that a file holds: the process has no memory of them but while they are sent."""
 
 from __future__ import annotations
 

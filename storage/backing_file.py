@@ -55,8 +55,7 @@ class BackingFile:
     def release(self, offset: int, size: int) -> None:
         """Give an extent's room back. It may be called in any thread, at any point.
 
-        Linux makes a hole, and the room is not used again: pages on their way through a socket belong to whoever
-        reads there. Elsewhere nothing is sent by descriptor, and the next extent of that size gets the room.
+        Linux makes a hole, so that the disk has the room back. Elsewhere the next extent of that size gets it.
         """
         if not _PUNCHES:
             self._free.setdefault(size, []).append(offset)

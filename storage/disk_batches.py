@@ -79,7 +79,7 @@ class DiskBatchStore:
         return [mapped[position:start], *self._tail.read(0, end - start)]
 
     def slices(self, position: int, length: int) -> list[memoryview]:
-        """See `BatchStore.slices`: a map of the whole file stays, and is sent faster than by descriptor."""
+        """See `BatchStore.slices`: a map of the whole file stays, and is sent faster than anything else."""
         return self.read(position, length)
 
     def view(self, position: int) -> tuple[memoryview, int]:

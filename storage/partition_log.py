@@ -80,8 +80,8 @@ class SentResult(NamedTuple):
 
 _EMPTY = ReadResult([], 0)
 _NOTHING_SENT = SentResult([], 0)
-_SENT_BY_DESCRIPTOR = 64 * 1024
-"""A read of fewer bytes is sent from memory: that costs less."""
+_WORTH_A_SLICE = 64 * 1024
+"""A read of fewer bytes is sent as views: that costs less."""
 _CLIENT = AppendOrigin.CLIENT
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
@@ -414,7 +414,7 @@ class PartitionLog:
         if found is None:
             return _NOTHING_SENT
         batches, start, size = found
-        if size < _SENT_BY_DESCRIPTOR:
+        if size < _WORTH_A_SLICE:
             return _new(SentResult, (batches.read(start, size), size))
         return _new(SentResult, (batches.slices(start, size), size))
 

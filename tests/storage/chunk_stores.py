@@ -32,5 +32,5 @@ def whole(store: MemoryBatchStore) -> bytes:
 
 
 def in_files(store: MemoryBatchStore) -> int:
-    """How many bytes are sent by descriptor."""
+    """How many bytes are sent from files."""
     return sum(len(part) for part in store.slices(0, store.size) if isinstance(part, FileSlice))
