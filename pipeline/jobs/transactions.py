@@ -67,7 +67,8 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
 def transactions(states: DataFrame) -> DataFrame:
     """A row for each transaction: its states with their times, its partitions, how it ended and how long it took.
 
-    A transaction is known by its producer and its start time; ``outcome`` is ``commit``, ``abort`` or ``open``.
+    A transaction is known by its producer and its start time; ``outcome`` is ``commit``, ``abort`` or ``open``;
+    an open one has no end.
     """
     from pyspark.sql import functions as f
 
@@ -75,13 +76,14 @@ def transactions(states: DataFrame) -> DataFrame:
     one = f.array_sort(f.collect_list(f.struct("log_offset", "state", "update_ms", "producer_epoch", "partitions")))
     grouped = steps.groupBy("transactional_id", "producer_id", "start_ms").agg(one.alias("steps"))
     last = "element_at(steps, -1)"
+    end = f"case when {last}.state like 'Complete%' then {last}.update_ms end"
     return grouped.selectExpr(
         "transactional_id",
         "producer_id",
         "element_at(steps, 1).producer_epoch as producer_epoch",
         "start_ms",
-        f"{last}.update_ms as end_ms",
-        f"{last}.update_ms - start_ms as duration_ms",
+        f"{end} as end_ms",
+        f"{end} - start_ms as duration_ms",
         "transform(steps, each -> struct(each.state as state, timestamp_millis(each.update_ms) as time)) as states",
         "array_sort(array_distinct(flatten(transform(steps, each -> each.partitions)))) as partitions",
         f"{last}.state as last_state",
