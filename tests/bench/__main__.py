@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,6 +60,7 @@ def record(rows: Sequence[Row], other_work: OtherWork, page: Path = history.PAGE
 
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the brokers end with this
     other_work = OtherWork()
     print(f"{machine()}, shared by broker and load; load {other_work.load_before:.1f} before the run", flush=True)
     run = Run(options)
