@@ -10,6 +10,10 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 _NOT_BASE64_URL = re.compile(r"[^A-Za-z0-9_-]")
 
 
+_MOST_NESTED = 1000
+"""Jackson's limit."""
+
+
 class TokenRefused(Exception):
     """A token is not accepted. `reason` is for the broker's log.
 
@@ -60,7 +64,25 @@ def json_object(text: bytes, *, repeats: bool) -> dict[str, Any] | None:
         value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=None if repeats else _once)
     except (ValueError, RecursionError):
         raise TokenRefused("malformed JSON") from None
+    if _is_too_deep(value):
+        raise TokenRefused("malformed JSON")
     return value if isinstance(value, dict) else None
+
+
+def _is_too_deep(value: object) -> bool:
+    """Whether it is nested deeper than Java's parser goes. How deep Python goes depends on its version."""
+    level = [value]
+    for _ in range(_MOST_NESTED):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _no_constant(text: str) -> NoReturn:
