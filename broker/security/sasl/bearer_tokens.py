@@ -64,12 +64,12 @@ def json_object(text: bytes, *, repeats: bool) -> dict[str, Any] | None:
         value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=None if repeats else _once)
     except (ValueError, RecursionError):
         raise TokenRefused("malformed JSON") from None
-    if _is_too_deep(value):
+    if is_too_deep(value):
         raise TokenRefused("malformed JSON")
     return value if isinstance(value, dict) else None
 
 
-def _is_too_deep(value: object) -> bool:
+def is_too_deep(value: object) -> bool:
     """Whether it is nested deeper than Java's parser goes. How deep Python goes depends on its version."""
     level = [value]
     for _ in range(_MOST_NESTED):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.security.sasl.bearer_tokens import BearerToken, TokenRefused, base64_url
+from odradek.broker.security.sasl.bearer_tokens import BearerToken, TokenRefused, base64_url, is_too_deep
 from odradek.broker.security.sasl.server import MalformedToken
 
 _LATEST_MS = 2**63 - 1
@@ -96,6 +96,8 @@ def _leading_object(data: bytes) -> dict[str, Any]:
         value = _DECODER.raw_decode(text)[0] if text else {}
     except (ValueError, RecursionError):
         raise TokenRefused("malformed JSON") from None
+    if is_too_deep(value):
+        raise TokenRefused("malformed JSON")
     return value if isinstance(value, dict) else {}
 
 
