@@ -17,9 +17,12 @@ class Crash(BaseException):
 
 
 class FaultyFileSystem(FileSystem):
-    """Counts the calls that change anything; `stop_at` makes the n-th one (from 0) a Crash, writes half-way through."""
+    """Counts the calls that change anything; `stop_at` makes the n-th one (from 0) a Crash, writes half-way through.
 
-    __slots__ = ("calls", "refuse", "short_writes", "stop_at")
+    What a process that dies has left open is closed when nobody has this object any more, as a system does for it.
+    """
+
+    __slots__ = ("calls", "descriptors", "refuse", "short_writes", "stop_at")
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.calls = 0
@@ -27,6 +30,25 @@ class FaultyFileSystem(FileSystem):
         self.short_writes = False
         self.refuse: Callable[[str, Path], int | None] = lambda call, path: None
         """(call, path) -> errno of the failure, or None."""
+        self.descriptors: set[int] = set()
+
+    def __del__(self) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+    def open(self, path: Path, *, create: bool = True) -> int:
+        descriptor = super().open(path, create=create)
+        self.descriptors.add(descriptor)
+        return descriptor
+
+    def open_read(self, path: Path) -> int:
+        descriptor = super().open_read(path)
+        self.descriptors.add(descriptor)
+        return descriptor
+
+    def close(self, descriptor: int) -> None:
+        self.descriptors.discard(descriptor)
+        super().close(descriptor)
 
     def _before(self, call: str, path: Path) -> bool:
         """Count; True when this is the call to die in."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
-from odradek import KafkaBroker, KafkaError, StoredRecord
+from odradek import KafkaBroker, KafkaError, PartitionInfo, StoredRecord
 from odradek.protocol.message import Message
 from odradek.protocol.messages import (
     alter_client_quotas,
@@ -65,14 +65,18 @@ _SHARE, _CLASSIC, _CONSUMER = "shared", "classic", "modern"
 
 
 def plain(value: Any) -> Any:
-    """A message as dictionaries and lists; these in one order, as Kafka promises none."""
+    """A message, or a partition, as dictionaries and lists; these in one order, as Kafka promises none."""
     if isinstance(value, list | tuple):
         return sorted((plain(each) for each in value), key=repr)
     if isinstance(value, memoryview):
         return bytes(value)
-    if not isinstance(value, Message):
+    if isinstance(value, Message):
+        names = value.field_names()
+    elif isinstance(value, PartitionInfo):
+        names = tuple(field.name for field in fields(value))
+    else:
         return value
-    return {name: plain(getattr(value, name)) for name in value.field_names() if name not in _UNSEEN}
+    return {name: plain(getattr(value, name)) for name in names if name not in _UNSEEN}
 
 
 def _records(records: Iterable[StoredRecord]) -> list[StoredRecord]:
