@@ -27,6 +27,10 @@ NEW_STRUCT: Final[Any] = object()
 _field_names: dict[type[Any], tuple[str, ...]] = {}
 
 
+def _made(kind: Any, fields: dict[str, Any]) -> Any:
+    return kind(**fields)
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Message:
     """Base of the generated messages and of the structs inside them.
@@ -58,6 +62,10 @@ class Message:
     def replace(self, **changes: Any) -> Self:
         """A copy (shallow) with some fields changed."""
         return type(self)(**{**dict(self._values()), **changes})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For copies and pickles: by themselves they know no fields of a class that inherits from a compiled one."""
+        return _made, (type(self), dict(self._values()))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

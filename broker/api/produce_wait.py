@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.parked import Parked
@@ -34,13 +34,18 @@ async def when_there_is_room(
     return await served if is_coroutine(served) else served
 
 
-class Uncommitted(NamedTuple):
+class Uncommitted:
     """A batch that a leader took in this epoch, up to this offset, and its answer so far."""
 
-    partition: Partition
-    leader_epoch: int
-    last_offset: int
-    answer: PartitionProduceResponse
+    __slots__ = ("answer", "last_offset", "leader_epoch", "partition")
+
+    def __init__(
+        self, partition: Partition, leader_epoch: int, last_offset: int, answer: PartitionProduceResponse
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.last_offset = last_offset
+        self.answer = answer
 
     def settle(self, api_version: int) -> bool:
         """Put the outcome into the answer; False while there is none."""

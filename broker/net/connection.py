@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import trio
 
@@ -59,7 +59,7 @@ class Transport(Protocol):
 class Watcher(Protocol):
     """What a connection leaves to the poller. `parks`: whether it answers parked requests."""
 
-    parks: bool
+    parks: ClassVar[bool]
 
     def add(self, connection: Connection) -> None:
         """Watch the connection's socket until it is closed."""

@@ -8,7 +8,7 @@ another way (a rebalance, a disk, a full socket) goes back to the connection's o
 from __future__ import annotations
 
 import select
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import trio
 
@@ -37,7 +37,7 @@ class EpollPoller:
     must have found its socket empty before it becomes watched.
     """
 
-    parks = True
+    parks: ClassVar[bool] = True
     """Whether parked requests are answered from here."""
 
     def __init__(self, clock: BrokerClock) -> None:
@@ -124,7 +124,7 @@ class EpollPoller:
 class TaskPoller:
     """Where there is no epoll each connection waits in its own task."""
 
-    parks = False
+    parks: ClassVar[bool] = False
 
     def __init__(self, clock: BrokerClock) -> None:
         pass

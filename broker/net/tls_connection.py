@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
@@ -14,6 +14,14 @@ from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.net.tls_transport import TlsTransport
 from odradek.broker.security.principal import Principal
 from odradek.broker.security.wrong_protocol import PLAIN_TEXT
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.metadata.node import Node
+    from odradek.broker.net.connection import Transport, Watcher
+    from odradek.broker.net.login_gate import NewGate
+    from odradek.broker.requests.context import ConnectionInfo
+    from odradek.broker.requests.dispatch import Dispatcher
 
 _log = logging.getLogger("odradek.broker.net")
 
@@ -72,8 +80,21 @@ class TlsConnection(Connection):
 
     __slots__ = ("_handshakes", "_terms", "_tls")
 
-    def __init__(self, *args: Any, terms: TlsTerms, handshakes: Handshakes) -> None:
-        super().__init__(*args)
+    def __init__(
+        self,
+        node: Node,
+        sock: Transport,
+        info: ConnectionInfo,
+        watcher: Watcher,
+        dispatcher: Dispatcher,
+        clock: BrokerClock,
+        max_request_bytes: int,
+        new_gate: NewGate | None = None,
+        *,
+        terms: TlsTerms,
+        handshakes: Handshakes,
+    ) -> None:
+        super().__init__(node, sock, info, watcher, dispatcher, clock, max_request_bytes, new_gate)
         self.state = _HANDSHAKING
         self._terms = terms
         self._handshakes = handshakes

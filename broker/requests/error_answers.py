@@ -6,15 +6,16 @@ with the error beside each item; `SHAPES` says which response list repeats which
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple
 
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.message import Message
 from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.schema import ArrayOf, StructOf
 
 _ITSELF = ""
 
@@ -287,18 +288,10 @@ _OWN_ANSWERS: dict[str, Callable[[Any, int, ErrorCode, str | None], Any]] = {
 
 
 @cache
-def _item_class(owner: type[Any], field: str) -> type[Any]:
-    """The struct class of the items in a list field, from the annotations of the generated class."""
-    hints = get_type_hints(owner.__init__, globalns=vars(sys.modules[owner.__module__]))
-    found = _item_of(hints[field])
-    if found is None:
-        raise TypeError(f"{owner.__name__}.{field} is not a list")
-    return found
-
-
-def _item_of(hint: Any) -> type[Any] | None:
-    """X of `list[X]` or `list[X] | None`."""
-    if get_origin(hint) is list:
-        kind: type[Any] = get_args(hint)[0]
-        return kind
-    return next((found for part in get_args(hint) if (found := _item_of(part)) is not None), None)
+def _item_class(owner: type[Message], field: str) -> type[Any]:
+    """The struct class of the items in a list field, as the generated class declares it."""
+    for declared in owner.declare():
+        kind = declared.type
+        if declared.name == field and isinstance(kind, ArrayOf) and isinstance(kind.element, StructOf):
+            return kind.element.message
+    raise TypeError(f"{owner.__name__}.{field} is no list of structs")

@@ -14,7 +14,6 @@ time has passed on the broker's clock (Kafka mutes the channel, KIP-219). Kafka'
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import work_ns
@@ -138,6 +137,5 @@ def _told(codec: MessageCodec[Any], response: Any, wait_ms: int) -> Any:
     if response.__class__ is EncodedBody:
         response = codec.decode(memoryview(response.body))[0]
     if hasattr(response, "throttle_time_ms"):
-        response = copy(response)
-        response.throttle_time_ms = wait_ms
+        return response.replace(throttle_time_ms=wait_ms)
     return response

@@ -79,8 +79,8 @@ def mutate_fields(frame: bytes, rng: random.Random) -> bytes | None:
         if not field:
             continue
         before = getattr(target, field)
-        setattr(target, field, _other_value(before, rng))
         try:
+            setattr(target, field, _other_value(before, rng))
             request_frame(request, header.api_version)
         except (ProtocolError, TypeError, AttributeError):
             setattr(target, field, before)

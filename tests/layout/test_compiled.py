@@ -32,6 +32,36 @@ def test_a_name_holds_exceptions_of_one_kind(module: str) -> None:
                 assert kinds.setdefault(handler.name, kind) == kind, f"{function.name}, line {handler.lineno}"
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_nothing_is_unpacked_into_a_call_of_super(module: str) -> None:
+    """mypyc passes what is unpacked there as one argument."""
+    for call in ast.walk(ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("super()."):
+            assert not any(isinstance(each, ast.Starred) for each in call.args), f"line {call.lineno}"
+            assert all(each.arg for each in call.keywords), f"line {call.lineno}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_an_attribute_of_a_class_says_so(module: str) -> None:
+    """Without ClassVar the compiled class itself has a descriptor in the value's place."""
+    for owner in ast.walk(ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())):
+        if not isinstance(owner, ast.ClassDef) or owner.name.endswith("Error") or _bases(owner) & _INTERPRETED:
+            continue
+        for line in owner.body:
+            if isinstance(line, ast.Assign):
+                assert ast.unparse(line.targets[0]) == "__slots__", f"{owner.name}, line {line.lineno}"
+            elif isinstance(line, ast.AnnAssign) and line.value is not None:
+                declared = ast.unparse(line.annotation).startswith("ClassVar")
+                assert declared or ast.unparse(line.target) == "__slots__", f"{owner.name}, line {line.lineno}"
+
+
+def _bases(owner: ast.ClassDef) -> set[str]:
+    return {ast.unparse(base) for base in owner.bases}
+
+
+_INTERPRETED = {"Enum", "IntEnum", "NamedTuple", "Protocol"}
+
+
 def test_modules_are_named_once_and_in_order() -> None:
     assert list(MODULES) == sorted(set(MODULES))
 
@@ -63,6 +93,35 @@ def test_a_traceback_names_file_and_line() -> None:
     assert str(last.path).endswith("odradek/protocol/varint.py")
     assert last.name == "read_uvarint"
     assert source[last.lineno].strip() == "byte = buf[offset]"
+
+
+_IMPORT_EACH_FIRST = """
+import faulthandler, os, sys, traceback
+import construct, cramjam, crc32c, trio  # once for all that follow
+
+faulthandler.enable()
+for module in sys.argv[1:]:
+    child = os.fork()
+    if child == 0:
+        try:
+            __import__("odradek." + module)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if ended != 0:
+        print(module, ended, flush=True)
+"""
+
+
+@pytest.mark.skipif(not compiled or not hasattr(os, "fork"), reason="compiled modules, and a system that forks")
+def test_each_module_can_be_the_first_to_be_imported() -> None:
+    """A compiled class that needs a type of a module that nothing has imported yet is a crash, not an ImportError."""
+    done = subprocess.run(
+        [sys.executable, "-c", _IMPORT_EACH_FIRST, *MODULES], capture_output=True, text=True, env=os.environ
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def _loaded() -> list[str]:

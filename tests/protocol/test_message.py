@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from odradek.protocol.messages.fetch import FetchResponse, PartitionData
+from odradek.protocol.messages.heartbeat import HeartbeatResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.offset_fetch import OffsetFetchRequest
+from odradek.protocol.messages.sync_group import SyncGroupResponse
 
 
 def test_lists_are_not_shared() -> None:
@@ -48,3 +55,12 @@ def test_unknown_attributes_are_refused() -> None:
         MetadataRequest().topic = []  # type: ignore[attr-defined]
     with pytest.raises(TypeError):
         MetadataRequest(topic=[])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda message: pickle.loads(pickle.dumps(message))])
+def test_a_copy_has_all_fields(copied: Callable[[Any], Any]) -> None:
+    """Of compiled messages, and of those that only inherit from a compiled one."""
+    for message in (HeartbeatResponse(7, 3, ((1, b"x"),)), SyncGroupResponse(7, 3, "consumer", "range", b"all")):
+        other = copied(message)
+        assert other == message
+        assert other is not message

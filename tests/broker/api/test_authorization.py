@@ -6,17 +6,17 @@ Here a client acts as whom its client id names: the log-in has tests of its own.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from odradek import KafkaBroker
 from odradek.broker.api.index import INDEX
 from odradek.broker.api.served import SERVED as SERVED_HANDLERS
-from odradek.broker.metadata.node import Node
-from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.services import Services
+from odradek.broker.requests.access import Access, ByItem, Serve, Whole
+from odradek.broker.requests.context import RequestContext
 from odradek.broker.security.denials import Denial
 from odradek.broker.security.principal import Principal
 from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
@@ -37,25 +37,26 @@ BIT_FIELD = {"DescribeCluster": {("DESCRIBE", "CLUSTER")}, "Metadata": {("DESCRI
 FILTERED = {"ListGroups", "ListTransactions"}
 
 
+def acting(guarded: Callable[[Any, Serve], Serve]) -> Callable[[Any, Serve], Serve]:
+    """What takes the place of `Access.guarded`: the client is whom it says it is before its rights are looked at."""
+
+    def chosen(access: Access, serve: Serve) -> Serve:
+        checked = guarded(access, serve)
+
+        def act(ctx: RequestContext, request: Any) -> Any:
+            ctx.connection.principal = Principal("User", ctx.client_id or "nobody")
+            return checked(ctx, request)
+
+        return act
+
+    return chosen
+
+
 @pytest.fixture
 def users(monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaBroker]:
     """A broker whose clients act as the user that their client ids name. There are no delegation tokens."""
-    plain = RequestContext.__init__
-
-    def acting(
-        self: RequestContext,
-        services: Services,
-        node: Node,
-        connection: ConnectionInfo,
-        api_key: int,
-        api_version: int,
-        correlation_id: int,
-        client_id: str | None,
-    ) -> None:
-        connection.principal = Principal("User", client_id or "nobody")
-        plain(self, services, node, connection, api_key, api_version, correlation_id, client_id)
-
-    monkeypatch.setattr(RequestContext, "__init__", acting)
+    for kind in (Access, Whole, ByItem):
+        monkeypatch.setattr(kind, "guarded", acting(kind.guarded))
     monkeypatch.setattr(Stage, "_make_token", lambda stage: None)
     config = {name: value for name, value in CONFIG.items() if not name.startswith(("sasl.", "delegation."))}
     with KafkaBroker(config={**config, "node.id": "0"}) as broker:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from functools import reduce
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import pytest
 
 from odradek.broker.requests.error_answers import SHAPES, error_response
+from odradek.protocol import schema
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.registry import API_BY_KEY, ApiSpec
@@ -17,26 +17,18 @@ from odradek.protocol.schema import codec
 BROKER_APIS = [spec for spec in API_BY_KEY.values() if spec.on_brokers]
 
 
-def item_kind_of(hint: Any) -> type[Any] | None:
-    """X of ``list[X]`` or ``list[X] | None``."""
-    if get_origin(hint) is list:
-        kind: type[Any] = get_args(hint)[0]
-        return kind
-    return next((found for each in get_args(hint) if (found := item_kind_of(each))), None)
+ITEMS = {schema.Int8: 7, schema.Int32: 7, schema.Int64: 7, schema.String: "asked", schema.Uuid: bytes(16)}
+"""What lists that are no lists of structs hold."""
 
 
-def filled(kind: type[Any]) -> Any:
+def filled(kind: type[Message]) -> Message:
     """An instance with one item in every list, so that a mapping has something to repeat."""
     message = kind()
-    hints = get_type_hints(kind.__init__, globalns=vars(sys.modules[kind.__module__]))
-    for field in kind.field_names():
-        if field == "unknown_tagged_fields":
-            continue
-        item_kind = item_kind_of(hints[field])
-        if item_kind is None:
-            continue
-        item = {int: 7, str: "asked", bytes: bytes(16)}.get(item_kind)
-        setattr(message, field, [filled(item_kind) if item is None else item])
+    for field in kind.declare():
+        if isinstance(field.type, schema.ArrayOf):
+            element = field.type.element
+            item = filled(element.message) if isinstance(element, schema.StructOf) else ITEMS[element]
+            setattr(message, field.name, [item])
     return message
 
 
