@@ -44,7 +44,7 @@ def extensions() -> list[Any]:
     try:
         return mypycify(
             [*OPTIONS, *paths],
-            opt_level=os.environ.get("ODRADEK_COMPILE_LEVEL", "3"),
+            opt_level=os.environ.get("ODRADEK_COMPILE_LEVEL", "1"),
             debug_level="0",
             group_name="odradek",
             target_dir=str(BUILD / "c"),
