@@ -90,6 +90,7 @@ def test_records_are_accepted_once(disturb: Callable[[KafkaBroker, int], None]) 
                 producer.produce(TOPIC, str(number), partition=number % 3)
                 producer.flush(60)
                 if number % 50 == 49:
+                    wait_until("the first accepted record", lambda: len(done) > 0)
                     disturb(broker, number // 50)
             wait_until("every record", lambda: len(done) == RECORDS)
         finally:
