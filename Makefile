@@ -13,10 +13,11 @@ PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal -p no:rerunfailures -m "not ($(HEAVY))"
 
 # What runs against the compiled modules too, in `make test` where there is what compiling takes.
-COMPILED_TESTS := tests/protocol tests/storage tests/broker tests/layout/test_compiled.py
+COMPILED_TESTS := tests/protocol tests/storage tests/broker tests/frontdoor tests/layout/test_compiled.py
+COMPILED := PYTHONPATH=build/compiled
 HEADER := $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include") + "/Python.h")'
 
-.PHONY: run check test fmt lint types layers static quick measured heavy unit bench bench-compare chaos clients conformance hooks pages site news wheel compiled test-compiled also-compiled build clean
+.PHONY: run check test fmt lint types layers static quick measured heavy unit bench bench-compare chaos clients conformance hooks pages site news wheel compiled test-compiled compiled-quick compiled-clients also-compiled build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -123,9 +124,16 @@ compiled: $(STAMP)
 	ODRADEK_COMPILE=1 $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(PIP) --no-deps --target build/compiled build/wheel/odradek-*.whl
 
+# Client programs mostly wait, so they run beside the tests that need none.
 test-compiled: compiled
-	PYTHONPATH=build/compiled $(BIN)/python -c 'import odradek; assert odradek.compiled, odradek'
-	PYTHONPATH=build/compiled $(PYTEST) --hypothesis-profile=repeated $(SPREAD) $(COMPILED_TESTS)
+	$(COMPILED) $(BIN)/python -c 'import odradek; assert odradek.compiled, odradek'
+	@$(MAKE) --no-print-directory --jobs --output-sync compiled-quick compiled-clients
+
+compiled-quick:
+	$(COMPILED) $(PYTEST) --hypothesis-profile=repeated $(SPREAD) $(COMPILED_TESTS)
+
+compiled-clients:
+	$(COMPILED) $(PYTEST) tests/clients
 
 also-compiled: $(STAMP)
 	@if ! $(CC) --version > /dev/null 2>&1; then echo "not tested compiled: there is no C compiler"; \

@@ -1,4 +1,4 @@
-"""A broker with little memory takes more records than that, keeps its size and gives all of them back."""
+"""What a broker takes of the memory: little when idle, and a limit for what it holds."""
 
 from __future__ import annotations
 
@@ -25,5 +25,14 @@ def test_what_has_no_room_is_in_a_file() -> None:
         # Maps of what is in the file are let go: nothing grows with what was read.
         assert resident(broker.process.pid) < full + 100 * MB
         stream.close()
+    finally:
+        broker.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_an_idle_broker_is_small() -> None:
+    broker = Odradek()
+    try:
+        assert resident(broker.process.pid) < 40 * MB
     finally:
         broker.stop()
