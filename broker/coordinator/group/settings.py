@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from odradek.broker.config.broker_config import BrokerConfig, broker_keys
@@ -49,11 +50,29 @@ class LiveConfigs:
 
     def group(self, group_id: str, name: str) -> Any:
         """See `GroupConfigs`; `group.` + name is the broker config behind most of them."""
-        text = self._own(group_id).get(name)
+        own = self._own(group_id)
+        text = own.get(name) if own else None
         if text is not None:
-            return keys_of("group")[name].parse(text)
-        behind = "group." + name
-        return self._config.get(behind) if behind in broker_keys() else keys_of("group")[name].default_value()
+            return _parsed(name, text)
+        behind = _broker_config_behind(name)
+        return _default_of(name) if behind is None else self._config.get(behind)
+
+
+@lru_cache
+def _broker_config_behind(name: str) -> str | None:
+    behind = "group." + name
+    return behind if behind in broker_keys() else None
+
+
+@lru_cache
+def _default_of(name: str) -> Any:
+    return keys_of("group")[name].default_value()
+
+
+@lru_cache(maxsize=1 << 10)
+def _parsed(name: str, text: str) -> Any:
+    """Each heartbeat asks for the same few."""
+    return keys_of("group")[name].parse(text)
 
 
 def fixed_configs(

@@ -118,6 +118,15 @@ class ConsumerGroup(EpochGroup[Member]):
         """Whether topics have to be looked at because they, or the coordinator, may have changed."""
         return now_ms >= self._checked_until_ms or self.epoch < self._checked_in_epoch
 
+    def rests(self, member: Member, now_ms: int) -> bool:
+        """Whether nothing can follow from a heartbeat of a member that has not changed."""
+        return (
+            self.epoch <= self.assignment_epoch
+            and member.is_reconciled_to(self.assignment_epoch)
+            and not self.members_by_regex
+            and not self.must_check_topics(now_ms)
+        )
+
     def waits_for_others(self, member: Member) -> bool:
         """Whether a member cannot get on because partitions of its target are still held by others."""
         return any(

@@ -51,6 +51,9 @@ class Heartbeats:
 
     def heartbeat(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
         """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
+        resting = self._resting(command, now_ms)
+        if resting is not None:
+            return self._still(command.group_id, resting)
         if command.member_epoch <= LEAVING:
             return self._departures.leave(command, now_ms)
         group_id = command.group_id
@@ -62,8 +65,7 @@ class Heartbeats:
         after = _updated(before, command)
         change = Change(before, after)
         member = self._progress.advance(step, change, command.owned, bump_unresolved=False)
-        expiry = FenceMember(group_id, member_id)
-        step.effects.append(Schedule(session_key(group_id, member_id), configs.session_timeout_ms(group_id), expiry))
+        step.effects.append(self._session(group_id, member_id))
         tells = command.member_epoch == 0 or command.is_full or member.assigned != before.assigned
         reply = HeartbeatReply(
             member_id,
@@ -72,6 +74,40 @@ class Heartbeats:
             without_epochs(member.assigned) if tells else None,
         )
         return step.outcome(reply, lambda: self._groups.find(group_id, ConsumerGroup))
+
+    # -- nothing new
+
+    def _resting(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Member | None:
+        """The member, if its heartbeat says nothing new and it has all that it shall have: most heartbeats.
+
+        What is asked here of everybody would be no more than lost time; what `heartbeat` does comes to the same.
+        """
+        group = self._groups.get(command.group_id)
+        if not isinstance(group, ConsumerGroup):
+            return None
+        member = group.members.get(command.member_id)
+        if (
+            member is None
+            or member.epoch != command.member_epoch
+            or not command.says_nothing
+            or not _is_same(member, command)
+            or not group.rests(member, now_ms)
+        ):
+            return None
+        instance_id = command.instance_id
+        return member if instance_id is None or group.static_ids.get(instance_id) == member.member_id else None
+
+    def _still(self, group_id: str, member: Member) -> Outcome[HeartbeatReply]:
+        interval_ms = self._progress.configs.heartbeat_interval_ms(group_id)
+        reply = HeartbeatReply(member.member_id, member.epoch, interval_ms)
+        return Outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
+
+    def _session(self, group_id: str, member_id: str) -> Schedule:
+        """The member's session, which begins anew."""
+        timeout_ms = self._progress.configs.session_timeout_ms(group_id)
+        return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
+
+    # -- group and member
 
     def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Step:
         """The group, which comes into being with a first member, also from an empty or a classic group."""
@@ -130,17 +166,21 @@ def replace_static(step: Step, old: Member, member_id: str) -> Member:
     return new
 
 
+def _is_same(member: Member, command: ConsumerGroupHeartbeat) -> bool:
+    """Whether the heartbeat comes from where the member was, in the same protocol."""
+    return (
+        member.client_id == command.client_id
+        and member.client_host == command.host
+        and (command.instance_id is None or command.instance_id == member.instance_id)
+        and member.classic is None
+    )
+
+
 def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
     """The member with what the heartbeat says of it; None and -1 change nothing."""
     topics, regex, assignor = command.topics, command.regex, command.server_assignor
     timeout_ms = command.rebalance_timeout_ms
-    if (
-        command.says_nothing
-        and member.client_id == command.client_id
-        and member.client_host == command.host
-        and command.instance_id in (None, member.instance_id)
-        and member.classic is None
-    ):
+    if command.says_nothing and _is_same(member, command):
         return member
     return member._replace(
         instance_id=member.instance_id if command.instance_id is None else command.instance_id,

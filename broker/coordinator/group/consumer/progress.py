@@ -61,7 +61,7 @@ class Progress:
 
         ``bump_unresolved``: a new pattern counts as a change of the group's topics before it is resolved.
         """
-        if change.after is change.before and self._rests(step, change.after):
+        if change.after is change.before and step.group.rests(change.after, step.now_ms):
             return change.after
         names_changed = self.store_member(step, change)
         regex_change = self.update_regexes(step, change)
@@ -72,16 +72,6 @@ class Progress:
         target = self.new_target(step, change, epoch, homogeneous)
         changed = names_changed or regex_change is not RegexChange.NONE
         return self.reconcile(step, change.after, target, owned, subscription_changed=changed)
-
-    def _rests(self, step: Step, member: Member) -> bool:
-        """Whether nothing can follow from a heartbeat of a member that has not changed."""
-        group = step.group
-        return (
-            group.epoch <= group.assignment_epoch
-            and member.is_reconciled_to(group.assignment_epoch)
-            and not group.members_by_regex
-            and not group.must_check_topics(step.now_ms)
-        )
 
     # -- the member
 

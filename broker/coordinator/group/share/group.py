@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class ShareGroup:
     """See `kinds.Group`. Invariants: ``subscribed`` counts the members by topic name.
 
-    ``refresh_due``: soft; a heartbeat looks at the topics again, as they may have changed.
+    Soft: ``refresh_due``, a heartbeat looks at the topics again, as they may have changed; ``complete``, the last
+    heartbeat found every partition stored that shall be, and the target assignment up to date.
     """
 
     group_type = GroupType.SHARE
@@ -44,6 +45,7 @@ class ShareGroup:
         self.initialized: dict[bytes, TopicStates] = {}
         self.deleting: dict[bytes, str] = {}
         self.refresh_due = True
+        self.complete = False
 
     # -- Group
 
@@ -102,6 +104,10 @@ class ShareGroup:
         return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")
 
     # -- reading
+
+    def rests(self, member: ShareMember) -> bool:
+        """Whether nothing can follow from a heartbeat of a member that has not changed."""
+        return self.complete and member.epoch == self.assignment_epoch
 
     def member(self, member_id: str) -> ShareMember:
         """The member of that id; UNKNOWN_MEMBER_ID if there is none."""

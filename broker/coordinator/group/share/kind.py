@@ -12,8 +12,8 @@ from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
 from odradek.broker.coordinator.group.records import decode_key, value_of
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.share import commands as c
-from odradek.broker.coordinator.group.share.group import ShareGroup, session_key
-from odradek.broker.coordinator.group.share.heartbeat import Heartbeats
+from odradek.broker.coordinator.group.share.group import ShareGroup
+from odradek.broker.coordinator.group.share.heartbeat import Heartbeats, session
 from odradek.broker.coordinator.group.share.members import LEAVE, ShareMember
 from odradek.broker.coordinator.group.share.offsets import ShareOffsets
 from odradek.broker.coordinator.group.share.records import topic_states
@@ -107,11 +107,7 @@ class ShareKind:
         effects: list[Effect] = []
         for group in self._groups.all():
             if isinstance(group, ShareGroup):
-                timeout = self._context.configs.group(group.group_id, "share.session.timeout.ms")
-                effects += [
-                    Schedule(session_key(group.group_id, member), timeout, c.ExpireShareMember(group.group_id, member))
-                    for member in group.members
-                ]
+                effects += [session(self._context.configs, group.group_id, member) for member in group.members]
                 effects.append(GroupChanged(group.group_id))
         return effects
 
@@ -123,6 +119,7 @@ class ShareKind:
                 continue
             if any(topic in group.subscribed for topic in change.topics):
                 group.refresh_due = True
+                group.complete = False
             if any(group.names(topic) for topic in change.topics):
                 key = ("share topics", group.group_id)
                 effects.append(Schedule(key, 0, c.ForgetDeletedTopics(group.group_id)))
@@ -143,7 +140,10 @@ class ShareKind:
         return group
 
     def _group(self, key: Any) -> ShareGroup:
-        return self._groups.for_replay(key.group_id, ShareGroup, ShareGroup)
+        """The group that a record is about, which is about to change."""
+        group = self._groups.for_replay(key.group_id, ShareGroup, ShareGroup)
+        group.complete = False
+        return group
 
     def _replay_epoch(self, key: Any, value: Any) -> None:
         if value is None:

@@ -91,6 +91,20 @@ class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
         self.host = host
         self.forbidden = forbidden
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it says nothing of the member, apart from where it is and which endpoints it knows."""
+        return (
+            self.owned is None
+            and self.topology is None
+            and self.endpoint is None
+            and self.client_tags is None
+            and self.process_id is None
+            and self.rack_id is None
+            and self.rebalance_timeout_ms == -1
+            and not self.shutdown
+        )
+
 
 # -- what only the coordinator tells itself
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from odradek.broker.coordinator.group.settings import GroupConfigs
 
 STANDBYS = "num.standby.replicas"
@@ -34,6 +37,11 @@ class StreamsConfigs:
         """The least time between two assignments."""
         return int(self._configs.group(group_id, "streams.assignment.interval.ms"))
 
-    def assignment_configs(self, group_id: str) -> dict[str, str]:
-        """What the assignor is told, as the group's record keeps it."""
-        return {STANDBYS: str(self._configs.group(group_id, "streams.num.standby.replicas"))}
+    def assignment_configs(self, group_id: str) -> Mapping[str, str]:
+        """What the assignor is told, as the group's record keeps it. Not to be changed."""
+        return _with_standbys(self._configs.group(group_id, "streams.num.standby.replicas"))
+
+
+@lru_cache
+def _with_standbys(count: int) -> Mapping[str, str]:
+    return {STANDBYS: str(count)}

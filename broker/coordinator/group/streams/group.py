@@ -112,6 +112,25 @@ class StreamsGroup(EpochGroup[Member]):
         """The members as Kafka walks them."""
         return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
+    def rests(self, member: Member) -> bool:
+        """Whether nothing can follow from a heartbeat of a member that has not changed, and there is nothing to tell.
+
+        That holds while the assignor's configs are as they were.
+        """
+        topology, soft = self.topology, self.soft
+        return (
+            topology is not None
+            and soft.topics_checked
+            and soft.configured is not None
+            and soft.configured.is_ready
+            and soft.shutdown_by is None
+            and not soft.waits_for_first
+            and topology.epoch == self.validated_topology_epoch
+            and topology.epoch <= member.topology_epoch
+            and self.epoch <= self.assignment_epoch
+            and member.is_reconciled_to(self.assignment_epoch)
+        )
+
     def target_of(self, member_id: str) -> Target:
         """What a member is to have."""
         return self.targets.get(member_id, NO_TARGET)

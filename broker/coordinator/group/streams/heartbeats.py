@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.streams.commands import (
@@ -53,6 +55,9 @@ class Heartbeats:
 
     def heartbeat(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
         """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
+        resting = self._resting(command)
+        if resting is not None:
+            return self._still(command.group_id, resting, command.endpoint_epoch)
         if command.member_epoch < JOINING:
             return self._departures.leave(command, now_ms)
         step = self._step(command, now_ms)
@@ -64,6 +69,40 @@ class Heartbeats:
         after = self._progress.reconciled(step, member, epoch, target, command.owned)
         self._keep_alive(step, command)
         return step.outcome(self._reply(step, command, before, after, ready.configured), self._groups)
+
+    # -- nothing new
+
+    def _resting(self, command: StreamsGroupHeartbeat) -> Member | None:
+        """The member, if its heartbeat says nothing new and it has all that it shall have: most heartbeats.
+
+        What is asked here of everybody would be no more than lost time; what `heartbeat` does comes to the same.
+        """
+        group = self._groups.get(command.group_id)
+        if not isinstance(group, StreamsGroup):
+            return None
+        member = group.members.get(command.member_id)
+        if (
+            member is None
+            or member.epoch != command.member_epoch
+            or not command.says_nothing
+            or member.client_id != command.client_id
+            or member.client_host != command.host
+            or command.endpoint_epoch != group.soft.endpoint_epoch
+            or not group.rests(member)
+            or group.assignment_configs != self._configs.assignment_configs(command.group_id)
+        ):
+            return None
+        return member
+
+    def _still(self, group_id: str, member: Member, endpoint_epoch: int) -> Outcome[HeartbeatReply]:
+        interval_ms = self._configs.heartbeat_interval_ms(group_id)
+        reply = HeartbeatReply(member.member_id, member.epoch, interval_ms, endpoint_epoch=endpoint_epoch)
+        return Outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
+
+    def _session(self, group_id: str, member_id: str) -> Schedule:
+        """The member's session, which begins anew."""
+        timeout_ms = self._configs.session_timeout_ms(group_id)
+        return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
 
     # -- group and member
 
@@ -98,7 +137,7 @@ class Heartbeats:
     # -- what the member and the topics change
 
     def _bring_up_to_date(
-        self, step: Step, command: StreamsGroupHeartbeat, before: Member, member: Member, configs: dict[str, str]
+        self, step: Step, command: StreamsGroupHeartbeat, before: Member, member: Member, configs: Mapping[str, str]
     ) -> Readiness:
         """Records of the member, the topology and the group's next epoch, if any of it has changed."""
         group = step.group
@@ -127,7 +166,7 @@ class Heartbeats:
         if group.is_empty or up_to_date or configured is None or not self._progress.may_assign(group, now_ms):
             return Outcome()
         step = Step(group, now_ms)
-        configs = dict(group.assignment_configs)
+        configs = group.assignment_configs
         _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms)
         step.records += records
         return step.outcome(None, self._groups)
@@ -144,9 +183,8 @@ class Heartbeats:
     # -- the answer
 
     def _keep_alive(self, step: Step, command: StreamsGroupHeartbeat) -> None:
-        group_id, member_id = command.group_id, command.member_id
-        timeout_ms = self._configs.session_timeout_ms(group_id)
-        step.effects.append(Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id)))
+        member_id = command.member_id
+        step.effects.append(self._session(command.group_id, member_id))
         soft = step.group.soft
         if command.shutdown and soft.shutdown_by is None:
             soft.shutdown_by = member_id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from odradek.broker.coordinator.group.streams.commands import EndInitialDelay, ExpireRevocation
 from odradek.broker.coordinator.group.streams.configs import StreamsConfigs
 from odradek.broker.coordinator.group.streams.configured import ConfiguredTopology
@@ -36,7 +38,7 @@ class Progress:
         return delay_ms > 0
 
     def target(
-        self, step: Step, member: Member, epoch: int, configured: ConfiguredTopology, configs: dict[str, str]
+        self, step: Step, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
     ) -> tuple[int, Target]:
         """The epoch of the member's target and the target; computed anew if it is not of the group's epoch."""
         group = step.group

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from odradek.broker.coordinator.group.assignment import member_order
 from odradek.broker.coordinator.group.streams.configs import STANDBYS
 from odradek.broker.coordinator.group.streams.configured import ConfiguredTopology
@@ -18,7 +20,7 @@ def compute_targets(
     changed: Member | None,
     epoch: int,
     configured: ConfiguredTopology,
-    configs: dict[str, str],
+    configs: Mapping[str, str],
     now_ms: int,
 ) -> tuple[dict[str, Target], list[NewRecord]]:
     """The targets of all members, and the records of those that are new or change, and of the epoch.
@@ -40,7 +42,7 @@ def compute_targets(
 
 
 def _assigned(
-    specs: dict[str, MemberSpec], configured: ConfiguredTopology, configs: dict[str, str]
+    specs: dict[str, MemberSpec], configured: ConfiguredTopology, configs: Mapping[str, str]
 ) -> dict[str, Target]:
     if not configured.is_ready or configured.subtopologies is None:
         return dict.fromkeys(specs, NO_TARGET)
