@@ -115,4 +115,6 @@ class HashTable(Generic[K]):
 def in_set_order(texts: Iterable[str]) -> list[str]:
     """Texts in the order of `new HashSet<>(list)`."""
     distinct = list(dict.fromkeys(texts))
+    if len(distinct) < 2:
+        return distinct
     return list(HashTable(hash_of_text, distinct, slots_of_copy(len(distinct))))

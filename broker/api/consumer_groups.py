@@ -101,8 +101,10 @@ def _check(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> None:
     if ctx.api_version >= _OWN_MEMBER_ID_FROM or epoch > 0 or epoch == LEAVING:
         _check_text(request.member_id, "MemberId")
     _check_text(request.group_id, "GroupId")
-    _check_text(request.instance_id, "InstanceId")
-    _check_text(request.rack_id, "RackId")
+    if request.instance_id is not None:
+        _check_text(request.instance_id, "InstanceId")
+    if request.rack_id is not None:
+        _check_text(request.rack_id, "RackId")
     if epoch == 0:
         _check_first(request)
     elif epoch == AWAY and request.instance_id is None:
@@ -129,8 +131,8 @@ def _check_first(request: ConsumerGroupHeartbeatRequest) -> None:
         raise _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
 
 
-def _check_text(text: str | None, what: str) -> None:
-    if text is not None and not text.strip():
+def _check_text(text: str, what: str) -> None:
+    if not text.strip():
         raise _invalid(f"{what} can't be empty.")
 
 

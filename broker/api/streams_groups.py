@@ -143,15 +143,15 @@ def _check(request: h.StreamsGroupHeartbeatRequest) -> None:
     epoch = request.member_epoch
     _check_text(request.member_id, "MemberId")
     _check_text(request.group_id, "GroupId")
-    _check_text(request.rack_id, "RackId")
+    if request.rack_id is not None:
+        _check_text(request.rack_id, "RackId")
     if epoch == JOINING:
         _check_first(request)
     elif epoch == _STATIC_LEAVING:
         raise _invalid("InstanceId can't be null.")
     elif epoch < LEAVING:
         raise _invalid(f"MemberEpoch is {epoch}, but must be greater than or equal to -2.")
-    tasks = (request.active_tasks, request.standby_tasks, request.warmup_tasks)
-    if any(each is not None for each in tasks) and any(each is None for each in tasks):
+    if (request.active_tasks, request.standby_tasks, request.warmup_tasks).count(None) in (1, 2):
         raise _invalid("If one task-type is non-null, all must be non-null.")
     if epoch != JOINING and request.topology is not None:
         raise _invalid("Topology can only be provided when (re-)joining.")
@@ -176,8 +176,8 @@ def _check_first(request: h.StreamsGroupHeartbeatRequest) -> None:
                 raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, f"{text} {topic.partitions}.")
 
 
-def _check_text(text: str | None, what: str) -> None:
-    if text is not None and not text.strip():
+def _check_text(text: str, what: str) -> None:
+    if not text.strip():
         raise _invalid(f"{what} can't be empty.")
 
 

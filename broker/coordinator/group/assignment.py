@@ -73,8 +73,9 @@ Assignor = Callable[[GroupSpec], dict[str, Partitions]]
 def stored_order(rows: Iterable[tuple[bytes, Sequence[int]]]) -> Partitions:
     """The rows of a stored assignment as Kafka walks them once it has read them."""
     by_topic = dict(rows)
-    topic_ids = by_topic if len(by_topic) < 2 else HashTable(hash_of_uuid, by_topic)
-    return {topic_id: _in_set_order(by_topic[topic_id]) for topic_id in topic_ids}
+    if len(by_topic) < 2:
+        return {topic_id: _in_set_order(partitions) for topic_id, partitions in by_topic.items()}
+    return {topic_id: _in_set_order(by_topic[topic_id]) for topic_id in HashTable(hash_of_uuid, by_topic)}
 
 
 def _in_set_order(partitions: Sequence[int]) -> tuple[int, ...]:
@@ -84,7 +85,8 @@ def _in_set_order(partitions: Sequence[int]) -> tuple[int, ...]:
         return tuple(partitions)
     slots = slots_of_copy(size)
     largest = max(partitions)
-    if (size < CROWDED or slots >= TREES_FROM) and largest < _SPREAD_FROM and len(set(partitions)) == size:
+    roomy = size < CROWDED or slots >= TREES_FROM or largest < slots * (CROWDED - 1)
+    if roomy and largest < _SPREAD_FROM and len(set(partitions)) == size:
         return tuple(sorted(partitions) if largest < slots else sorted(partitions, key=(slots - 1).__and__))
     return tuple(HashTable(hash_of_number, partitions, slots))
 

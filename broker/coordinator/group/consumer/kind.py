@@ -18,7 +18,7 @@ from odradek.broker.coordinator.group.consumer.heartbeats import Heartbeats
 from odradek.broker.coordinator.group.consumer.member import Member, MemberState
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress
-from odradek.broker.coordinator.group.consumer.replay import REPLAYS, changes_topics, deletes_group
+from odradek.broker.coordinator.group.consumer.replay import CHANGE_TOPICS, DELETES_GROUP, REPLAYS
 from odradek.broker.coordinator.group.consumer.resolution import Resolution
 from odradek.broker.coordinator.group.consumer.timers import rebalance_key, session_key
 from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
@@ -71,12 +71,12 @@ class ConsumerKind:
                 return
             group = self._groups.for_replay(group_id, ConsumerGroup, ConsumerGroup)
             self._ids.add(group_id)
-        elif record.value is None and deletes_group(record_type, None):
+        elif record.value is None and record_type == DELETES_GROUP:
             self._by_topic.update(group_id, group.subscriptions, ())
             self._groups.remove(group_id, ConsumerGroup)
             self._ids.discard(group_id)
             return
-        if not changes_topics(record_type):
+        if record_type not in CHANGE_TOPICS:
             change(group, key, record)
             return
         before = set(group.subscriptions)

@@ -65,7 +65,7 @@ class Member(NamedTuple):
 
     def as_far_as(self, other: Member) -> Member:
         """The member with what another one has, in its epochs."""
-        return Member._make(self[:_EPOCH] + other[_EPOCH:])
+        return _member(Member, self[:_EPOCH] + other[_EPOCH:])
 
     def says_the_same(self, other: Member) -> bool:
         """Whether two members differ at most in what they have."""
@@ -77,9 +77,11 @@ class Member(NamedTuple):
 
     def in_epoch(self, epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs) -> Member:
         """The member after a step of its reconciliation."""
-        return self._replace(epoch=epoch, previous_epoch=self.epoch, state=state, assigned=assigned, revoking=revoking)
+        return _member(Member, (*self[:_EPOCH], epoch, self.epoch, state, assigned, revoking))
 
 
+_member = tuple.__new__
+"""What `_make` and `_replace` do in the end: members change with every step of a rebalance."""
 _EPOCH = Member._fields.index("epoch")
 """Before it stands what a member says of itself, from there on how far it has come."""
 _NEW = Member("")

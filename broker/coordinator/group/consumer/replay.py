@@ -45,15 +45,10 @@ from odradek.protocol.stored.consumer_group_target_assignment_metadata import (
 
 Written = NewRecord | LogRecord
 
-
-def deletes_group(record_type: int, value: bytes | None) -> bool:
-    """Whether the record is the one that ends a group."""
-    return record_type == ConsumerGroupMetadataKey.RECORD_TYPE and value is None
-
-
-def changes_topics(record_type: int) -> bool:
-    """Whether a record may change which topics the group subscribes to."""
-    return record_type in (ConsumerGroupMemberMetadataKey.RECORD_TYPE, ConsumerGroupRegularExpressionKey.RECORD_TYPE)
+DELETES_GROUP = ConsumerGroupMetadataKey.RECORD_TYPE
+"""The record type whose tombstone ends a group."""
+CHANGE_TOPICS = (ConsumerGroupMemberMetadataKey.RECORD_TYPE, ConsumerGroupRegularExpressionKey.RECORD_TYPE)
+"""The record types that may change which topics a group subscribes to."""
 
 
 def applied(group_id: str, records: Sequence[NewRecord]) -> ConsumerGroup:

@@ -29,6 +29,11 @@ def owned(driver: ConsumerDriver, **partitions: list[int]) -> dict[bytes, list[i
     return found
 
 
+def owned_id(driver: ConsumerDriver, name: str) -> bytes:
+    (topic_id,) = owned(driver, **{name: []})
+    return topic_id
+
+
 # -- fencing
 
 
@@ -170,6 +175,46 @@ def test_what_is_not_stored_has_not_happened(code: ErrorCode) -> None:
     assert driver.beat("a", 2).member_epoch == 2
     assert driver.join("b").member_epoch == 3
     assert hard_state(driver.rebuilt()) == hard_state(driver.group)
+
+
+# -- without news
+
+
+def test_a_heartbeat_without_news_writes_nothing_and_keeps_the_session() -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a")
+    driver.beat("a", 2, owned=owned(driver, t=[0, 1, 2, 3]))
+    before = driver.journal.end_offset
+    for _ in range(3):
+        driver.wait(44)
+        assert driver.beat("a", 2) == ("a", 2, 5000, None)
+    assert driver.journal.end_offset == before
+    driver.wait(46)
+    assert driver.group.is_empty
+
+
+def test_a_heartbeat_without_news_meets_what_has_changed_meanwhile() -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a")
+    driver.beat("a", 2, owned=owned(driver, t=[0, 1, 2, 3]))
+    driver.change_topic("t", 5)
+    assert driver.beat("a", 2).assignment == {owned_id(driver, "t"): (0, 1, 2, 3, 4)}
+    assert driver.beat("a", 3, client_id="another").assignment is None
+    assert driver.group.members["a"].client_id == "another"
+    driver.join("b")
+    assert sorted(driver.beat("a", 3, client_id="another").assignment or {}) == [owned_id(driver, "t")]
+
+
+def test_a_static_member_without_news_is_asked_for_its_instance() -> None:
+    driver = ConsumerDriver(STABLE)
+    driver.join("a", instance_id="i")
+    assert driver.beat("a", 2, instance_id="i").member_epoch == 2
+    assert driver.beat("a", 2).member_epoch == 2
+    assert driver.refusal("a", 2, instance_id="j")[0] is E.UNKNOWN_MEMBER_ID
+    driver.beat("a", AWAY, instance_id="i")
+    driver.join("b", instance_id="i")
+    assert driver.refusal("a", 2, instance_id="i")[0] is E.FENCED_INSTANCE_ID
+    assert driver.refusal("a", 2)[0] is E.UNKNOWN_MEMBER_ID
 
 
 # -- what it costs

@@ -66,6 +66,27 @@ def test_topics_that_grow_and_go() -> None:
     assert driver.held()["m"] == {(OTHER, 0)}
 
 
+def test_a_member_at_rest_hears_of_what_has_changed_since() -> None:
+    driver = ShareDriver()
+    driver.beat("m", 0, "t", "u")
+    driver.settle("m")
+    end, epoch = len(driver.log), driver.group.epoch
+    assert driver.beat("m", epoch) == (epoch, 5000, None)
+    assert len(driver.log) == end
+    driver.topics.put("u", OTHER, 1)
+    driver.ask(MetadataChanged(["u"]))
+    driver.settle("m")
+    assert driver.held()["m"] == {(TOPIC, 0), (TOPIC, 1), (OTHER, 0)}
+    end, epoch = len(driver.log), driver.group.epoch
+    driver.beat("m", epoch)
+    assert len(driver.log) == end
+    driver.beat("n", 0, "t", "u")
+    driver.settle("n", "m")
+    assert driver.group.members["m"].epoch == driver.group.members["n"].epoch == driver.group.epoch > epoch
+    driver.beat("m", driver.group.epoch, rack="r")
+    assert driver.group.members["m"].rack_id == "r"
+
+
 def test_a_silent_member_is_out() -> None:
     driver = ShareDriver()
     driver.beat("m", 0, "t")

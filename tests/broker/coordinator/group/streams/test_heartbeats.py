@@ -23,6 +23,24 @@ def test_a_heartbeat_of_a_settled_member_writes_nothing() -> None:
     assert driver.journal.end_offset == before
 
 
+def test_a_settled_member_hears_of_what_has_changed_since() -> None:
+    driver = StreamsDriver()
+    driver.join("a")
+    driver.settle()
+    driver.topics.put("t", 6)
+    driver.change_topic("t", 6)
+    assert driver.beat("a", 2).member_epoch == 3
+    driver.settle()
+    assert len(driver.tasks()["a"][0]) == 6
+    driver.ask(StreamsGroupHeartbeat("g", "a", 3, host="/elsewhere"))
+    assert driver.group.members["a"].client_host == "/elsewhere"
+    driver.settle()
+    epoch = driver.group.epoch
+    end = driver.beat("a", epoch, shutdown=True)
+    assert [status.code for status in end.statuses] == [TopicStatus.SHUTDOWN_APPLICATION]
+    assert [status.code for status in driver.beat("a", epoch).statuses] == [TopicStatus.SHUTDOWN_APPLICATION]
+
+
 def test_internal_topics_come_with_the_next_heartbeat() -> None:
     driver = StreamsDriver()
     first = driver.join("a", COUNTING)
