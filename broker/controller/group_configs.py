@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from odradek.broker.config.broker_config import BrokerConfig, ConfigError, broker_keys
+from odradek.broker.config.broker_config import BrokerConfig, ConfigError
+from odradek.broker.config.group_bounds import BOUNDED, bounds_of
 
-_BOUNDED = (
-    "consumer.heartbeat.interval.ms",
-    "consumer.session.timeout.ms",
-    "consumer.assignment.interval.ms",
-    "share.heartbeat.interval.ms",
-    "share.session.timeout.ms",
-    "share.record.lock.duration.ms",
-    "share.delivery.count.limit",
-    "share.partition.max.record.locks",
-    "share.assignment.interval.ms",
-    "streams.heartbeat.interval.ms",
-    "streams.session.timeout.ms",
-    "streams.num.standby.replicas",
-    "streams.assignment.interval.ms",
-)
-"""Numbers that lie between the broker's `group.<kind>.min.<rest>` and `.max.<rest>`, as far as it has these."""
-_BOUNDS = {"streams.num.standby.replicas": "streams.standby.replicas"}
-"""Whose bounds have another name."""
 _KINDS = ("consumer", "share", "streams")
 
 
@@ -32,7 +15,7 @@ def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
 
     `own`: in normal form. What the group does not set is the broker's.
     """
-    for name in _BOUNDED:
+    for name in BOUNDED:
         if name in own:
             _check_bounds(name, int(own[name]), broker)
     for kind in _KINDS:
@@ -42,13 +25,11 @@ def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
 
 
 def _check_bounds(name: str, value: int, broker: BrokerConfig) -> None:
-    kind, _, rest = _BOUNDS.get(name, name).partition(".")
-    for side, word in (("min", "greater"), ("max", "less")):
-        bound = f"group.{kind}.{side}.{rest}"
-        if bound in broker_keys():
-            limit = broker.get_int(bound)
-            if (value < limit) if side == "min" else (value > limit):
-                raise ConfigError(f"{name} must be {word} than or equal to {bound}")
+    lowest, highest = bounds_of(name)
+    if lowest is not None and value < broker.get_int(lowest):
+        raise ConfigError(f"{name} must be greater than or equal to {lowest}")
+    if highest is not None and value > broker.get_int(highest):
+        raise ConfigError(f"{name} must be less than or equal to {highest}")
 
 
 def _in_force(name: str, own: Mapping[str, str], broker: BrokerConfig) -> int:

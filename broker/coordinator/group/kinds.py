@@ -19,7 +19,7 @@ id and outlive a change of kind; `Group` says what a group permits and when its 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.coordinator.group.group import ExpiryBasis as ExpiryBasis
 from odradek.broker.coordinator.group.group import Group as Group
@@ -51,14 +51,24 @@ class GroupChanged(Effect):
         self.group_id = group_id
 
 
-class KindContext(NamedTuple):
+class KindContext:
     """What a kind gets of the machine. `new_id` makes random ids (UUID text)."""
 
-    groups: Groups
-    settings: GroupSettings
-    configs: GroupConfigs
-    topics: TopicSource
-    new_id: Callable[[], str]
+    __slots__ = ("configs", "groups", "new_id", "settings", "topics")
+
+    def __init__(
+        self,
+        groups: Groups,
+        settings: GroupSettings,
+        configs: GroupConfigs,
+        topics: TopicSource,
+        new_id: Callable[[], str],
+    ) -> None:
+        self.groups = groups
+        self.settings = settings
+        self.configs = configs
+        self.topics = topics
+        self.new_id = new_id
 
 
 class GroupKind(Protocol):

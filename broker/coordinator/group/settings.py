@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from odradek.broker.config.broker_config import BrokerConfig, broker_keys
 from odradek.broker.config.definition import keys_of
+from odradek.broker.config.group_bounds import bounds_of
 
 
 class GroupSettings(NamedTuple):
@@ -53,9 +54,18 @@ class LiveConfigs:
         own = self._own(group_id)
         text = own.get(name) if own else None
         if text is not None:
-            return _parsed(name, text)
+            return self._within_bounds(name, _parsed(name, text))
         behind = _broker_config_behind(name)
         return _default_of(name) if behind is None else self._config.get(behind)
+
+    def _within_bounds(self, name: str, value: Any) -> Any:
+        """What a group has set may be beyond bounds that the broker was given later: the nearest bound counts then."""
+        lowest, highest = bounds_of(name)
+        if highest is not None:
+            value = min(value, self._config.get(highest))
+        if lowest is not None:
+            value = max(value, self._config.get(lowest))
+        return value
 
 
 @lru_cache

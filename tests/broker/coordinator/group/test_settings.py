@@ -31,3 +31,25 @@ def test_changes_are_seen_at_once() -> None:
     assert configs.group("g", "share.isolation.level") == "read_committed"
     del own["g"]
     assert configs.group("g", "share.isolation.level") == "read_uncommitted"
+
+
+def test_what_a_group_has_stored_is_held_within_the_bounds_of_today() -> None:
+    """Seen on a real Kafka that was started anew with other bounds; DescribeConfigs goes on to tell what is stored."""
+    lower = {"group.consumer.max.heartbeat.interval.ms": "10000", "group.share.max.heartbeat.interval.ms": "10000"}
+    own = {
+        "high": {"consumer.heartbeat.interval.ms": "15000", "share.heartbeat.interval.ms": "15000"},
+        "low": {"consumer.heartbeat.interval.ms": "5000", "share.heartbeat.interval.ms": "5000"},
+    }
+    for kind in ("consumer", "share"):
+        name = f"{kind}.heartbeat.interval.ms"
+        assert fixed_configs(lower, own).group("high", name) == 10_000
+        assert fixed_configs(lower, own).group("low", name) == 5_000
+        higher = {f"group.{kind}.min.heartbeat.interval.ms": "8000", f"group.{kind}.heartbeat.interval.ms": "9000"}
+        assert fixed_configs(higher, own).group("high", name) == 15_000
+        assert fixed_configs(higher, own).group("low", name) == 8_000
+
+
+def test_standby_replicas_have_an_upper_bound_alone() -> None:
+    own = {"g": {"streams.num.standby.replicas": "2"}}
+    configs = fixed_configs({"group.streams.max.standby.replicas": "1"}, own)
+    assert configs.group("g", "streams.num.standby.replicas") == 1
