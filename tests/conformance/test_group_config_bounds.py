@@ -55,7 +55,7 @@ def interval_of(client: WireClient, group_id: str, member_id: str) -> int:
         joining.subscribed_topic_names, joining.topic_partitions = ["t"], []
         answer = client.request(joining, 1)
         if answer.error_code == ErrorCode.NONE:
-            return answer.heartbeat_interval_ms
+            return int(answer.heartbeat_interval_ms)
         assert answer.error_code in (
             ErrorCode.COORDINATOR_NOT_AVAILABLE,
             ErrorCode.NOT_COORDINATOR,
