@@ -5,7 +5,7 @@ Source: KIP-932 and the observed behaviour of Kafka 4.3.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from odradek.broker.coordinator.share_state import commands as c
@@ -16,13 +16,11 @@ from odradek.broker.coordinator.share_state.records import (
     UPDATE,
     ShareDelta,
     ShareState,
-    decode_key,
-    decode_snapshot,
-    decode_update,
     encode_key,
     encode_snapshot,
     encode_update,
 )
+from odradek.broker.coordinator.share_state.stored_states import StoredStates
 from odradek.broker.partitions.share.states import ShareKey, StoredState
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -68,19 +66,14 @@ class PruneLog(Effect):
 class ShareStateMachine:
     """See `odradek.broker.runtime.machine.Machine`.
 
-    Everything but `_pruned_to` can be rebuilt from the log. The highest epochs are kept beside the states, as a state
-    may be begun anew with lower ones. `_snapshots`: where the last snapshot of each share partition stands.
+    It decides; `StoredStates` is what the log says. Everything but `_pruned_to` can be rebuilt from the log.
     """
 
     def __init__(self, settings: ShareStateSettings, partition_count: Callable[[bytes], int]) -> None:
         """`partition_count(topic_id)`: how many partitions the topic has now, 0 if there is none."""
         self._settings = settings
         self._partition_count = partition_count
-        self.states: dict[ShareKey, ShareState] = {}
-        self._leader_epochs: dict[ShareKey, int] = {}
-        self._state_epochs: dict[ShareKey, int] = {}
-        self._updates: dict[ShareKey, int] = {}
-        self._snapshots: dict[ShareKey, int] = {}
+        self._stored = StoredStates()
         self._pruned_to = 0
         self._decide: dict[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
             c.InitializeState: self._initialize,
@@ -101,12 +94,12 @@ class ShareStateMachine:
 
     def replay(self, record: LogRecord) -> None:
         """See `Machine`."""
-        key = decode_key(record.key)
-        if record.key.startswith(UPDATE):
-            if record.value is not None:
-                self._replay_update(key, record.said or decode_update(record.value))
-        elif record.key.startswith(SNAPSHOT):
-            self._replay_snapshot(key, record)
+        self._stored.replay(record, self._settings.updates_per_snapshot)
+
+    @property
+    def states(self) -> Mapping[ShareKey, ShareState]:
+        """The state of each share partition that is stored."""
+        return self._stored.states
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
         """See `Machine`: nobody writes here in a transaction."""
@@ -147,64 +140,18 @@ class ShareStateMachine:
 
     def kept(self) -> object:
         """See `runtime.copying.Copyable`."""
-        epochs = self._leader_epochs, self._state_epochs
-        return self.states, epochs, self._updates, self._snapshots, self._pruned_to
+        return self._stored, self._pruned_to
 
-    def take(self, kept: Any) -> None:
+    def take(self, kept: tuple[StoredStates, int]) -> None:
         """See `runtime.copying.Copyable`."""
-        self.states, epochs, self._updates, self._snapshots, self._pruned_to = kept
-        self._leader_epochs, self._state_epochs = epochs
-
-    # -- replaying
-
-    def _replay_snapshot(self, key: ShareKey, record: LogRecord) -> None:
-        if record.value is None:
-            for table in (self.states, self._leader_epochs, self._state_epochs, self._updates, self._snapshots):
-                table.pop(key, None)
-            return
-        state: ShareState = record.said or decode_snapshot(record.value)
-        self._note_epochs(key, state.leader_epoch, state.state_epoch)
-        self.states[key] = state
-        self._snapshots[key] = record.offset
-        if self._updates.get(key, 0) >= self._settings.updates_per_snapshot:
-            self._updates[key] = 0
-
-    def _replay_update(self, key: ShareKey, delta: ShareDelta) -> None:
-        state = self.states.get(key)
-        self._note_epochs(key, delta.leader_epoch, -1)
-        self._updates[key] = self._updates.get(key, 0) + 1
-        if state is None:
-            # Its snapshot has been pruned away with a share partition that was deleted.
-            self.states[key] = ShareState(
-                delta.snapshot_epoch,
-                0,
-                delta.leader_epoch,
-                delta.start_offset,
-                delta.delivery_complete_count,
-                delta.batches,
-                0,
-                0,
-            )
-            return
-        start_offset = state.start_offset if delta.start_offset == -1 else delta.start_offset
-        self.states[key] = state._replace(
-            leader_epoch=state.leader_epoch if delta.leader_epoch == -1 else delta.leader_epoch,
-            start_offset=start_offset,
-            delivery_complete_count=delta.delivery_complete_count,
-            batches=tuple(combine(state.batches, delta.batches, start_offset)),
-        )
-
-    def _note_epochs(self, key: ShareKey, leader_epoch: int, state_epoch: int) -> None:
-        self._leader_epochs[key] = max(leader_epoch, self._leader_epochs.get(key, leader_epoch))
-        if state_epoch >= 0:
-            self._state_epochs[key] = max(state_epoch, self._state_epochs.get(key, state_epoch))
+        self._stored, self._pruned_to = kept
 
     # -- deciding
 
     def _initialize(self, command: c.InitializeState, now_ms: int) -> Outcome[None]:
         key = command.key
         self._check_partition(key)
-        if command.state_epoch != -1 and self._state_epochs.get(key, -1) > command.state_epoch:
+        if command.state_epoch != -1 and self._stored.highest_state_epoch(key) > command.state_epoch:
             raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, _FENCED_STATE)
         self._check_topic(key)
         former = self.states.get(key)
@@ -231,7 +178,7 @@ class ShareStateMachine:
         self._check_leader(key, leader_epoch)
         self._check_topic(key)
         reply = StoredState(state.state_epoch, state.start_offset, state.batches)
-        if leader_epoch in (-1, self._leader_epochs.get(key)):
+        if leader_epoch in (-1, self._stored.highest_leader_epoch(key)):
             return Outcome(reply=reply)
         delta = ShareDelta(state.snapshot_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, ())
         return Outcome([self._record(key, state, delta, now_ms)], reply=reply)
@@ -244,7 +191,7 @@ class ShareStateMachine:
             why = "Write operation on uninitialized share partition not allowed."
             raise KafkaError(ErrorCode.INVALID_REQUEST, why)
         self._check_leader(key, command.leader_epoch)
-        if command.state_epoch != -1 and self._state_epochs.get(key, -1) > command.state_epoch:
+        if command.state_epoch != -1 and self._stored.highest_state_epoch(key) > command.state_epoch:
             raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, _FENCED_STATE)
         self._check_topic(key)
         delta = ShareDelta(
@@ -277,7 +224,7 @@ class ShareStateMachine:
 
     def _record(self, key: ShareKey, state: ShareState, delta: ShareDelta, now_ms: int) -> NewRecord:
         """An update, or a snapshot of everything when there have been enough updates."""
-        if self._updates.get(key, 0) < self._settings.updates_per_snapshot:
+        if self._stored.updates_of(key) < self._settings.updates_per_snapshot:
             return NewRecord(encode_key(UPDATE, key), encode_update(delta), delta)
         start_offset = state.start_offset if delta.start_offset == -1 else delta.start_offset
         return _snapshot(
@@ -298,7 +245,7 @@ class ShareStateMachine:
 
     def _prune(self, command: c.Prune, now_ms: int) -> Outcome[None]:
         """Kafka keeps everything from the oldest of the last snapshots on."""
-        oldest = min(self._snapshots.values(), default=0)
+        oldest = self._stored.oldest_snapshot
         if oldest <= self._pruned_to:
             return Outcome(effects=[self._next_prune()])
         self._pruned_to = oldest
@@ -330,7 +277,7 @@ class ShareStateMachine:
             raise KafkaError(ErrorCode.INVALID_REQUEST, _WRONG_PARTITION)
 
     def _check_leader(self, key: ShareKey, leader_epoch: int) -> None:
-        if leader_epoch != -1 and self._leader_epochs.get(key, -1) > leader_epoch:
+        if leader_epoch != -1 and self._stored.highest_leader_epoch(key) > leader_epoch:
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, _FENCED_LEADER)
 
     def _check_topic(self, key: ShareKey) -> None:

@@ -90,8 +90,9 @@ def test_what_is_loaded_is_what_was_there(commands: list[Command[Any]]) -> None:
         pruned = effect.offset if isinstance(effect, PruneLog) else pruned
     loaded = driver.loaded()
     assert loaded.states == driver.machine.states
-    assert loaded._leader_epochs == driver.machine._leader_epochs
-    assert loaded._state_epochs == driver.machine._state_epochs
+    for key in driver.machine.states:
+        assert loaded._stored.highest_leader_epoch(key) == driver.machine._stored.highest_leader_epoch(key)
+        assert loaded._stored.highest_state_epoch(key) == driver.machine._stored.highest_state_epoch(key)
     assert driver.loaded(pruned).states == driver.machine.states
 
 
