@@ -5,7 +5,7 @@ A change is checked as a whole; a refused one changes nothing. Codes and texts a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from odradek.broker.config.broker_config import (
@@ -14,17 +14,23 @@ from odradek.broker.config.broker_config import (
     TopicConfig,
     broker_keys,
     check_supported,
-    is_list_key,
     topic_keys,
     warn_of_unknown,
 )
-from odradek.broker.config.changes import Change, Operation, check_change, checked_node, result_of
+from odradek.broker.config.changes import Change, check_change, checked_node, result_of
 from odradek.broker.config.client_selectors import IllegalSelectorError, parse_selectors
 from odradek.broker.config.connection_rules import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections
-from odradek.broker.config.definition import ConfigKey, Update, keys_of, response_order
+from odradek.broker.config.definition import ConfigKey, keys_of
 from odradek.broker.config.keys import base_name, key_of
 from odradek.broker.config.listener_changes import check_listeners
 from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.controller.dynamic_configs import (
+    THREADS,
+    check_cluster_wide,
+    check_dynamic,
+    check_operations,
+    check_threads,
+)
 from odradek.broker.controller.group_configs import check_group_configs
 from odradek.broker.controller.reconfigurables import check_reconfigurables
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
@@ -35,25 +41,7 @@ from odradek.protocol.metadata_records.clear_elr_record import ClearElrRecord
 from odradek.protocol.metadata_records.config_record import ConfigRecord
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
-_SECURITY = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
-_THREADS = frozenset(
-    {
-        "background.threads",
-        "num.io.threads",
-        "num.network.threads",
-        "num.recovery.threads.per.data.dir",
-        "num.replica.fetchers",
-        "remote.log.manager.copier.thread.pool.size",
-        "remote.log.manager.expiration.thread.pool.size",
-        "remote.log.manager.follower.thread.pool.size",
-        "remote.log.reader.threads",
-    }
-)
-"""Pools that may at most double or halve with one change."""
-_LISTENERS_OF_ALL = frozenset({"max.connection.creation.rate", "max.connections", "num.network.threads"})
-"""What may be set for a listener of all brokers at once."""
 _AT_LEAST_ONE = frozenset({"max.connection.creation.rate", "max.connections"})
-_LIKE_LISTS = frozenset({"sasl.kerberos.principal.to.local.rules"})
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 3_600_000
 
 
@@ -119,16 +107,16 @@ class ConfigControl:
         broker = self._config
         current = self._image.configs_of(ResourceType.BROKER, change.name)
         keys = broker_keys()
-        _check_broker_operations(change, keys)
+        check_operations(change, keys)
         result = result_of(change, current, keys, _kafkas_default(keys))
-        _check_dynamic([a.name for a in change.assignments if a.name in result], keys)
+        check_dynamic([a.name for a in change.assignments if a.name in result], keys)
         checked: dict[str, str] = {}
         with _refused_as(ErrorCode.INVALID_REQUEST):
             for name, text in result.items():
                 key = key_of(name)
                 checked[name] = text if key is None else key.normal(text)
         if target is None:
-            _check_cluster_wide(result, keys)
+            check_cluster_wide(result, keys)
         with _refused_as(ErrorCode.INVALID_REQUEST):
             for name, text in result.items():
                 key = key_of(name)
@@ -137,8 +125,8 @@ class ConfigControl:
                         warn_of_unknown(name)
                     continue
                 check_supported(key, text)
-                if name in _THREADS:
-                    _check_threads(name, int(checked[name]), broker.get_int(name, target))
+                if name in THREADS:
+                    check_threads(name, int(checked[name]), broker.get_int(name, target))
         if int(checked.get("log.retention.ms", "-1")) == 0:
             text = "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
@@ -246,67 +234,6 @@ def _refused_as(code: ErrorCode) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise KafkaError(code, str(error)) from None
-
-
-def _check_broker_operations(change: Change, keys: Mapping[str, ConfigKey]) -> None:
-    """What a broker says to operations before it looks at anything else; other resources' are up to the controller."""
-    for name, _, operation in change.assignments:
-        if operation not in tuple(Operation):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {operation}")
-        if operation in (Operation.APPEND, Operation.SUBTRACT):
-            if name not in keys:
-                raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown config name: {name}")
-            if not _takes_items(name, keys):
-                kind = Operation(operation).name.lower()
-                text = f"Config value {kind} is not allowed for config key: {name}"
-                raise KafkaError(ErrorCode.INVALID_CONFIG, text)
-
-
-def _takes_items(name: str, keys: Mapping[str, ConfigKey]) -> bool:
-    return name in _LIKE_LISTS or is_list_key(keys.get(name))
-
-
-def _refuse(why: str, wrong: Sequence[str]) -> None:
-    if wrong:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{why}: [{', '.join(wrong)}]")
-
-
-def _check_dynamic(names: Sequence[str], keys: Mapping[str, ConfigKey]) -> None:
-    """INVALID_REQUEST if one of the keys cannot change while the broker runs, or only for a listener."""
-    fixed = [name for name in names if name in keys and keys[name].update is Update.READ_ONLY]
-    _refuse("Cannot update these configs dynamically", response_order(fixed))
-    _refuse(
-        "These security configs can be dynamically updated only per-listener using the listener prefix",
-        [name for name in names if name.startswith(_SECURITY)],
-    )
-
-
-def _check_cluster_wide(names: Iterable[str], keys: Mapping[str, ConfigKey]) -> None:
-    _refuse(
-        "Cannot update these configs at default cluster level, broker id must be specified",
-        [name for name in names if _is_per_broker(name, keys)],
-    )
-
-
-def _is_per_broker(name: str, keys: Mapping[str, ConfigKey]) -> bool:
-    base = base_name(name)
-    if base is not None:
-        return base not in _LISTENERS_OF_ALL
-    return name in keys and keys[name].update is Update.PER_BROKER
-
-
-def _check_threads(name: str, wanted: int, current: int) -> None:
-    if current // 2 <= wanted <= current * 2:
-        return
-    why = (
-        f"value should be at least half the current value {current}"
-        if wanted < current
-        else f"value should not be greater than double the current value {current}"
-    )
-    raise ConfigError(
-        "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed "
-        f"for {name}={wanted}, {why} for configuration Invalid dynamic configuration"
-    )
 
 
 def _check_client_metrics(values: Mapping[str, str]) -> None:
