@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import BytesIO
-from struct import error as struct_error
 from typing import Any
 
 from odradek.protocol.decoder_source import DecoderSource
@@ -19,8 +18,7 @@ from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import Part, joined
 from odradek.protocol.message import Message
 from odradek.protocol.primitives import StructBody
-
-_ENCODING_ERRORS = (ProtocolError, struct_error, TypeError, AttributeError, ValueError, OverflowError)
+from odradek.protocol.writer import ENCODING_ERRORS
 
 
 def compile_decoder(body: StructBody, version: int) -> Callable[..., tuple[Any, int]]:
@@ -39,7 +37,7 @@ def compile_encoders(body: StructBody, version: int) -> tuple[Callable[[Any], by
         try:
             build(message, parts, out)
             return joined([*parts, *out]) if parts else b"".join(out)
-        except _ENCODING_ERRORS as error:
+        except ENCODING_ERRORS as error:
             raise explain(body, version, message, error) from None
 
     def encode_parts(message: Any) -> list[Part]:
@@ -49,7 +47,7 @@ def compile_encoders(body: StructBody, version: int) -> tuple[Callable[[Any], by
             build(message, parts, out)
             if out:
                 parts.append(b"".join(out))
-        except _ENCODING_ERRORS as error:
+        except ENCODING_ERRORS as error:
             raise explain(body, version, message, error) from None
         return parts
 

@@ -14,6 +14,7 @@ from odradek.protocol import primitives as p
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.source_code import RUN_LIMIT, SIZES, Source, format_of, has_records, minimum_size
 from odradek.protocol.varint import (
+    MAX_STRING_BYTES,
     read_compact_length,
     read_raw_field,
     read_tagged_field,
@@ -34,8 +35,8 @@ def is_null(what: str) -> NoReturn:
 def long_string(buf: Any, offset: int) -> tuple[int, int]:
     """A compact string length of more than one byte, plus one; 0 is null."""
     length, offset = read_compact_length(buf, offset)
-    if length > p.MAX_STRING_BYTES:
-        raise ProtocolError(f"string of {length} bytes, at most {p.MAX_STRING_BYTES} are allowed")
+    if length > MAX_STRING_BYTES:
+        raise ProtocolError(f"string of {length} bytes, at most {MAX_STRING_BYTES} are allowed")
     return max(length + 1, 0), offset
 
 

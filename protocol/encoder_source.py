@@ -12,14 +12,12 @@ from construct import Construct
 from odradek.protocol import primitives as p
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.source_code import RUN_LIMIT, Source, format_of
-from odradek.protocol.varint import encode_tagged_section, encode_uvarint
-
-INLINE_RECORDS = 4096
-"""Record fields up to this size are copied into the part before them: that costs less than one more part to send."""
+from odradek.protocol.varint import MAX_STRING_BYTES, encode_tagged_section, encode_uvarint
+from odradek.protocol.writer import INLINE_RECORDS
 
 
 def string_too_long(size: int) -> NoReturn:
-    raise ProtocolError(f"string of {size} bytes, at most {p.MAX_STRING_BYTES} are allowed")
+    raise ProtocolError(f"string of {size} bytes, at most {MAX_STRING_BYTES} are allowed")
 
 
 def bad_uuid(value: Any) -> NoReturn:
@@ -156,7 +154,7 @@ class EncoderSource(Source):
             self.add(f"{text} = {value}")
         with self._unless_null(body, text, length, "b''") as extra:
             self.add(f"{text} = {text if body.nullable else value}.encode()", f"{length} = len({text}){extra}")
-            with self.block(f"if {length} > {p.MAX_STRING_BYTES + bool(extra)}:"):
+            with self.block(f"if {length} > {MAX_STRING_BYTES + bool(extra)}:"):
                 self.add(f"string_too_long(len({text}))")
         self._put_length(body, length)
         self._end_run()

@@ -179,7 +179,7 @@ class MessageSource:
 
     def _class(self, name: str, parent: str, constants: list[str], fields: list[Table], doc: str) -> Iterator[str]:
         attributes = [snake_case(field["name"]) for field in fields]
-        yield from ("", "", f"class {name}({parent}):", f'    """{doc}"""', "")
+        yield from ("", "", "@mypyc_attr(acyclic=True)", f"class {name}({parent}):", f'    """{doc}"""', "")
         if attributes:
             yield "    __slots__ = ("
             yield from (f'        "{attribute}",' for attribute in [*attributes, "unknown_tagged_fields"])
@@ -280,6 +280,7 @@ def module_source(title: str, sources: list[MessageSource]) -> str:
     lines += ["from __future__ import annotations", ""]
     lines.append("from typing import TYPE_CHECKING, ClassVar")
     lines += ["", f"from odradek.protocol.message import {', '.join(imported)}"]
+    lines += ["from odradek.protocol.native import mypyc_attr"]
     lines += ["", "if TYPE_CHECKING:", "    from odradek.protocol.schema import Declaration"]
     return "\n".join(lines) + "\n" + text + "\n"
 

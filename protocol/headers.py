@@ -14,13 +14,12 @@ from struct import error as struct_error
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, Message, UnknownTaggedFields
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.varint import encode_tagged_section, read_unknown_fields
+from odradek.protocol.varint import MAX_STRING_BYTES, encode_tagged_section, read_unknown_fields
 
 REQUEST_HEADER = Struct(">hhih")
 """API key, version, correlation id and length of the client id (-1: null), which follows at `CLIENT_ID_AT`."""
 CLIENT_ID_AT = REQUEST_HEADER.size
 _INT32 = Struct(">i")
-MAX_STRING_BYTES = 0x7FFF
 
 
 class RequestHeader(Message):

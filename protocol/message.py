@@ -31,7 +31,7 @@ def _made(kind: Any, fields: dict[str, Any]) -> Any:
     return kind(**fields)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Message:
     """Base of the generated messages and of the structs inside them.
 
@@ -86,7 +86,7 @@ class Message:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class VersionedMessage(Message):
     """A message of its own, not a struct inside one: all its versions in one class."""
 
@@ -97,7 +97,7 @@ class VersionedMessage(Message):
     """The first version with compact lengths and tagged fields, None if there is none."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class ApiMessage(VersionedMessage):
     """A request or a response."""
 
@@ -105,14 +105,14 @@ class ApiMessage(VersionedMessage):
     API_KEY: ClassVar[int]
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class DataMessage(VersionedMessage):
     """A message that is stored or exchanged between clients, not sent as a request: its version travels with it."""
 
     __slots__ = ()
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class CoordinatorRecord(DataMessage):
     """The key or the value of a record in an internal topic; `RECORD_TYPE` ties keys to their values."""
 
@@ -120,7 +120,7 @@ class CoordinatorRecord(DataMessage):
     RECORD_TYPE: ClassVar[int]
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class MetadataRecord(DataMessage):
     """A record of a log whose values are frames of type, version and fields, as in `__cluster_metadata` (KIP-631)."""
 

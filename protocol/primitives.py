@@ -16,7 +16,14 @@ from construct import Construct, Int8sb, Int16sb, Int16ub, Int32sb, Int32ub, Int
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import ZERO_UUID, Message
-from odradek.protocol.varint import encode_tagged_section, encode_uvarint, read_compact_length, read_uvarint, signed32
+from odradek.protocol.varint import (
+    MAX_STRING_BYTES,
+    encode_tagged_section,
+    encode_uvarint,
+    read_compact_length,
+    read_uvarint,
+    signed32,
+)
 
 __all__ = ["BOOLEAN", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "UINT16", "UINT32", "UUID", "ZERO_UUID"]
 
@@ -24,7 +31,6 @@ INT8, INT16, INT32, INT64 = Int8sb, Int16sb, Int32sb, Int64sb
 UINT16, UINT32 = Int16ub, Int32ub
 FLOAT64 = construct.Float64b
 BOOLEAN = construct.Flag
-MAX_STRING_BYTES = 0x7FFF
 
 
 def remaining(stream: BytesIO) -> int:

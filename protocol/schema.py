@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from construct import Construct
 
+from odradek._compiled import compiled
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.message import ZERO_UUID, Buffer, Message, VersionedMessage
@@ -182,6 +183,8 @@ def fold(message: type[VersionedMessage], version: int) -> StructBody:
 class MessageCodec(Generic[M]):
     """Reads and writes one version of a message. Code is generated when a direction is used first.
 
+    Where odradek is compiled, hot messages have code that was written out before (`codecs`).
+
     Errors: ProtocolError, for bytes that are not such a message and for values that the version cannot express.
     """
 
@@ -201,9 +204,16 @@ class MessageCodec(Generic[M]):
         self.encode_parts = self._compile_and_encode_parts
 
     def _compile_and_decode(self, buf: Buffer, offset: int = 0) -> tuple[M, int]:
-        from odradek.protocol.compiler import compile_decoder
+        written = None
+        if compiled:
+            from odradek.protocol.codecs import written_decoder
 
-        self.decode = compile_decoder(self.construct, self.version)
+            written = written_decoder(self.message, self.version)
+        if written is None:
+            from odradek.protocol.compiler import compile_decoder
+
+            written = compile_decoder(self.construct, self.version)
+        self.decode = written
         return self.decode(buf, offset)
 
     def _compile_and_encode(self, message: M) -> bytes:
@@ -215,9 +225,16 @@ class MessageCodec(Generic[M]):
         return self.encode_parts(message)
 
     def _compile_encoders(self) -> None:
-        from odradek.protocol.compiler import compile_encoders
+        written = None
+        if compiled:
+            from odradek.protocol.codecs import written_encoders
 
-        self.encode, self.encode_parts = compile_encoders(self.construct, self.version)
+            written = written_encoders(self.message, self.version)
+        if written is None:
+            from odradek.protocol.compiler import compile_encoders
+
+            written = compile_encoders(self.construct, self.version)
+        self.encode, self.encode_parts = written
 
 
 _codecs: dict[tuple[type[Any], int], MessageCodec[Any]] = {}

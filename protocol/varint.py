@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Final
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, UnknownTaggedFields
 
 MAX_VARINT_BYTES = 5
+MAX_STRING_BYTES: Final = 0x7FFF
+"""The longest string, in every version of the protocol, also where the length has more bits."""
 _NO_FIELDS = b"\0"
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class AddPartitionsToTxnTopic(Message):
     """Part of `AddPartitionsToTxnRequest`."""
 
@@ -39,6 +41,7 @@ class AddPartitionsToTxnTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AddPartitionsToTxnTransaction(Message):
     """Part of `AddPartitionsToTxnRequest`."""
 
@@ -80,6 +83,7 @@ class AddPartitionsToTxnTransaction(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AddPartitionsToTxnRequest(ApiMessage):
     """API key 24, versions 0 to 5, flexible from 3."""
 
@@ -127,6 +131,7 @@ class AddPartitionsToTxnRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AddPartitionsToTxnPartitionResult(Message):
     """Part of `AddPartitionsToTxnResponse`."""
 
@@ -156,6 +161,7 @@ class AddPartitionsToTxnPartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AddPartitionsToTxnTopicResult(Message):
     """Part of `AddPartitionsToTxnResponse`."""
 
@@ -187,6 +193,7 @@ class AddPartitionsToTxnTopicResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AddPartitionsToTxnResult(Message):
     """Part of `AddPartitionsToTxnResponse`."""
 
@@ -216,6 +223,7 @@ class AddPartitionsToTxnResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AddPartitionsToTxnResponse(ApiMessage):
     """API key 24, versions 0 to 5, flexible from 3."""
 

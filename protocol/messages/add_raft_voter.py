@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class Listener(Message):
     """Part of `AddRaftVoterRequest`."""
 
@@ -43,6 +45,7 @@ class Listener(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AddRaftVoterRequest(ApiMessage):
     """API key 80, versions 0 to 1, flexible from 0."""
 
@@ -92,6 +95,7 @@ class AddRaftVoterRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AddRaftVoterResponse(ApiMessage):
     """API key 80, versions 0 to 1, flexible from 0."""
 

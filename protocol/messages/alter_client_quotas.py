@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class EntityData(Message):
     """Part of `AlterClientQuotasRequest`."""
 
@@ -39,6 +41,7 @@ class EntityData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OpData(Message):
     """Part of `AlterClientQuotasRequest`."""
 
@@ -72,6 +75,7 @@ class OpData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class EntryData(Message):
     """Part of `AlterClientQuotasRequest`."""
 
@@ -101,6 +105,7 @@ class EntryData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterClientQuotasRequest(ApiMessage):
     """API key 49, versions 0 to 1, flexible from 1."""
 
@@ -134,6 +139,7 @@ class AlterClientQuotasRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ResponseEntityData(Message):
     """Part of `AlterClientQuotasResponse`."""
 
@@ -163,6 +169,7 @@ class ResponseEntityData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ResponseEntryData(Message):
     """Part of `AlterClientQuotasResponse`."""
 
@@ -196,6 +203,7 @@ class ResponseEntryData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterClientQuotasResponse(ApiMessage):
     """API key 49, versions 0 to 1, flexible from 1."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class AlterableConfig(Message):
     """Part of `AlterConfigsRequest`."""
 
@@ -39,6 +41,7 @@ class AlterableConfig(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterConfigsResource(Message):
     """Part of `AlterConfigsRequest`."""
 
@@ -72,6 +75,7 @@ class AlterConfigsResource(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterConfigsRequest(ApiMessage):
     """API key 33, versions 0 to 2, flexible from 2."""
 
@@ -105,6 +109,7 @@ class AlterConfigsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterConfigsResourceResponse(Message):
     """Part of `AlterConfigsResponse`."""
 
@@ -142,6 +147,7 @@ class AlterConfigsResourceResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterConfigsResponse(ApiMessage):
     """API key 33, versions 0 to 2, flexible from 2."""
 

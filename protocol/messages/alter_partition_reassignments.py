@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ReassignablePartition(Message):
     """Part of `AlterPartitionReassignmentsRequest`."""
 
@@ -39,6 +41,7 @@ class ReassignablePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReassignableTopic(Message):
     """Part of `AlterPartitionReassignmentsRequest`."""
 
@@ -68,6 +71,7 @@ class ReassignableTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterPartitionReassignmentsRequest(ApiMessage):
     """API key 45, versions 0 to 1, flexible from 0."""
 
@@ -105,6 +109,7 @@ class AlterPartitionReassignmentsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReassignablePartitionResponse(Message):
     """Part of `AlterPartitionReassignmentsResponse`."""
 
@@ -138,6 +143,7 @@ class ReassignablePartitionResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReassignableTopicResponse(Message):
     """Part of `AlterPartitionReassignmentsResponse`."""
 
@@ -167,6 +173,7 @@ class ReassignableTopicResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterPartitionReassignmentsResponse(ApiMessage):
     """API key 45, versions 0 to 1, flexible from 0."""
 

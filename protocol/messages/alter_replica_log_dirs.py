@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class AlterReplicaLogDirTopic(Message):
     """Part of `AlterReplicaLogDirsRequest`."""
 
@@ -39,6 +41,7 @@ class AlterReplicaLogDirTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterReplicaLogDir(Message):
     """Part of `AlterReplicaLogDirsRequest`."""
 
@@ -68,6 +71,7 @@ class AlterReplicaLogDir(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterReplicaLogDirsRequest(ApiMessage):
     """API key 34, versions 1 to 2, flexible from 2."""
 
@@ -97,6 +101,7 @@ class AlterReplicaLogDirsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterReplicaLogDirPartitionResult(Message):
     """Part of `AlterReplicaLogDirsResponse`."""
 
@@ -126,6 +131,7 @@ class AlterReplicaLogDirPartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterReplicaLogDirTopicResult(Message):
     """Part of `AlterReplicaLogDirsResponse`."""
 
@@ -155,6 +161,7 @@ class AlterReplicaLogDirTopicResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterReplicaLogDirsResponse(ApiMessage):
     """API key 34, versions 1 to 2, flexible from 2."""
 

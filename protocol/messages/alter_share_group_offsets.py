@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsRequestPartition(Message):
     """Part of `AlterShareGroupOffsetsRequest`."""
 
@@ -39,6 +41,7 @@ class AlterShareGroupOffsetsRequestPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsRequestTopic(Message):
     """Part of `AlterShareGroupOffsetsRequest`."""
 
@@ -68,6 +71,7 @@ class AlterShareGroupOffsetsRequestTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsRequest(ApiMessage):
     """API key 91, version 0, flexible from 0."""
 
@@ -101,6 +105,7 @@ class AlterShareGroupOffsetsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsResponsePartition(Message):
     """Part of `AlterShareGroupOffsetsResponse`."""
 
@@ -134,6 +139,7 @@ class AlterShareGroupOffsetsResponsePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsResponseTopic(Message):
     """Part of `AlterShareGroupOffsetsResponse`."""
 
@@ -167,6 +173,7 @@ class AlterShareGroupOffsetsResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterShareGroupOffsetsResponse(ApiMessage):
     """API key 91, version 0, flexible from 0."""
 

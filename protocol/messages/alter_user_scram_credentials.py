@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ScramCredentialDeletion(Message):
     """Part of `AlterUserScramCredentialsRequest`."""
 
@@ -39,6 +41,7 @@ class ScramCredentialDeletion(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ScramCredentialUpsertion(Message):
     """Part of `AlterUserScramCredentialsRequest`."""
 
@@ -80,6 +83,7 @@ class ScramCredentialUpsertion(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterUserScramCredentialsRequest(ApiMessage):
     """API key 51, version 0, flexible from 0."""
 
@@ -113,6 +117,7 @@ class AlterUserScramCredentialsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterUserScramCredentialsResult(Message):
     """Part of `AlterUserScramCredentialsResponse`."""
 
@@ -146,6 +151,7 @@ class AlterUserScramCredentialsResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterUserScramCredentialsResponse(ApiMessage):
     """API key 51, version 0, flexible from 0."""
 

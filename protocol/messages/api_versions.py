@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ApiVersionsRequest(ApiMessage):
     """API key 18, versions 0 to 4, flexible from 3."""
 
@@ -43,6 +45,7 @@ class ApiVersionsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ApiVersion(Message):
     """Part of `ApiVersionsResponse`."""
 
@@ -76,6 +79,7 @@ class ApiVersion(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class SupportedFeatureKey(Message):
     """Part of `ApiVersionsResponse`."""
 
@@ -109,6 +113,7 @@ class SupportedFeatureKey(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FinalizedFeatureKey(Message):
     """Part of `ApiVersionsResponse`."""
 
@@ -142,6 +147,7 @@ class FinalizedFeatureKey(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ApiVersionsResponse(ApiMessage):
     """API key 18, versions 0 to 4, flexible from 3."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupDescribeRequest(ApiMessage):
     """API key 69, versions 0 to 1, flexible from 0."""
 
@@ -43,6 +45,7 @@ class ConsumerGroupDescribeRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartitions(Message):
     """Part of `ConsumerGroupDescribeResponse`."""
 
@@ -76,6 +79,7 @@ class TopicPartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Assignment(Message):
     """Part of `ConsumerGroupDescribeResponse`."""
 
@@ -101,6 +105,7 @@ class Assignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Member(Message):
     """Part of `ConsumerGroupDescribeResponse`."""
 
@@ -166,6 +171,7 @@ class Member(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribedGroup(Message):
     """Part of `ConsumerGroupDescribeResponse`."""
 
@@ -223,6 +229,7 @@ class DescribedGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupDescribeResponse(ApiMessage):
     """API key 69, versions 0 to 1, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartitions(Message):
     """Part of `ConsumerGroupHeartbeatRequest`."""
 
@@ -39,6 +41,7 @@ class TopicPartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupHeartbeatRequest(ApiMessage):
     """API key 68, versions 0 to 1, flexible from 0."""
 
@@ -104,6 +107,7 @@ class ConsumerGroupHeartbeatRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ResponseTopicPartitions(Message):
     """Part of `ConsumerGroupHeartbeatResponse`."""
 
@@ -133,6 +137,7 @@ class ResponseTopicPartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Assignment(Message):
     """Part of `ConsumerGroupHeartbeatResponse`."""
 
@@ -158,6 +163,7 @@ class Assignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupHeartbeatResponse(ApiMessage):
     """API key 68, versions 0 to 1, flexible from 0."""
 

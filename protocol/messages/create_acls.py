@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class AclCreation(Message):
     """Part of `CreateAclsRequest`."""
 
@@ -59,6 +61,7 @@ class AclCreation(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreateAclsRequest(ApiMessage):
     """API key 30, versions 1 to 3, flexible from 2."""
 
@@ -88,6 +91,7 @@ class CreateAclsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AclCreationResult(Message):
     """Part of `CreateAclsResponse`."""
 
@@ -117,6 +121,7 @@ class AclCreationResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreateAclsResponse(ApiMessage):
     """API key 30, versions 1 to 3, flexible from 2."""
 

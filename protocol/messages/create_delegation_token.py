@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class CreatableRenewers(Message):
     """Part of `CreateDelegationTokenRequest`."""
 
@@ -39,6 +41,7 @@ class CreatableRenewers(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreateDelegationTokenRequest(ApiMessage):
     """API key 38, versions 1 to 3, flexible from 2."""
 
@@ -80,6 +83,7 @@ class CreateDelegationTokenRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreateDelegationTokenResponse(ApiMessage):
     """API key 38, versions 1 to 3, flexible from 2."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class CreatePartitionsAssignment(Message):
     """Part of `CreatePartitionsRequest`."""
 
@@ -35,6 +37,7 @@ class CreatePartitionsAssignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreatePartitionsTopic(Message):
     """Part of `CreatePartitionsRequest`."""
 
@@ -68,6 +71,7 @@ class CreatePartitionsTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreatePartitionsRequest(ApiMessage):
     """API key 37, versions 0 to 3, flexible from 2."""
 
@@ -105,6 +109,7 @@ class CreatePartitionsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreatePartitionsTopicResult(Message):
     """Part of `CreatePartitionsResponse`."""
 
@@ -138,6 +143,7 @@ class CreatePartitionsTopicResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreatePartitionsResponse(ApiMessage):
     """API key 37, versions 0 to 3, flexible from 2."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class CreatableReplicaAssignment(Message):
     """Part of `CreateTopicsRequest`."""
 
@@ -39,6 +41,7 @@ class CreatableReplicaAssignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreatableTopicConfig(Message):
     """Part of `CreateTopicsRequest`."""
 
@@ -68,6 +71,7 @@ class CreatableTopicConfig(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreatableTopic(Message):
     """Part of `CreateTopicsRequest`."""
 
@@ -109,6 +113,7 @@ class CreatableTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreateTopicsRequest(ApiMessage):
     """API key 19, versions 2 to 7, flexible from 5."""
 
@@ -146,6 +151,7 @@ class CreateTopicsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreatableTopicConfigs(Message):
     """Part of `CreateTopicsResponse`."""
 
@@ -187,6 +193,7 @@ class CreatableTopicConfigs(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreatableTopicResult(Message):
     """Part of `CreateTopicsResponse`."""
 
@@ -240,6 +247,7 @@ class CreatableTopicResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CreateTopicsResponse(ApiMessage):
     """API key 19, versions 2 to 7, flexible from 5."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DeleteAclsFilter(Message):
     """Part of `DeleteAclsRequest`."""
 
@@ -59,6 +61,7 @@ class DeleteAclsFilter(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteAclsRequest(ApiMessage):
     """API key 31, versions 1 to 3, flexible from 2."""
 
@@ -88,6 +91,7 @@ class DeleteAclsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteAclsMatchingAcl(Message):
     """Part of `DeleteAclsResponse`."""
 
@@ -145,6 +149,7 @@ class DeleteAclsMatchingAcl(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteAclsFilterResult(Message):
     """Part of `DeleteAclsResponse`."""
 
@@ -178,6 +183,7 @@ class DeleteAclsFilterResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteAclsResponse(ApiMessage):
     """API key 31, versions 1 to 3, flexible from 2."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DeleteGroupsRequest(ApiMessage):
     """API key 42, versions 0 to 2, flexible from 2."""
 
@@ -39,6 +41,7 @@ class DeleteGroupsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeletableGroupResult(Message):
     """Part of `DeleteGroupsResponse`."""
 
@@ -68,6 +71,7 @@ class DeletableGroupResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteGroupsResponse(ApiMessage):
     """API key 42, versions 0 to 2, flexible from 2."""
 

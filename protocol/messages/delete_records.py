@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DeleteRecordsPartition(Message):
     """Part of `DeleteRecordsRequest`."""
 
@@ -39,6 +41,7 @@ class DeleteRecordsPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteRecordsTopic(Message):
     """Part of `DeleteRecordsRequest`."""
 
@@ -68,6 +71,7 @@ class DeleteRecordsTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteRecordsRequest(ApiMessage):
     """API key 21, versions 0 to 2, flexible from 2."""
 
@@ -101,6 +105,7 @@ class DeleteRecordsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteRecordsPartitionResult(Message):
     """Part of `DeleteRecordsResponse`."""
 
@@ -134,6 +139,7 @@ class DeleteRecordsPartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteRecordsTopicResult(Message):
     """Part of `DeleteRecordsResponse`."""
 
@@ -163,6 +169,7 @@ class DeleteRecordsTopicResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteRecordsResponse(ApiMessage):
     """API key 21, versions 0 to 2, flexible from 2."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsRequestTopic(Message):
     """Part of `DeleteShareGroupOffsetsRequest`."""
 
@@ -35,6 +37,7 @@ class DeleteShareGroupOffsetsRequestTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsRequest(ApiMessage):
     """API key 92, version 0, flexible from 0."""
 
@@ -68,6 +71,7 @@ class DeleteShareGroupOffsetsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsResponseTopic(Message):
     """Part of `DeleteShareGroupOffsetsResponse`."""
 
@@ -105,6 +109,7 @@ class DeleteShareGroupOffsetsResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteShareGroupOffsetsResponse(ApiMessage):
     """API key 92, version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `DeleteShareGroupStateRequest`."""
 
@@ -35,6 +37,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteStateData(Message):
     """Part of `DeleteShareGroupStateRequest`."""
 
@@ -64,6 +67,7 @@ class DeleteStateData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteShareGroupStateRequest(ApiMessage):
     """API key 86, version 0, flexible from 0."""
 
@@ -97,6 +101,7 @@ class DeleteShareGroupStateRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionResult(Message):
     """Part of `DeleteShareGroupStateResponse`."""
 
@@ -130,6 +135,7 @@ class PartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteStateResult(Message):
     """Part of `DeleteShareGroupStateResponse`."""
 
@@ -159,6 +165,7 @@ class DeleteStateResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteShareGroupStateResponse(ApiMessage):
     """API key 86, version 0, flexible from 0."""
 

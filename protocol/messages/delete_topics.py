@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DeleteTopicState(Message):
     """Part of `DeleteTopicsRequest`."""
 
@@ -39,6 +41,7 @@ class DeleteTopicState(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteTopicsRequest(ApiMessage):
     """API key 20, versions 1 to 6, flexible from 4."""
 
@@ -76,6 +79,7 @@ class DeleteTopicsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeletableTopicResult(Message):
     """Part of `DeleteTopicsResponse`."""
 
@@ -113,6 +117,7 @@ class DeletableTopicResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DeleteTopicsResponse(ApiMessage):
     """API key 20, versions 1 to 6, flexible from 4."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DescribeAclsRequest(ApiMessage):
     """API key 29, versions 1 to 3, flexible from 2."""
 
@@ -63,6 +65,7 @@ class DescribeAclsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AclDescription(Message):
     """Part of `DescribeAclsResponse`."""
 
@@ -100,6 +103,7 @@ class AclDescription(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeAclsResource(Message):
     """Part of `DescribeAclsResponse`."""
 
@@ -137,6 +141,7 @@ class DescribeAclsResource(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeAclsResponse(ApiMessage):
     """API key 29, versions 1 to 3, flexible from 2."""
 

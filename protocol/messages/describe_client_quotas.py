@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ComponentData(Message):
     """Part of `DescribeClientQuotasRequest`."""
 
@@ -43,6 +45,7 @@ class ComponentData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeClientQuotasRequest(ApiMessage):
     """API key 48, versions 0 to 1, flexible from 1."""
 
@@ -76,6 +79,7 @@ class DescribeClientQuotasRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class EntityData(Message):
     """Part of `DescribeClientQuotasResponse`."""
 
@@ -105,6 +109,7 @@ class EntityData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ValueData(Message):
     """Part of `DescribeClientQuotasResponse`."""
 
@@ -134,6 +139,7 @@ class ValueData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class EntryData(Message):
     """Part of `DescribeClientQuotasResponse`."""
 
@@ -163,6 +169,7 @@ class EntryData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeClientQuotasResponse(ApiMessage):
     """API key 48, versions 0 to 1, flexible from 1."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DescribeClusterRequest(ApiMessage):
     """API key 60, versions 0 to 2, flexible from 0."""
 
@@ -47,6 +49,7 @@ class DescribeClusterRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeClusterBroker(Message):
     """Part of `DescribeClusterResponse`."""
 
@@ -88,6 +91,7 @@ class DescribeClusterBroker(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeClusterResponse(ApiMessage):
     """API key 60, versions 0 to 2, flexible from 0."""
 

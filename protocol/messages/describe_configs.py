@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DescribeConfigsResource(Message):
     """Part of `DescribeConfigsRequest`."""
 
@@ -43,6 +45,7 @@ class DescribeConfigsResource(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeConfigsRequest(ApiMessage):
     """API key 32, versions 1 to 4, flexible from 4."""
 
@@ -80,6 +83,7 @@ class DescribeConfigsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeConfigsSynonym(Message):
     """Part of `DescribeConfigsResponse`."""
 
@@ -113,6 +117,7 @@ class DescribeConfigsSynonym(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeConfigsResourceResult(Message):
     """Part of `DescribeConfigsResponse`."""
 
@@ -166,6 +171,7 @@ class DescribeConfigsResourceResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeConfigsResult(Message):
     """Part of `DescribeConfigsResponse`."""
 
@@ -207,6 +213,7 @@ class DescribeConfigsResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeConfigsResponse(ApiMessage):
     """API key 32, versions 1 to 4, flexible from 4."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DescribeDelegationTokenOwner(Message):
     """Part of `DescribeDelegationTokenRequest`."""
 
@@ -39,6 +41,7 @@ class DescribeDelegationTokenOwner(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeDelegationTokenRequest(ApiMessage):
     """API key 41, versions 1 to 3, flexible from 2."""
 
@@ -68,6 +71,7 @@ class DescribeDelegationTokenRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribedDelegationTokenRenewer(Message):
     """Part of `DescribeDelegationTokenResponse`."""
 
@@ -97,6 +101,7 @@ class DescribedDelegationTokenRenewer(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribedDelegationToken(Message):
     """Part of `DescribeDelegationTokenResponse`."""
 
@@ -158,6 +163,7 @@ class DescribedDelegationToken(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeDelegationTokenResponse(ApiMessage):
     """API key 41, versions 1 to 3, flexible from 2."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DescribeGroupsRequest(ApiMessage):
     """API key 15, versions 0 to 6, flexible from 5."""
 
@@ -43,6 +45,7 @@ class DescribeGroupsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribedGroupMember(Message):
     """Part of `DescribeGroupsResponse`."""
 
@@ -88,6 +91,7 @@ class DescribedGroupMember(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribedGroup(Message):
     """Part of `DescribeGroupsResponse`."""
 
@@ -141,6 +145,7 @@ class DescribedGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeGroupsResponse(ApiMessage):
     """API key 15, versions 0 to 6, flexible from 5."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DescribableLogDirTopic(Message):
     """Part of `DescribeLogDirsRequest`."""
 
@@ -39,6 +41,7 @@ class DescribableLogDirTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeLogDirsRequest(ApiMessage):
     """API key 35, versions 1 to 5, flexible from 2."""
 
@@ -68,6 +71,7 @@ class DescribeLogDirsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeLogDirsPartition(Message):
     """Part of `DescribeLogDirsResponse`."""
 
@@ -105,6 +109,7 @@ class DescribeLogDirsPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeLogDirsTopic(Message):
     """Part of `DescribeLogDirsResponse`."""
 
@@ -134,6 +139,7 @@ class DescribeLogDirsTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeLogDirsResult(Message):
     """Part of `DescribeLogDirsResponse`."""
 
@@ -179,6 +185,7 @@ class DescribeLogDirsResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeLogDirsResponse(ApiMessage):
     """API key 35, versions 1 to 5, flexible from 2."""
 

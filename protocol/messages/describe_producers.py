@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class TopicRequest(Message):
     """Part of `DescribeProducersRequest`."""
 
@@ -39,6 +41,7 @@ class TopicRequest(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeProducersRequest(ApiMessage):
     """API key 61, version 0, flexible from 0."""
 
@@ -68,6 +71,7 @@ class DescribeProducersRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ProducerState(Message):
     """Part of `DescribeProducersResponse`."""
 
@@ -113,6 +117,7 @@ class ProducerState(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionResponse(Message):
     """Part of `DescribeProducersResponse`."""
 
@@ -150,6 +155,7 @@ class PartitionResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicResponse(Message):
     """Part of `DescribeProducersResponse`."""
 
@@ -179,6 +185,7 @@ class TopicResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeProducersResponse(ApiMessage):
     """API key 61, version 0, flexible from 0."""
 

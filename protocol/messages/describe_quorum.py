@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `DescribeQuorumRequest`."""
 
@@ -35,6 +37,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicData(Message):
     """Part of `DescribeQuorumRequest`."""
 
@@ -64,6 +67,7 @@ class TopicData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeQuorumRequest(ApiMessage):
     """API key 55, versions 0 to 2, flexible from 0."""
 
@@ -93,6 +97,7 @@ class DescribeQuorumRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReplicaState(Message):
     """Part of `DescribeQuorumResponse`."""
 
@@ -134,6 +139,7 @@ class ReplicaState(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ResponsePartitionData(Message):
     """Part of `DescribeQuorumResponse`."""
 
@@ -187,6 +193,7 @@ class ResponsePartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ResponseTopicData(Message):
     """Part of `DescribeQuorumResponse`."""
 
@@ -216,6 +223,7 @@ class ResponseTopicData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Listener(Message):
     """Part of `DescribeQuorumResponse`."""
 
@@ -249,6 +257,7 @@ class Listener(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Node(Message):
     """Part of `DescribeQuorumResponse`."""
 
@@ -278,6 +287,7 @@ class Node(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeQuorumResponse(ApiMessage):
     """API key 55, versions 0 to 2, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsRequestTopic(Message):
     """Part of `DescribeShareGroupOffsetsRequest`."""
 
@@ -39,6 +41,7 @@ class DescribeShareGroupOffsetsRequestTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsRequestGroup(Message):
     """Part of `DescribeShareGroupOffsetsRequest`."""
 
@@ -68,6 +71,7 @@ class DescribeShareGroupOffsetsRequestGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsRequest(ApiMessage):
     """API key 90, versions 0 to 1, flexible from 0."""
 
@@ -97,6 +101,7 @@ class DescribeShareGroupOffsetsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponsePartition(Message):
     """Part of `DescribeShareGroupOffsetsResponse`."""
 
@@ -142,6 +147,7 @@ class DescribeShareGroupOffsetsResponsePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponseTopic(Message):
     """Part of `DescribeShareGroupOffsetsResponse`."""
 
@@ -175,6 +181,7 @@ class DescribeShareGroupOffsetsResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponseGroup(Message):
     """Part of `DescribeShareGroupOffsetsResponse`."""
 
@@ -212,6 +219,7 @@ class DescribeShareGroupOffsetsResponseGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeShareGroupOffsetsResponse(ApiMessage):
     """API key 90, versions 0 to 1, flexible from 0."""
 

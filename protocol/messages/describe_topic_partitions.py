@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class TopicRequest(Message):
     """Part of `DescribeTopicPartitionsRequest`."""
 
@@ -35,6 +37,7 @@ class TopicRequest(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Cursor(Message):
     """Part of `DescribeTopicPartitionsRequest`."""
 
@@ -64,6 +67,7 @@ class Cursor(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeTopicPartitionsRequest(ApiMessage):
     """API key 75, version 0, flexible from 0."""
 
@@ -101,6 +105,7 @@ class DescribeTopicPartitionsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeTopicPartitionsResponsePartition(Message):
     """Part of `DescribeTopicPartitionsResponse`."""
 
@@ -158,6 +163,7 @@ class DescribeTopicPartitionsResponsePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeTopicPartitionsResponseTopic(Message):
     """Part of `DescribeTopicPartitionsResponse`."""
 
@@ -203,6 +209,7 @@ class DescribeTopicPartitionsResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ResponseCursor(Message):
     """Part of `DescribeTopicPartitionsResponse`."""
 
@@ -232,6 +239,7 @@ class ResponseCursor(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeTopicPartitionsResponse(ApiMessage):
     """API key 75, version 0, flexible from 0."""
 

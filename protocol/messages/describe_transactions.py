@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class DescribeTransactionsRequest(ApiMessage):
     """API key 65, version 0, flexible from 0."""
 
@@ -39,6 +41,7 @@ class DescribeTransactionsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicData(Message):
     """Part of `DescribeTransactionsResponse`."""
 
@@ -68,6 +71,7 @@ class TopicData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TransactionState(Message):
     """Part of `DescribeTransactionsResponse`."""
 
@@ -121,6 +125,7 @@ class TransactionState(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeTransactionsResponse(ApiMessage):
     """API key 65, version 0, flexible from 0."""
 

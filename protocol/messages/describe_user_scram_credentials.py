@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class UserName(Message):
     """Part of `DescribeUserScramCredentialsRequest`."""
 
@@ -35,6 +37,7 @@ class UserName(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeUserScramCredentialsRequest(ApiMessage):
     """API key 50, version 0, flexible from 0."""
 
@@ -64,6 +67,7 @@ class DescribeUserScramCredentialsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CredentialInfo(Message):
     """Part of `DescribeUserScramCredentialsResponse`."""
 
@@ -93,6 +97,7 @@ class CredentialInfo(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeUserScramCredentialsResult(Message):
     """Part of `DescribeUserScramCredentialsResponse`."""
 
@@ -130,6 +135,7 @@ class DescribeUserScramCredentialsResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribeUserScramCredentialsResponse(ApiMessage):
     """API key 50, version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartitions(Message):
     """Part of `ElectLeadersRequest`."""
 
@@ -39,6 +41,7 @@ class TopicPartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ElectLeadersRequest(ApiMessage):
     """API key 43, versions 0 to 2, flexible from 2."""
 
@@ -76,6 +79,7 @@ class ElectLeadersRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionResult(Message):
     """Part of `ElectLeadersResponse`."""
 
@@ -109,6 +113,7 @@ class PartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReplicaElectionResult(Message):
     """Part of `ElectLeadersResponse`."""
 
@@ -138,6 +143,7 @@ class ReplicaElectionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ElectLeadersResponse(ApiMessage):
     """API key 43, versions 0 to 2, flexible from 2."""
 

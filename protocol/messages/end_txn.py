@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class EndTxnRequest(ApiMessage):
     """API key 26, versions 0 to 5, flexible from 3."""
 
@@ -51,6 +53,7 @@ class EndTxnRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class EndTxnResponse(ApiMessage):
     """API key 26, versions 0 to 5, flexible from 3."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ExpireDelegationTokenRequest(ApiMessage):
     """API key 40, versions 1 to 2, flexible from 2."""
 
@@ -43,6 +45,7 @@ class ExpireDelegationTokenRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ExpireDelegationTokenResponse(ApiMessage):
     """API key 40, versions 1 to 2, flexible from 2."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, Records, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ReplicaState(Message):
     """Part of `FetchRequest`."""
 
@@ -39,6 +41,7 @@ class ReplicaState(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FetchPartition(Message):
     """Part of `FetchRequest`."""
 
@@ -99,6 +102,7 @@ class FetchPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FetchTopic(Message):
     """Part of `FetchRequest`."""
 
@@ -132,6 +136,7 @@ class FetchTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ForgottenTopic(Message):
     """Part of `FetchRequest`."""
 
@@ -165,6 +170,7 @@ class ForgottenTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FetchRequest(ApiMessage):
     """API key 1, versions 4 to 18, flexible from 12."""
 
@@ -240,6 +246,7 @@ class FetchRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class EpochEndOffset(Message):
     """Part of `FetchResponse`."""
 
@@ -269,6 +276,7 @@ class EpochEndOffset(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Message):
     """Part of `FetchResponse`."""
 
@@ -298,6 +306,7 @@ class LeaderIdAndEpoch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class SnapshotId(Message):
     """Part of `FetchResponse`."""
 
@@ -327,6 +336,7 @@ class SnapshotId(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AbortedTransaction(Message):
     """Part of `FetchResponse`."""
 
@@ -356,6 +366,7 @@ class AbortedTransaction(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `FetchResponse`."""
 
@@ -428,6 +439,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FetchableTopicResponse(Message):
     """Part of `FetchResponse`."""
 
@@ -461,6 +473,7 @@ class FetchableTopicResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class NodeEndpoint(Message):
     """Part of `FetchResponse`."""
 
@@ -498,6 +511,7 @@ class NodeEndpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FetchResponse(ApiMessage):
     """API key 1, versions 4 to 18, flexible from 12."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class FindCoordinatorRequest(ApiMessage):
     """API key 10, versions 0 to 6, flexible from 3."""
 
@@ -47,6 +49,7 @@ class FindCoordinatorRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Coordinator(Message):
     """Part of `FindCoordinatorResponse`."""
 
@@ -92,6 +95,7 @@ class Coordinator(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FindCoordinatorResponse(ApiMessage):
     """API key 10, versions 0 to 6, flexible from 3."""
 

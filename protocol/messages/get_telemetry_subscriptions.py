@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class GetTelemetrySubscriptionsRequest(ApiMessage):
     """API key 71, version 0, flexible from 0."""
 
@@ -39,6 +41,7 @@ class GetTelemetrySubscriptionsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class GetTelemetrySubscriptionsResponse(ApiMessage):
     """API key 71, version 0, flexible from 0."""
 

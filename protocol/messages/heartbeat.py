@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class HeartbeatRequest(ApiMessage):
     """API key 12, versions 0 to 4, flexible from 4."""
 
@@ -51,6 +53,7 @@ class HeartbeatRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class HeartbeatResponse(ApiMessage):
     """API key 12, versions 0 to 4, flexible from 4."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class AlterableConfig(Message):
     """Part of `IncrementalAlterConfigsRequest`."""
 
@@ -43,6 +45,7 @@ class AlterableConfig(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterConfigsResource(Message):
     """Part of `IncrementalAlterConfigsRequest`."""
 
@@ -76,6 +79,7 @@ class AlterConfigsResource(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class IncrementalAlterConfigsRequest(ApiMessage):
     """API key 44, versions 0 to 1, flexible from 1."""
 
@@ -109,6 +113,7 @@ class IncrementalAlterConfigsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AlterConfigsResourceResponse(Message):
     """Part of `IncrementalAlterConfigsResponse`."""
 
@@ -146,6 +151,7 @@ class AlterConfigsResourceResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class IncrementalAlterConfigsResponse(ApiMessage):
     """API key 44, versions 0 to 1, flexible from 1."""
 

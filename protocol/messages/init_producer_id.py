@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class InitProducerIdRequest(ApiMessage):
     """API key 22, versions 0 to 6, flexible from 2."""
 
@@ -59,6 +61,7 @@ class InitProducerIdRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class InitProducerIdResponse(ApiMessage):
     """API key 22, versions 0 to 6, flexible from 2."""
 

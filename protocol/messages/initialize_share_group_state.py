@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `InitializeShareGroupStateRequest`."""
 
@@ -43,6 +45,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class InitializeStateData(Message):
     """Part of `InitializeShareGroupStateRequest`."""
 
@@ -72,6 +75,7 @@ class InitializeStateData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class InitializeShareGroupStateRequest(ApiMessage):
     """API key 83, version 0, flexible from 0."""
 
@@ -105,6 +109,7 @@ class InitializeShareGroupStateRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionResult(Message):
     """Part of `InitializeShareGroupStateResponse`."""
 
@@ -138,6 +143,7 @@ class PartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class InitializeStateResult(Message):
     """Part of `InitializeShareGroupStateResponse`."""
 
@@ -167,6 +173,7 @@ class InitializeStateResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class InitializeShareGroupStateResponse(ApiMessage):
     """API key 83, version 0, flexible from 0."""
 

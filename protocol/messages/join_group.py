@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class JoinGroupRequestProtocol(Message):
     """Part of `JoinGroupRequest`."""
 
@@ -39,6 +41,7 @@ class JoinGroupRequestProtocol(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class JoinGroupRequest(ApiMessage):
     """API key 11, versions 0 to 9, flexible from 6."""
 
@@ -96,6 +99,7 @@ class JoinGroupRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class JoinGroupResponseMember(Message):
     """Part of `JoinGroupResponse`."""
 
@@ -129,6 +133,7 @@ class JoinGroupResponseMember(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class JoinGroupResponse(ApiMessage):
     """API key 11, versions 0 to 9, flexible from 6."""
 

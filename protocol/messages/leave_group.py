@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class MemberIdentity(Message):
     """Part of `LeaveGroupRequest`."""
 
@@ -43,6 +45,7 @@ class MemberIdentity(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LeaveGroupRequest(ApiMessage):
     """API key 13, versions 0 to 5, flexible from 4."""
 
@@ -80,6 +83,7 @@ class LeaveGroupRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class MemberResponse(Message):
     """Part of `LeaveGroupResponse`."""
 
@@ -113,6 +117,7 @@ class MemberResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LeaveGroupResponse(ApiMessage):
     """API key 13, versions 0 to 5, flexible from 4."""
 

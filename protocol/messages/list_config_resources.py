@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ListConfigResourcesRequest(ApiMessage):
     """API key 74, versions 0 to 1, flexible from 0."""
 
@@ -39,6 +41,7 @@ class ListConfigResourcesRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ConfigResource(Message):
     """Part of `ListConfigResourcesResponse`."""
 
@@ -68,6 +71,7 @@ class ConfigResource(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListConfigResourcesResponse(ApiMessage):
     """API key 74, versions 0 to 1, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ListGroupsRequest(ApiMessage):
     """API key 16, versions 0 to 5, flexible from 3."""
 
@@ -43,6 +45,7 @@ class ListGroupsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListedGroup(Message):
     """Part of `ListGroupsResponse`."""
 
@@ -80,6 +83,7 @@ class ListedGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListGroupsResponse(ApiMessage):
     """API key 16, versions 0 to 5, flexible from 3."""
 

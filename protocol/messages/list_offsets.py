@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ListOffsetsPartition(Message):
     """Part of `ListOffsetsRequest`."""
 
@@ -43,6 +45,7 @@ class ListOffsetsPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListOffsetsTopic(Message):
     """Part of `ListOffsetsRequest`."""
 
@@ -72,6 +75,7 @@ class ListOffsetsTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListOffsetsRequest(ApiMessage):
     """API key 2, versions 1 to 11, flexible from 6."""
 
@@ -113,6 +117,7 @@ class ListOffsetsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListOffsetsPartitionResponse(Message):
     """Part of `ListOffsetsResponse`."""
 
@@ -154,6 +159,7 @@ class ListOffsetsPartitionResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListOffsetsTopicResponse(Message):
     """Part of `ListOffsetsResponse`."""
 
@@ -183,6 +189,7 @@ class ListOffsetsTopicResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListOffsetsResponse(ApiMessage):
     """API key 2, versions 1 to 11, flexible from 6."""
 

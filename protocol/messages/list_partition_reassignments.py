@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsTopics(Message):
     """Part of `ListPartitionReassignmentsRequest`."""
 
@@ -39,6 +41,7 @@ class ListPartitionReassignmentsTopics(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsRequest(ApiMessage):
     """API key 46, version 0, flexible from 0."""
 
@@ -77,6 +80,7 @@ class ListPartitionReassignmentsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OngoingPartitionReassignment(Message):
     """Part of `ListPartitionReassignmentsResponse`."""
 
@@ -114,6 +118,7 @@ class OngoingPartitionReassignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OngoingTopicReassignment(Message):
     """Part of `ListPartitionReassignmentsResponse`."""
 
@@ -143,6 +148,7 @@ class OngoingTopicReassignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListPartitionReassignmentsResponse(ApiMessage):
     """API key 46, version 0, flexible from 0."""
 

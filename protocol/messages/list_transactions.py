@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ListTransactionsRequest(ApiMessage):
     """API key 66, versions 0 to 2, flexible from 0."""
 
@@ -51,6 +53,7 @@ class ListTransactionsRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TransactionState(Message):
     """Part of `ListTransactionsResponse`."""
 
@@ -84,6 +87,7 @@ class TransactionState(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ListTransactionsResponse(ApiMessage):
     """API key 66, versions 0 to 2, flexible from 0."""
 

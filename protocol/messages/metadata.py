@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class MetadataRequestTopic(Message):
     """Part of `MetadataRequest`."""
 
@@ -39,6 +41,7 @@ class MetadataRequestTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class MetadataRequest(ApiMessage):
     """API key 3, versions 0 to 13, flexible from 9."""
 
@@ -80,6 +83,7 @@ class MetadataRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class MetadataResponseBroker(Message):
     """Part of `MetadataResponse`."""
 
@@ -117,6 +121,7 @@ class MetadataResponseBroker(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class MetadataResponsePartition(Message):
     """Part of `MetadataResponse`."""
 
@@ -166,6 +171,7 @@ class MetadataResponsePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class MetadataResponseTopic(Message):
     """Part of `MetadataResponse`."""
 
@@ -211,6 +217,7 @@ class MetadataResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class MetadataResponse(ApiMessage):
     """API key 3, versions 0 to 13, flexible from 9."""
 

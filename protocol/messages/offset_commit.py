@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class OffsetCommitRequestPartition(Message):
     """Part of `OffsetCommitRequest`."""
 
@@ -47,6 +49,7 @@ class OffsetCommitRequestPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetCommitRequestTopic(Message):
     """Part of `OffsetCommitRequest`."""
 
@@ -80,6 +83,7 @@ class OffsetCommitRequestTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetCommitRequest(ApiMessage):
     """API key 8, versions 2 to 10, flexible from 8."""
 
@@ -129,6 +133,7 @@ class OffsetCommitRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetCommitResponsePartition(Message):
     """Part of `OffsetCommitResponse`."""
 
@@ -158,6 +163,7 @@ class OffsetCommitResponsePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetCommitResponseTopic(Message):
     """Part of `OffsetCommitResponse`."""
 
@@ -191,6 +197,7 @@ class OffsetCommitResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetCommitResponse(ApiMessage):
     """API key 8, versions 2 to 10, flexible from 8."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class OffsetDeleteRequestPartition(Message):
     """Part of `OffsetDeleteRequest`."""
 
@@ -35,6 +37,7 @@ class OffsetDeleteRequestPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetDeleteRequestTopic(Message):
     """Part of `OffsetDeleteRequest`."""
 
@@ -64,6 +67,7 @@ class OffsetDeleteRequestTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetDeleteRequest(ApiMessage):
     """API key 47, version 0, never flexible."""
 
@@ -97,6 +101,7 @@ class OffsetDeleteRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetDeleteResponsePartition(Message):
     """Part of `OffsetDeleteResponse`."""
 
@@ -126,6 +131,7 @@ class OffsetDeleteResponsePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetDeleteResponseTopic(Message):
     """Part of `OffsetDeleteResponse`."""
 
@@ -155,6 +161,7 @@ class OffsetDeleteResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetDeleteResponse(ApiMessage):
     """API key 47, version 0, never flexible."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchRequestTopic(Message):
     """Part of `OffsetFetchRequest`."""
 
@@ -39,6 +41,7 @@ class OffsetFetchRequestTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchRequestTopics(Message):
     """Part of `OffsetFetchRequest`."""
 
@@ -72,6 +75,7 @@ class OffsetFetchRequestTopics(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchRequestGroup(Message):
     """Part of `OffsetFetchRequest`."""
 
@@ -109,6 +113,7 @@ class OffsetFetchRequestGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchRequest(ApiMessage):
     """API key 9, versions 1 to 10, flexible from 6."""
 
@@ -150,6 +155,7 @@ class OffsetFetchRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchResponsePartition(Message):
     """Part of `OffsetFetchResponse`."""
 
@@ -191,6 +197,7 @@ class OffsetFetchResponsePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchResponseTopic(Message):
     """Part of `OffsetFetchResponse`."""
 
@@ -220,6 +227,7 @@ class OffsetFetchResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchResponsePartitions(Message):
     """Part of `OffsetFetchResponse`."""
 
@@ -261,6 +269,7 @@ class OffsetFetchResponsePartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchResponseTopics(Message):
     """Part of `OffsetFetchResponse`."""
 
@@ -294,6 +303,7 @@ class OffsetFetchResponseTopics(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchResponseGroup(Message):
     """Part of `OffsetFetchResponse`."""
 
@@ -327,6 +337,7 @@ class OffsetFetchResponseGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetFetchResponse(ApiMessage):
     """API key 9, versions 1 to 10, flexible from 6."""
 

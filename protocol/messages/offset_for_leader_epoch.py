@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class OffsetForLeaderPartition(Message):
     """Part of `OffsetForLeaderEpochRequest`."""
 
@@ -43,6 +45,7 @@ class OffsetForLeaderPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetForLeaderTopic(Message):
     """Part of `OffsetForLeaderEpochRequest`."""
 
@@ -72,6 +75,7 @@ class OffsetForLeaderTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetForLeaderEpochRequest(ApiMessage):
     """API key 23, versions 2 to 4, flexible from 4."""
 
@@ -105,6 +109,7 @@ class OffsetForLeaderEpochRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class EpochEndOffset(Message):
     """Part of `OffsetForLeaderEpochResponse`."""
 
@@ -142,6 +147,7 @@ class EpochEndOffset(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetForLeaderTopicResult(Message):
     """Part of `OffsetForLeaderEpochResponse`."""
 
@@ -171,6 +177,7 @@ class OffsetForLeaderTopicResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetForLeaderEpochResponse(ApiMessage):
     """API key 23, versions 2 to 4, flexible from 4."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, Records, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class PartitionProduceData(Message):
     """Part of `ProduceRequest`."""
 
@@ -39,6 +41,7 @@ class PartitionProduceData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicProduceData(Message):
     """Part of `ProduceRequest`."""
 
@@ -72,6 +75,7 @@ class TopicProduceData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ProduceRequest(ApiMessage):
     """API key 0, versions 3 to 13, flexible from 9."""
 
@@ -113,6 +117,7 @@ class ProduceRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class BatchIndexAndErrorMessage(Message):
     """Part of `ProduceResponse`."""
 
@@ -142,6 +147,7 @@ class BatchIndexAndErrorMessage(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Message):
     """Part of `ProduceResponse`."""
 
@@ -171,6 +177,7 @@ class LeaderIdAndEpoch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionProduceResponse(Message):
     """Part of `ProduceResponse`."""
 
@@ -224,6 +231,7 @@ class PartitionProduceResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicProduceResponse(Message):
     """Part of `ProduceResponse`."""
 
@@ -259,6 +267,7 @@ class TopicProduceResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class NodeEndpoint(Message):
     """Part of `ProduceResponse`."""
 
@@ -296,6 +305,7 @@ class NodeEndpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ProduceResponse(ApiMessage):
     """API key 0, versions 3 to 13, flexible from 9."""
 

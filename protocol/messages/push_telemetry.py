@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ZERO_UUID, ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class PushTelemetryRequest(ApiMessage):
     """API key 72, version 0, flexible from 0."""
 
@@ -55,6 +57,7 @@ class PushTelemetryRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PushTelemetryResponse(ApiMessage):
     """API key 72, version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `ReadShareGroupStateRequest`."""
 
@@ -39,6 +41,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReadStateData(Message):
     """Part of `ReadShareGroupStateRequest`."""
 
@@ -68,6 +71,7 @@ class ReadStateData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReadShareGroupStateRequest(ApiMessage):
     """API key 84, version 0, flexible from 0."""
 
@@ -101,6 +105,7 @@ class ReadShareGroupStateRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class StateBatch(Message):
     """Part of `ReadShareGroupStateResponse`."""
 
@@ -138,6 +143,7 @@ class StateBatch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionResult(Message):
     """Part of `ReadShareGroupStateResponse`."""
 
@@ -183,6 +189,7 @@ class PartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReadStateResult(Message):
     """Part of `ReadShareGroupStateResponse`."""
 
@@ -212,6 +219,7 @@ class ReadStateResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReadShareGroupStateResponse(ApiMessage):
     """API key 84, version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `ReadShareGroupStateSummaryRequest`."""
 
@@ -39,6 +41,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReadStateSummaryData(Message):
     """Part of `ReadShareGroupStateSummaryRequest`."""
 
@@ -68,6 +71,7 @@ class ReadStateSummaryData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReadShareGroupStateSummaryRequest(ApiMessage):
     """API key 87, versions 0 to 1, flexible from 0."""
 
@@ -101,6 +105,7 @@ class ReadShareGroupStateSummaryRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionResult(Message):
     """Part of `ReadShareGroupStateSummaryResponse`."""
 
@@ -150,6 +155,7 @@ class PartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReadStateSummaryResult(Message):
     """Part of `ReadShareGroupStateSummaryResponse`."""
 
@@ -179,6 +185,7 @@ class ReadStateSummaryResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ReadShareGroupStateSummaryResponse(ApiMessage):
     """API key 87, versions 0 to 1, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ZERO_UUID, ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class RemoveRaftVoterRequest(ApiMessage):
     """API key 81, version 0, flexible from 0."""
 
@@ -47,6 +49,7 @@ class RemoveRaftVoterRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class RemoveRaftVoterResponse(ApiMessage):
     """API key 81, version 0, flexible from 0."""
 

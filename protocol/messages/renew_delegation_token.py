@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class RenewDelegationTokenRequest(ApiMessage):
     """API key 39, versions 1 to 2, flexible from 2."""
 
@@ -43,6 +45,7 @@ class RenewDelegationTokenRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class RenewDelegationTokenResponse(ApiMessage):
     """API key 39, versions 1 to 2, flexible from 2."""
 

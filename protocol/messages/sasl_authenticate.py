@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class SaslAuthenticateRequest(ApiMessage):
     """API key 36, versions 0 to 2, flexible from 2."""
 
@@ -39,6 +41,7 @@ class SaslAuthenticateRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class SaslAuthenticateResponse(ApiMessage):
     """API key 36, versions 0 to 2, flexible from 2."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class SaslHandshakeRequest(ApiMessage):
     """API key 17, versions 0 to 1, never flexible."""
 
@@ -39,6 +41,7 @@ class SaslHandshakeRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class SaslHandshakeResponse(ApiMessage):
     """API key 17, versions 0 to 1, never flexible."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class AcknowledgementBatch(Message):
     """Part of `ShareAcknowledgeRequest`."""
 
@@ -43,6 +45,7 @@ class AcknowledgementBatch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AcknowledgePartition(Message):
     """Part of `ShareAcknowledgeRequest`."""
 
@@ -74,6 +77,7 @@ class AcknowledgePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AcknowledgeTopic(Message):
     """Part of `ShareAcknowledgeRequest`."""
 
@@ -103,6 +107,7 @@ class AcknowledgeTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareAcknowledgeRequest(ApiMessage):
     """API key 79, versions 1 to 2, flexible from 0."""
 
@@ -148,6 +153,7 @@ class ShareAcknowledgeRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Message):
     """Part of `ShareAcknowledgeResponse`."""
 
@@ -177,6 +183,7 @@ class LeaderIdAndEpoch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `ShareAcknowledgeResponse`."""
 
@@ -214,6 +221,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareAcknowledgeTopicResponse(Message):
     """Part of `ShareAcknowledgeResponse`."""
 
@@ -243,6 +251,7 @@ class ShareAcknowledgeTopicResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class NodeEndpoint(Message):
     """Part of `ShareAcknowledgeResponse`."""
 
@@ -280,6 +289,7 @@ class NodeEndpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareAcknowledgeResponse(ApiMessage):
     """API key 79, versions 1 to 2, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, Records, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class AcknowledgementBatch(Message):
     """Part of `ShareFetchRequest`."""
 
@@ -43,6 +45,7 @@ class AcknowledgementBatch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FetchPartition(Message):
     """Part of `ShareFetchRequest`."""
 
@@ -78,6 +81,7 @@ class FetchPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class FetchTopic(Message):
     """Part of `ShareFetchRequest`."""
 
@@ -107,6 +111,7 @@ class FetchTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ForgottenTopic(Message):
     """Part of `ShareFetchRequest`."""
 
@@ -136,6 +141,7 @@ class ForgottenTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareFetchRequest(ApiMessage):
     """API key 78, versions 1 to 2, flexible from 0."""
 
@@ -211,6 +217,7 @@ class ShareFetchRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LeaderIdAndEpoch(Message):
     """Part of `ShareFetchResponse`."""
 
@@ -240,6 +247,7 @@ class LeaderIdAndEpoch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class AcquiredRecords(Message):
     """Part of `ShareFetchResponse`."""
 
@@ -273,6 +281,7 @@ class AcquiredRecords(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `ShareFetchResponse`."""
 
@@ -326,6 +335,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareFetchableTopicResponse(Message):
     """Part of `ShareFetchResponse`."""
 
@@ -355,6 +365,7 @@ class ShareFetchableTopicResponse(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class NodeEndpoint(Message):
     """Part of `ShareFetchResponse`."""
 
@@ -392,6 +403,7 @@ class NodeEndpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareFetchResponse(ApiMessage):
     """API key 78, versions 1 to 2, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupDescribeRequest(ApiMessage):
     """API key 77, version 1, flexible from 0."""
 
@@ -43,6 +45,7 @@ class ShareGroupDescribeRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartitions(Message):
     """Part of `ShareGroupDescribeResponse`."""
 
@@ -76,6 +79,7 @@ class TopicPartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Assignment(Message):
     """Part of `ShareGroupDescribeResponse`."""
 
@@ -101,6 +105,7 @@ class Assignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Member(Message):
     """Part of `ShareGroupDescribeResponse`."""
 
@@ -150,6 +155,7 @@ class Member(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribedGroup(Message):
     """Part of `ShareGroupDescribeResponse`."""
 
@@ -207,6 +213,7 @@ class DescribedGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupDescribeResponse(ApiMessage):
     """API key 77, version 1, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupHeartbeatRequest(ApiMessage):
     """API key 76, version 1, flexible from 0."""
 
@@ -55,6 +57,7 @@ class ShareGroupHeartbeatRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartitions(Message):
     """Part of `ShareGroupHeartbeatResponse`."""
 
@@ -84,6 +87,7 @@ class TopicPartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Assignment(Message):
     """Part of `ShareGroupHeartbeatResponse`."""
 
@@ -109,6 +113,7 @@ class Assignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupHeartbeatResponse(ApiMessage):
     """API key 76, version 1, flexible from 0."""
 

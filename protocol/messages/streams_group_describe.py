@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupDescribeRequest(ApiMessage):
     """API key 89, version 0, flexible from 0."""
 
@@ -43,6 +45,7 @@ class StreamsGroupDescribeRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Endpoint(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -72,6 +75,7 @@ class Endpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TaskOffset(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -105,6 +109,7 @@ class TaskOffset(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TaskIds(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -134,6 +139,7 @@ class TaskIds(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Assignment(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -167,6 +173,7 @@ class Assignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class KeyValue(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -196,6 +203,7 @@ class KeyValue(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicInfo(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -233,6 +241,7 @@ class TopicInfo(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Subtopology(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -278,6 +287,7 @@ class Subtopology(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Topology(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -307,6 +317,7 @@ class Topology(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Member(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -388,6 +399,7 @@ class Member(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class DescribedGroup(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -445,6 +457,7 @@ class DescribedGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupDescribeResponse(ApiMessage):
     """API key 89, version 0, flexible from 0."""
 

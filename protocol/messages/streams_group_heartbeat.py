@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class KeyValue(Message):
     """Part of `StreamsGroupHeartbeatRequest`."""
 
@@ -39,6 +41,7 @@ class KeyValue(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicInfo(Message):
     """Part of `StreamsGroupHeartbeatRequest`."""
 
@@ -76,6 +79,7 @@ class TopicInfo(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Endpoint(Message):
     """Part of `StreamsGroupHeartbeatRequest`."""
 
@@ -105,6 +109,7 @@ class Endpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TaskOffset(Message):
     """Part of `StreamsGroupHeartbeatRequest`."""
 
@@ -138,6 +143,7 @@ class TaskOffset(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TaskIds(Message):
     """Part of `StreamsGroupHeartbeatRequest`."""
 
@@ -167,6 +173,7 @@ class TaskIds(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CopartitionGroup(Message):
     """Part of `StreamsGroupHeartbeatRequest`."""
 
@@ -202,6 +209,7 @@ class CopartitionGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Subtopology(Message):
     """Part of `StreamsGroupHeartbeatRequest`."""
 
@@ -255,6 +263,7 @@ class Subtopology(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Topology(Message):
     """Part of `StreamsGroupHeartbeatRequest`."""
 
@@ -284,6 +293,7 @@ class Topology(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatRequest(ApiMessage):
     """API key 88, version 0, flexible from 0."""
 
@@ -377,6 +387,7 @@ class StreamsGroupHeartbeatRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Status(Message):
     """Part of `StreamsGroupHeartbeatResponse`."""
 
@@ -406,6 +417,7 @@ class Status(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartition(Message):
     """Part of `StreamsGroupHeartbeatResponse`."""
 
@@ -435,6 +447,7 @@ class TopicPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ResponseTaskIds(Message):
     """Part of `StreamsGroupHeartbeatResponse`."""
 
@@ -464,6 +477,7 @@ class ResponseTaskIds(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ResponseEndpoint(Message):
     """Part of `StreamsGroupHeartbeatResponse`."""
 
@@ -493,6 +507,7 @@ class ResponseEndpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class EndpointToPartitions(Message):
     """Part of `StreamsGroupHeartbeatResponse`."""
 
@@ -526,6 +541,7 @@ class EndpointToPartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatResponse(ApiMessage):
     """API key 88, version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class SyncGroupRequestAssignment(Message):
     """Part of `SyncGroupRequest`."""
 
@@ -39,6 +41,7 @@ class SyncGroupRequestAssignment(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class SyncGroupRequest(ApiMessage):
     """API key 14, versions 0 to 5, flexible from 4."""
 
@@ -92,6 +95,7 @@ class SyncGroupRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class SyncGroupResponse(ApiMessage):
     """API key 14, versions 0 to 5, flexible from 4."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequestPartition(Message):
     """Part of `TxnOffsetCommitRequest`."""
 
@@ -47,6 +49,7 @@ class TxnOffsetCommitRequestPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequestTopic(Message):
     """Part of `TxnOffsetCommitRequest`."""
 
@@ -76,6 +79,7 @@ class TxnOffsetCommitRequestTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequest(ApiMessage):
     """API key 28, versions 0 to 5, flexible from 3."""
 
@@ -133,6 +137,7 @@ class TxnOffsetCommitRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TxnOffsetCommitResponsePartition(Message):
     """Part of `TxnOffsetCommitResponse`."""
 
@@ -162,6 +167,7 @@ class TxnOffsetCommitResponsePartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TxnOffsetCommitResponseTopic(Message):
     """Part of `TxnOffsetCommitResponse`."""
 
@@ -191,6 +197,7 @@ class TxnOffsetCommitResponseTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TxnOffsetCommitResponse(ApiMessage):
     """API key 28, versions 0 to 5, flexible from 3."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ApiMessage, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class UnregisterBrokerRequest(ApiMessage):
     """API key 64, version 0, flexible from 0."""
 
@@ -39,6 +41,7 @@ class UnregisterBrokerRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class UnregisterBrokerResponse(ApiMessage):
     """API key 64, version 0, flexible from 0."""
 

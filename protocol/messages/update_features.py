@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class FeatureUpdateKey(Message):
     """Part of `UpdateFeaturesRequest`."""
 
@@ -47,6 +49,7 @@ class FeatureUpdateKey(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class UpdateFeaturesRequest(ApiMessage):
     """API key 57, versions 0 to 2, flexible from 0."""
 
@@ -84,6 +87,7 @@ class UpdateFeaturesRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class UpdatableFeatureResult(Message):
     """Part of `UpdateFeaturesResponse`."""
 
@@ -117,6 +121,7 @@ class UpdatableFeatureResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class UpdateFeaturesResponse(ApiMessage):
     """API key 57, versions 0 to 2, flexible from 0."""
 

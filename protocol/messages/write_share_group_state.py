@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class StateBatch(Message):
     """Part of `WriteShareGroupStateRequest`."""
 
@@ -47,6 +49,7 @@ class StateBatch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionData(Message):
     """Part of `WriteShareGroupStateRequest`."""
 
@@ -92,6 +95,7 @@ class PartitionData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WriteStateData(Message):
     """Part of `WriteShareGroupStateRequest`."""
 
@@ -121,6 +125,7 @@ class WriteStateData(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WriteShareGroupStateRequest(ApiMessage):
     """API key 85, versions 0 to 1, flexible from 0."""
 
@@ -154,6 +159,7 @@ class WriteShareGroupStateRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionResult(Message):
     """Part of `WriteShareGroupStateResponse`."""
 
@@ -187,6 +193,7 @@ class PartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WriteStateResult(Message):
     """Part of `WriteShareGroupStateResponse`."""
 
@@ -216,6 +223,7 @@ class WriteStateResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WriteShareGroupStateResponse(ApiMessage):
     """API key 85, versions 0 to 1, flexible from 0."""
 

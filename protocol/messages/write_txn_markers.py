@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class WritableTxnMarkerTopic(Message):
     """Part of `WriteTxnMarkersRequest`."""
 
@@ -39,6 +41,7 @@ class WritableTxnMarkerTopic(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WritableTxnMarker(Message):
     """Part of `WriteTxnMarkersRequest`."""
 
@@ -84,6 +87,7 @@ class WritableTxnMarker(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WriteTxnMarkersRequest(ApiMessage):
     """API key 27, versions 1 to 2, flexible from 1."""
 
@@ -113,6 +117,7 @@ class WriteTxnMarkersRequest(ApiMessage):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WritableTxnMarkerPartitionResult(Message):
     """Part of `WriteTxnMarkersResponse`."""
 
@@ -142,6 +147,7 @@ class WritableTxnMarkerPartitionResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WritableTxnMarkerTopicResult(Message):
     """Part of `WriteTxnMarkersResponse`."""
 
@@ -171,6 +177,7 @@ class WritableTxnMarkerTopicResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WritableTxnMarkerResult(Message):
     """Part of `WriteTxnMarkersResponse`."""
 
@@ -200,6 +207,7 @@ class WritableTxnMarkerResult(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class WriteTxnMarkersResponse(ApiMessage):
     """API key 27, versions 1 to 2, flexible from 1."""
 

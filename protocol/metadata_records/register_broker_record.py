@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, Message, MetadataRecord, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class BrokerEndpoint(Message):
     """Part of `RegisterBrokerRecord`."""
 
@@ -47,6 +49,7 @@ class BrokerEndpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class BrokerFeature(Message):
     """Part of `RegisterBrokerRecord`."""
 
@@ -80,6 +83,7 @@ class BrokerFeature(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class RegisterBrokerRecord(MetadataRecord):
     """Versions 0 to 4, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, Message, MetadataRecord, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ControllerEndpoint(Message):
     """Part of `RegisterControllerRecord`."""
 
@@ -47,6 +49,7 @@ class ControllerEndpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ControllerFeature(Message):
     """Part of `RegisterControllerRecord`."""
 
@@ -80,6 +83,7 @@ class ControllerFeature(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class RegisterControllerRecord(MetadataRecord):
     """Version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupCurrentMemberAssignmentKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -43,6 +45,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartitions(Message):
     """Part of `ConsumerGroupCurrentMemberAssignmentValue`."""
 
@@ -76,6 +79,7 @@ class TopicPartitions(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupCurrentMemberAssignmentValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

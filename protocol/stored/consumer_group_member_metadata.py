@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NEW_STRUCT, NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupMemberMetadataKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -43,6 +45,7 @@ class ConsumerGroupMemberMetadataKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ClassicProtocol(Message):
     """Part of `ConsumerGroupMemberMetadataValue`."""
 
@@ -72,6 +75,7 @@ class ClassicProtocol(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ClassicMemberMetadata(Message):
     """Part of `ConsumerGroupMemberMetadataValue`."""
 
@@ -101,6 +105,7 @@ class ClassicMemberMetadata(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupMemberMetadataValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupPartitionMetadataKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -39,6 +41,7 @@ class ConsumerGroupPartitionMetadataKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionMetadata(Message):
     """Part of `ConsumerGroupPartitionMetadataValue`."""
 
@@ -68,6 +71,7 @@ class PartitionMetadata(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicMetadata(Message):
     """Part of `ConsumerGroupPartitionMetadataValue`."""
 
@@ -105,6 +109,7 @@ class TopicMetadata(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerGroupPartitionMetadataValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, DataMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartition(Message):
     """Part of `ConsumerProtocolSubscription`."""
 
@@ -39,6 +41,7 @@ class TopicPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ConsumerProtocolSubscription(DataMessage):
     """Versions 0 to 3, never flexible."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class GroupMetadataKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -39,6 +41,7 @@ class GroupMetadataKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class MemberMetadata(Message):
     """Part of `GroupMetadataValue`."""
 
@@ -92,6 +95,7 @@ class MemberMetadata(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class GroupMetadataValue(CoordinatorRecord):
     """Versions 0 to 4, flexible from 4."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, DataMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class Voter(Message):
     """Part of `LeaderChangeMessage`."""
 
@@ -39,6 +41,7 @@ class Voter(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LeaderChangeMessage(DataMessage):
     """Versions 0 to 1, flexible from 0."""
 

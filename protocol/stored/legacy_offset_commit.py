@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import CoordinatorRecord, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class LegacyOffsetCommitKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -47,6 +49,7 @@ class LegacyOffsetCommitKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LegacyOffsetCommitValue(CoordinatorRecord):
     """Version 0, never flexible."""
 

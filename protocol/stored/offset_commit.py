@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ZERO_UUID, CoordinatorRecord, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class OffsetCommitKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -47,6 +49,7 @@ class OffsetCommitKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class OffsetCommitValue(CoordinatorRecord):
     """Versions 0 to 4, flexible from 4."""
 

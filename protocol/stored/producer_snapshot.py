@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, DataMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ProducerEntry(Message):
     """Part of `ProducerSnapshot`."""
 
@@ -63,6 +65,7 @@ class ProducerEntry(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ProducerSnapshot(DataMessage):
     """Version 1, never flexible."""
 

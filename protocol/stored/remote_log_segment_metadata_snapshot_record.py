@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, Message, MetadataRecord, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class SegmentLeaderEpochEntry(Message):
     """Part of `RemoteLogSegmentMetadataSnapshotRecord`."""
 
@@ -39,6 +41,7 @@ class SegmentLeaderEpochEntry(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class RemoteLogSegmentMetadataSnapshotRecord(MetadataRecord):
     """Version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import ZERO_UUID, Message, MetadataRecord, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class TopicIdPartitionEntry(Message):
     """Part of `RemotePartitionDeleteMetadataRecord`."""
 
@@ -43,6 +45,7 @@ class TopicIdPartitionEntry(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class RemotePartitionDeleteMetadataRecord(MetadataRecord):
     """Version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupMemberMetadataKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -43,6 +45,7 @@ class ShareGroupMemberMetadataKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupMemberMetadataValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

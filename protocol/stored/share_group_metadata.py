@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import CoordinatorRecord, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupMetadataKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -39,6 +41,7 @@ class ShareGroupMetadataKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupMetadataValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

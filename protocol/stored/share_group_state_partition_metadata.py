@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupStatePartitionMetadataKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -39,6 +41,7 @@ class ShareGroupStatePartitionMetadataKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartitionsInfo(Message):
     """Part of `ShareGroupStatePartitionMetadataValue`."""
 
@@ -72,6 +75,7 @@ class TopicPartitionsInfo(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicInfo(Message):
     """Part of `ShareGroupStatePartitionMetadataValue`."""
 
@@ -101,6 +105,7 @@ class TopicInfo(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupStatePartitionMetadataValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupTargetAssignmentMemberKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -43,6 +45,7 @@ class ShareGroupTargetAssignmentMemberKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicPartition(Message):
     """Part of `ShareGroupTargetAssignmentMemberValue`."""
 
@@ -72,6 +75,7 @@ class TopicPartition(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareGroupTargetAssignmentMemberValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

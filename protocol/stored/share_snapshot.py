@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class ShareSnapshotKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -47,6 +49,7 @@ class ShareSnapshotKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class StateBatch(Message):
     """Part of `ShareSnapshotValue`."""
 
@@ -84,6 +87,7 @@ class StateBatch(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class ShareSnapshotValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupMemberMetadataKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -43,6 +45,7 @@ class StreamsGroupMemberMetadataKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Endpoint(Message):
     """Part of `StreamsGroupMemberMetadataValue`."""
 
@@ -72,6 +75,7 @@ class Endpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class KeyValue(Message):
     """Part of `StreamsGroupMemberMetadataValue`."""
 
@@ -101,6 +105,7 @@ class KeyValue(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupMemberMetadataValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

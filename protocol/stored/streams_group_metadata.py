@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupMetadataKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -39,6 +41,7 @@ class StreamsGroupMetadataKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class LastAssignmentConfig(Message):
     """Part of `StreamsGroupMetadataValue`."""
 
@@ -68,6 +71,7 @@ class LastAssignmentConfig(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupMetadataValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupTopologyKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -39,6 +41,7 @@ class StreamsGroupTopologyKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicConfig(Message):
     """Part of `StreamsGroupTopologyValue`."""
 
@@ -68,6 +71,7 @@ class TopicConfig(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TopicInfo(Message):
     """Part of `StreamsGroupTopologyValue`."""
 
@@ -105,6 +109,7 @@ class TopicInfo(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class CopartitionGroup(Message):
     """Part of `StreamsGroupTopologyValue`."""
 
@@ -140,6 +145,7 @@ class CopartitionGroup(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Subtopology(Message):
     """Part of `StreamsGroupTopologyValue`."""
 
@@ -193,6 +199,7 @@ class Subtopology(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class StreamsGroupTopologyValue(CoordinatorRecord):
     """Version 0, flexible from 0."""
 

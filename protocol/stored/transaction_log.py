@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class TransactionLogKey(CoordinatorRecord):
     """Version 0, never flexible."""
 
@@ -39,6 +41,7 @@ class TransactionLogKey(CoordinatorRecord):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class PartitionsSchema(Message):
     """Part of `TransactionLogValue`."""
 
@@ -68,6 +71,7 @@ class PartitionsSchema(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class TransactionLogValue(CoordinatorRecord):
     """Versions 0 to 1, flexible from 1."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.protocol.message import NO_ITEMS, ZERO_UUID, DataMessage, Message, UnknownTaggedFields
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 
 
+@mypyc_attr(acyclic=True)
 class Endpoint(Message):
     """Part of `VotersRecord`."""
 
@@ -43,6 +45,7 @@ class Endpoint(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class KRaftVersionFeature(Message):
     """Part of `VotersRecord`."""
 
@@ -72,6 +75,7 @@ class KRaftVersionFeature(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Voter(Message):
     """Part of `VotersRecord`."""
 
@@ -111,6 +115,7 @@ class Voter(Message):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class VotersRecord(DataMessage):
     """Version 0, flexible from 0."""
 

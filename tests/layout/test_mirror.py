@@ -21,6 +21,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
         ["protocol/decoder_source.py", "protocol/encoder_source.py", "protocol/source_code.py"],
         "the Python source that they write is run against the constructs in tests/protocol/test_compiler.py",
     ),
+    **dict.fromkeys(
+        ["protocol/written_decoder.py", "protocol/written_encoder.py", "protocol/written_source.py"],
+        "what they write is run against the code generated at run time in tests/protocol/test_codecs.py",
+    ),
     "src/odradek/commands/pipeline.py": "needs Spark, so it is tested with the jobs: tests/pipeline/test_command.py",
     **dict.fromkeys(
         [f"broker/facade/remote/{name}.py" for name in ("transport", "hold", "group", "clock", "transcript", "forks")],
