@@ -202,6 +202,8 @@ class MessageSource:
 
     def _parameter_type(self, field: Table) -> str:
         annotation = python_type(field, self.names)
+        if default_source(field) == "NEW_STRUCT":
+            return f"{annotation.removesuffix(' | None')} | NewStruct | None"
         return f"{annotation} | None" if self._is_plain_struct(field) else annotation
 
     def _assignment(self, attribute: str, field: Table) -> Iterator[str]:
@@ -211,7 +213,7 @@ class MessageSource:
         elif default_source(field) == "NEW_STRUCT":
             struct = annotation.removesuffix(" | None")
             yield from assignment(
-                f"{attribute}: {annotation}", f"{struct}() if {attribute} is NEW_STRUCT else {attribute}"
+                f"{attribute}: {annotation}", f"{struct}() if isinstance({attribute}, NewStruct) else {attribute}"
             )
         elif self._is_plain_struct(field):
             yield from assignment(attribute, f"{annotation}() if {attribute} is None else {attribute}")
@@ -274,6 +276,8 @@ def module_source(title: str, sources: list[MessageSource]) -> str:
     parents = sorted(set(re.findall(r"^class \w+\((\w+)\):", text, re.MULTILINE)))
     if "Records" in re.findall(r": (\w+)", text):
         parents = sorted([*parents, "Records"])
+    if "NewStruct" in text:
+        parents = sorted([*parents, "NewStruct"])
     constants = [name for name in ("NEW_STRUCT", "NO_ITEMS", "ZERO_UUID") if re.search(rf"\b{name}\b", text)]
     imported = [*constants, *parents, "UnknownTaggedFields"]
     lines = [f'"""{title} Generated from the field tables: do not edit."""', ""]

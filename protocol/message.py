@@ -20,7 +20,15 @@ ZERO_UUID: Final = bytes(16)
 """The UUID that stands for "none"."""
 NO_ITEMS: Final[list[Any]] = []
 """Default of array fields in signatures; replaced by a new list, never shared. (`None` is a value of its own: null.)"""
-NEW_STRUCT: Final[Any] = object()
+
+
+class NewStruct:
+    """The type of NEW_STRUCT."""
+
+    __slots__ = ()
+
+
+NEW_STRUCT: Final = NewStruct()
 """Default of a struct that may be null and yet is not by default; replaced by a new struct."""
 
 

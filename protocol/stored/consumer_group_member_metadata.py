@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from odradek.protocol.message import NEW_STRUCT, NO_ITEMS, CoordinatorRecord, Message, UnknownTaggedFields
+from odradek.protocol.message import NEW_STRUCT, NO_ITEMS, CoordinatorRecord, Message, NewStruct, UnknownTaggedFields
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class ConsumerGroupMemberMetadataValue(CoordinatorRecord):
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ClassicMemberMetadata | None = NEW_STRUCT,
+        classic_member_metadata: ClassicMemberMetadata | NewStruct | None = NEW_STRUCT,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.instance_id = instance_id
@@ -148,7 +148,7 @@ class ConsumerGroupMemberMetadataValue(CoordinatorRecord):
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
         self.classic_member_metadata: ClassicMemberMetadata | None = (
-            ClassicMemberMetadata() if classic_member_metadata is NEW_STRUCT else classic_member_metadata
+            ClassicMemberMetadata() if isinstance(classic_member_metadata, NewStruct) else classic_member_metadata
         )
         self.unknown_tagged_fields = unknown_tagged_fields
 
