@@ -14,11 +14,10 @@ from typing import Any
 
 from odradek.protocol.decoder_source import DecoderSource
 from odradek.protocol.encoder_source import EncoderSource
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part, joined
 from odradek.protocol.message import Message
 from odradek.protocol.primitives import StructBody
-from odradek.protocol.writer import ENCODING_ERRORS
 
 
 def compile_decoder(body: StructBody, version: int) -> Callable[..., tuple[Any, int]]:

@@ -11,9 +11,9 @@ from construct import Construct
 
 from odradek.protocol import primitives as p
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.file_slice import INLINE_RECORDS
 from odradek.protocol.source_code import RUN_LIMIT, Source, format_of
 from odradek.protocol.varint import MAX_STRING_BYTES, encode_tagged_section, encode_uvarint
-from odradek.protocol.writer import INLINE_RECORDS
 
 
 def string_too_long(size: int) -> NoReturn:

@@ -8,15 +8,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from struct import error as struct_error
+from typing import ClassVar, Final
 
 from odradek.protocol.error_codes import ErrorCode
 
-__all__ = ["CorruptDataError", "ErrorCode", "KafkaError", "ProtocolError"]
+__all__ = ["ENCODING_ERRORS", "CorruptDataError", "ErrorCode", "KafkaError", "ProtocolError"]
 
 
 class ProtocolError(Exception):
     """Bytes that are not what the protocol says, or a value that it cannot express. A connection ends on it."""
+
+
+ENCODING_ERRORS: Final = (ProtocolError, struct_error, TypeError, AttributeError, ValueError, OverflowError)
+"""What an encoder meets in a value that a version cannot express; what comes out of it is a ProtocolError."""
 
 
 class CorruptDataError(Exception):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
+
+INLINE_RECORDS: Final = 4096
+"""Record fields up to this size are copied into the part before them: that costs less than one more part to send."""
 
 
 class FileBytes(Protocol):

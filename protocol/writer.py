@@ -1,25 +1,19 @@
 """What written-out encoders (`codecs/`) write to: pieces that are joined once, and a method for each type of the wire.
 
-Whatever cannot be written is one of `ENCODING_ERRORS`. `encoded_again` then finds the words: the encoder
+Whatever cannot be written is one of `errors.ENCODING_ERRORS`. `encoded_again` then finds the words: the encoder
 that is generated at run time gets the same value, and what it says counts.
 """
 
 from __future__ import annotations
 
 from struct import Struct, pack
-from struct import error as struct_error
 from typing import Any, Final, NoReturn, final
 
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.file_slice import Part, joined
+from odradek.protocol.file_slice import INLINE_RECORDS, Part, joined
 from odradek.protocol.message import Records, UnknownTaggedFields
 from odradek.protocol.native import i64, mypyc_attr
 from odradek.protocol.varint import MAX_STRING_BYTES, encode_tagged_section, encode_uvarint
-
-ENCODING_ERRORS: Final = (ProtocolError, struct_error, TypeError, AttributeError, ValueError, OverflowError)
-"""What building raises for values that a version cannot express."""
-INLINE_RECORDS: Final = 4096
-"""Record fields up to this size are copied into the part before them: that costs less than one more part to send."""
 
 _ZERO: Final = b"\0"
 _SHORT: Final = 128

@@ -27,7 +27,8 @@ class EncoderFunctions:
         name = module.use_message(message)
         module.use("typing", "Any")
         module.use("odradek.protocol.file_slice", "Part")
-        for what in ("ENCODING_ERRORS", "encoded_again", "in_one_piece"):
+        module.use("odradek.protocol.errors", "ENCODING_ERRORS")
+        for what in ("encoded_again", "in_one_piece"):
             module.use("odradek.protocol.writer", what)
         snake = snake_case(name)
         parameters = ["version: int", "message: Any"]

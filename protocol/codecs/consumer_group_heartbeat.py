@@ -6,7 +6,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, Final
 
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.message import Buffer
 from odradek.protocol.messages.consumer_group_heartbeat import (
@@ -17,7 +17,7 @@ from odradek.protocol.messages.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from odradek.protocol.reader import Reader, decoded_again
-from odradek.protocol.writer import ENCODING_ERRORS, Writer, encoded_again, in_one_piece
+from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_lh: Final = Struct(">lh").pack
 _pack_ll: Final = Struct(">ll").pack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
@@ -14,7 +14,7 @@ from odradek.protocol.stored.consumer_group_target_assignment_member import (
     ConsumerGroupTargetAssignmentMemberValue,
     TopicPartition,
 )
-from odradek.protocol.writer import ENCODING_ERRORS, Writer, encoded_again, in_one_piece
+from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 
 def _read_consumer_group_target_assignment_member_key_0(r: Reader) -> ConsumerGroupTargetAssignmentMemberKey:
