@@ -105,7 +105,8 @@ class Connection:
 
     `wire` stands in the socket's place while a test makes the link to the client a bad one; `new_wire` makes one.
     `_left` belongs to the state: the request that is parked or waits, the parts that are to be sent, or the error
-    that closed the connection.
+    that closed the connection. `_held`: the answer to the last request while the poller has it held back (`hold`),
+    which is never longer than its turn.
     """
 
     __slots__ = (
@@ -114,6 +115,7 @@ class Connection:
         "_clock",
         "_dispatcher",
         "_gate",
+        "_held",
         "_left",
         "_look",
         "_max_request_bytes",
@@ -155,6 +157,7 @@ class Connection:
         self._max_request_bytes = max_request_bytes
         self._buffer = ReceiveBuffer(max_request_bytes)
         self._left: Pending | Parts | Exception | None = None
+        self._held: Parts | None = None
         self._muted_until_ms = 0
         self._begin: Begin = dispatcher.begin
         self._look: Look | None = None
@@ -338,13 +341,22 @@ class Connection:
 
     # -- in the poller's task
 
-    def serve_now(self, *, until_empty: bool) -> None:
+    def serve_now(self, *, until_empty: bool, hold: bool = False) -> bool:
         """The socket of a watched connection can be read: answer what has come, up to a request that has to wait.
 
-        `until_empty`: there may be more than one read takes, such as the end of the stream.
+        `until_empty`: there may be more than one read takes, such as the end of the stream. `hold`: the answer to the
+        last request may be held back until `send_held`; tells whether one is.
         """
         try:
-            self._read(until_empty=until_empty)
+            self._read(until_empty=until_empty, hold=hold)
+        except Exception as error:
+            self._fail(error)
+        return self._held is not None
+
+    def send_held(self) -> None:
+        """Send what was held back; to be called in the same turn."""
+        try:
+            self._release()
         except Exception as error:
             self._fail(error)
 
@@ -384,19 +396,19 @@ class Connection:
         """The answer that was owed is sent."""
         self._enter(_CLOSED if self.closing else state)
 
-    def _read(self, *, until_empty: bool) -> None:
+    def _read(self, *, until_empty: bool, hold: bool = False) -> None:
         """Read and answer until the socket is empty, something has to be waited for, or the turn is used up."""
         buffer = self._buffer
         budget = _BYTES_AT_ONCE
         try:
-            while budget > 0:
+            while budget > 0 and self._release():
                 space = buffer.space()
                 count = self._socket.recv_into(space)
                 if count == 0:
                     self._enter(_CLOSED)
                     return
                 buffer.received(count)
-                if not self._answer_received():
+                if not self._answer_received(hold):
                     return
                 if count < len(space) and not until_empty:
                     return  # it was all there is: what comes later is a new event
@@ -406,9 +418,10 @@ class Connection:
                 self.last_used_ms = self._clock.now_ms()
                 self._enter(_WATCHED)
             return
-        self._enter(_SERVING)
+        if budget <= 0:
+            self._enter(_SERVING)
 
-    def _answer_received(self) -> bool:
+    def _answer_received(self, hold: bool = False) -> bool:
         """Answer the whole frames of the buffer; False if something has to be waited for or the turn is used up."""
         buffer = self._buffer
         begin = self._begin
@@ -420,10 +433,18 @@ class Connection:
             if isinstance(answer, Pending):
                 self._wait_for(answer)
                 return False
+            if hold and not buffer.partial:
+                self._held = answer
+                return True
             if not self._send(answer):
                 return False
         self._enter(_SERVING)
         return False
+
+    def _release(self) -> bool:
+        """Send what was held back, unless the connection was cut; False if the socket does not take all of it now."""
+        held, self._held = self._held, None
+        return held is None or self.state is _CLOSED or self._send(held)
 
     def _wait_for(self, pending: Pending) -> None:
         if isinstance(pending.response, Parked) and self._watcher.parks:
@@ -459,7 +480,7 @@ class Connection:
         if size > _JOIN_BELOW_BYTES:
             return send_large(self._socket, parts)
         small: Any = parts  # nothing of a file
-        data = b"".join(small)
+        data = b"".join(small) if len(parts) > 1 else small[0]
         try:
             sent = self._socket.send(data)
         except BlockingIOError:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 EVENTS_AT_ONCE = 64
 _TURN = 64  # connections served before other tasks get their turn
+_HELD_AT_ONCE = 16
+"""So many answers of one turn are sent one right behind the other: a client's thread that the first one wakes finds the
+others, where it would go to sleep between answers that come one by one."""
 
 _WATCHED = ConnectionState.WATCHED
 _PARKED = ConnectionState.PARKED
@@ -82,15 +85,28 @@ class EpollPoller:
     def _serve(self, events: list[tuple[int, int]]) -> None:
         now_ms = self._clock.now_ms()
         self._parked.begin_turn()
+        holding: list[Connection] = []
         for fd, mask in events:
             found = self._idle.get(fd)
             if found is None or found[0].state is not _WATCHED:
                 continue
             connection = found[0]
             connection.last_used_ms = now_ms
-            connection.serve_now(until_empty=mask != select.EPOLLIN)
-            self._settle(connection)
+            if connection.serve_now(until_empty=mask != select.EPOLLIN, hold=True):
+                holding.append(connection)
+                if len(holding) >= _HELD_AT_ONCE:
+                    self._send_held(holding)
+                    holding = []
+            else:
+                self._settle(connection)
+        self._send_held(holding)
         self._parked.end_turn()
+
+    def _send_held(self, holding: list[Connection]) -> None:
+        """Send the answers that these connections hold back."""
+        for connection in holding:
+            connection.send_held()
+            self._settle(connection)
 
     def wake(self, connection: Connection) -> None:
         """Read a watched connection's socket, in which something may have come unseen."""

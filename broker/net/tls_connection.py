@@ -155,8 +155,8 @@ class TlsConnection(Connection):
         if self.wire is not None:
             await self.wire.until_free()
 
-    def _read(self, *, until_empty: bool) -> None:
-        super()._read(until_empty=until_empty)
+    def _read(self, *, until_empty: bool, hold: bool = False) -> None:
+        super()._read(until_empty=until_empty, hold=hold)
         # the end of TLS may come with a request, and is no event of the socket
         if self.state is _WATCHED and self._tls is not None and self._tls.ended:
             super()._read(until_empty=True)

@@ -62,6 +62,91 @@ def test_all_that_came_before_the_end_of_the_stream_is_answered(install: Install
     run(cluster, scenario)
 
 
+def test_requests_of_many_connections_in_one_turn_are_answered_each_on_its_own(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        streams = [await dial(cluster) for _ in range(40)]
+        for stream in streams:
+            await be_served(stream)
+        for number, stream in enumerate(streams):
+            send_now(stream, beat(correlation_id=2 * number) + beat(correlation_id=2 * number + 1))
+        for number, stream in enumerate(streams):
+            answered = [correlation_id(await read_frame(stream)) for _ in range(2)]
+            assert answered == [2 * number, 2 * number + 1]
+            await be_served(stream)
+            await stream.aclose()
+
+    run(cluster, scenario)
+
+
+def test_a_request_and_the_end_of_the_stream_in_one_turn_are_both_seen(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as stream:
+            await be_served(stream)
+            send_now(stream, beat(correlation_id=5))
+            stream.socket.shutdown(socket.SHUT_WR)
+            assert correlation_id(await read_frame(stream)) == 5
+            assert await is_closed(stream)
+        assert not server.connections
+
+    run(cluster, scenario)
+
+
+def test_a_client_that_is_lost_before_its_answer_leaves_harms_nobody_else_of_the_turn(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        lost, other = await dial(cluster), await dial(cluster)
+        await be_served(lost)
+        await be_served(other)
+        send_now(lost, beat())
+        lost.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        lost.socket.close()  # with a reset
+        send_now(other, beat(correlation_id=8))
+        assert correlation_id(await read_frame(other)) == 8
+        await be_served(other)
+        await other.aclose()
+        while server.connections:
+            await trio.lowlevel.checkpoint()
+
+    run(cluster, scenario)
+
+
+def test_nothing_held_back_leaves_on_a_connection_that_was_cut_in_the_same_turn(install: Install, poller: type) -> None:
+    if poller is TaskPoller:
+        pytest.skip("it holds nothing back")
+    cluster = FakeCluster()
+    found: list[Any] = []
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        if request.group_id == "cut the first":
+            found[0].cut("for a test")
+        return HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+
+    async def scenario(server: Server) -> None:
+        first = await dial(cluster)
+        await be_served(first)
+        found.extend(server.connections)
+        second = await dial(cluster)
+        await be_served(second)
+        send_now(first, beat(correlation_id=1))
+        send_now(second, beat("cut the first", correlation_id=2))
+        assert correlation_id(await read_frame(second)) == 2
+        assert await is_closed(first)
+        await first.aclose()
+        await second.aclose()
+
+    run(cluster, scenario)
+
+
 def test_half_a_request_and_the_end_of_the_stream_end_the_connection(install: Install) -> None:
     install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
     cluster = FakeCluster()
