@@ -10,50 +10,50 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_records, iter_keys, iter_records
 
-HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 """base_offset, batch_length, partition_leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
 max_timestamp, producer_id, producer_epoch, base_sequence, record_count."""
 
-HEADER_SIZE = HEADER.size
-LOG_OVERHEAD = 12
+HEADER_SIZE: Final = HEADER.size
+LOG_OVERHEAD: Final = 12
 """Bytes before the part that `batch_length` counts: base offset and the length itself."""
-HEADER_SIZE_UP_TO_MAGIC = 17
-CRC_FROM = 21
+HEADER_SIZE_UP_TO_MAGIC: Final = 17
+CRC_FROM: Final = 21
 """First byte covered by the checksum (the attributes)."""
-LEGACY_MIN_LENGTH = 14
+LEGACY_MIN_LENGTH: Final = 14
 """Smallest length field that any message format allows."""
-NO_PRODUCER_ID = -1
-NO_PRODUCER_EPOCH = -1
-NO_SEQUENCE = -1
-NO_TIMESTAMP = -1
-MAX_SEQUENCE = 0x7FFFFFFF
-LEADER_EPOCH_AT = 12
-MAGIC_AT = 16
-_FLAGS_AT = 22
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_TIMESTAMP: Final = -1
+MAX_SEQUENCE: Final = 0x7FFFFFFF
+LEADER_EPOCH_AT: Final = 12
+MAGIC_AT: Final = 16
+_FLAGS_AT: Final = 22
 """The low byte of the attributes, which has all bits that are in use."""
 
-_BEFORE_MAGIC = struct.Struct(">qii")
+_BEFORE_MAGIC: Final = struct.Struct(">qii")
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
-_OFFSET_AND_LENGTH = struct.Struct(">qi")
-_AFTER_CRC = struct.Struct(">hiqqqhii")
-_CRC = struct.Struct(">I")
-_OFFSET = struct.Struct(">q")
-_EPOCH = struct.Struct(">i")
+_OFFSET_AND_LENGTH: Final = struct.Struct(">qi")
+_AFTER_CRC: Final = struct.Struct(">hiqqqhii")
+_CRC: Final = struct.Struct(">I")
+_OFFSET: Final = struct.Struct(">q")
+_EPOCH: Final = struct.Struct(">i")
 
 
-CODEC_MASK = 0x07
+CODEC_MASK: Final = 0x07
 """Attribute bits of a batch: the number of the codec, and the flags below."""
-TIMESTAMP_TYPE_FLAG = 0x08
-TRANSACTIONAL_FLAG = 0x10
-CONTROL_FLAG = 0x20
-DELETE_HORIZON_FLAG = 0x40
+TIMESTAMP_TYPE_FLAG: Final = 0x08
+TRANSACTIONAL_FLAG: Final = 0x10
+CONTROL_FLAG: Final = 0x20
+DELETE_HORIZON_FLAG: Final = 0x40
 
 
 class TimestampType(IntEnum):

@@ -12,6 +12,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from odradek.protocol.file_slice import FileSlice
 from odradek.protocol.native import mypyc_attr
@@ -24,13 +25,13 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_indexes import MemoryOffsetIndex, MemoryTimeIndex, MemoryTxnIndex
 from odradek.storage.producer_state import ProducerStates
 
-_FIRST_CHUNK = 4 * 1024
-_MAX_CHUNK = 1024 * 1024
-_OWN_CHUNK = 128 * 1024
+_FIRST_CHUNK: Final = 4 * 1024
+_MAX_CHUNK: Final = 1024 * 1024
+_OWN_CHUNK: Final = 128 * 1024
 """A batch from this size on gets a bytearray of exactly its size: no slack, and no zero-filling before the copy."""
-_MIN_SEGMENT = 1024 * 1024
-_NO_END = 1 << 62
-_NOWHERE = Chunk(bytearray(), None)
+_MIN_SEGMENT: Final = 1024 * 1024
+_NO_END: Final = 1 << 62
+_NOWHERE: Final = Chunk(bytearray(), None)
 _put_offset = struct.Struct(">q").pack_into
 _put_epoch = struct.Struct(">i").pack_into
 

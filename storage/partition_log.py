@@ -11,7 +11,7 @@ import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
@@ -34,7 +34,7 @@ from odradek.storage.validation import (
     validate_copied_batches,
 )
 
-_MAX_HINTS = 64
+_MAX_HINTS: Final = 64
 _PLAIN = (
     *("topic", "partition", "name", "_config", "_max_segment_bytes", "_first_unstable", "_aborted_count"),
     *("cleaner_offset", "high_watermark", "holds_high_watermark", "log_end_offset", "log_start_offset"),
@@ -78,11 +78,11 @@ class SentResult(NamedTuple):
     size_bytes: int
 
 
-_EMPTY = ReadResult([], 0)
-_NOTHING_SENT = SentResult([], 0)
-_WORTH_A_SLICE = 64 * 1024
+_EMPTY: Final = ReadResult([], 0)
+_NOTHING_SENT: Final = SentResult([], 0)
+_WORTH_A_SLICE: Final = 64 * 1024
 """A read of fewer bytes is sent as views: that costs less."""
-_CLIENT = AppendOrigin.CLIENT
+_CLIENT: Final = AppendOrigin.CLIENT
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 

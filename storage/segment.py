@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from typing import Final
 
 from odradek.protocol.record_batch import HEADER_SIZE, LOG_OVERHEAD, CorruptBatchError, RecordBatch, read_batch
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import SegmentStores
 from odradek.storage.log_config import LogConfig
 
-_WALK = struct.Struct(">qi11xi").unpack_from
+_WALK: Final = struct.Struct(">qi11xi").unpack_from
 """Base offset, length and last offset delta of a batch: what a search needs."""
-_SMALLEST = HEADER_SIZE - LOG_OVERHEAD
+_SMALLEST: Final = HEADER_SIZE - LOG_OVERHEAD
 """The smallest length field of a batch."""
-MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
 """How far an offset may lie behind its segment's base: the offset index stores the distance in 31 bits."""
-MAX_OFFSET = (1 << 63) - 1
+MAX_OFFSET: Final = (1 << 63) - 1
 
 
 class Segment:

@@ -11,6 +11,7 @@ Cost: a large batch is checked by its header, its checksum and the chain of reco
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import Codec, CompressionError, compress
@@ -39,15 +40,15 @@ from odradek.protocol.record_batch import (
 from odradek.protocol.records import Buffer, Record, RecordScan, check_record_chain, iter_records, scan_records
 from odradek.storage.log_config import MAX_LONG, LogConfig
 
-_FULL_SCAN = 32
+_FULL_SCAN: Final = 32
 """Batches of up to so many records are walked field by field. In larger ones only the lengths of the records are
 followed (a few ns to 0.2 us a record instead of 1 us), unless the topic's rules need keys or smallest timestamps."""
 
-_KEPT_ATTRIBUTES = CODEC_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG | DELETE_HORIZON_FLAG
+_KEPT_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG | DELETE_HORIZON_FLAG
 """What a rewritten header keeps of a producer's attributes; the timestamp type is set anew."""
 
-_LENGTH = struct.Struct(">8xi")
-_MAX_INT = 0x7FFFFFFF
+_LENGTH: Final = struct.Struct(">8xi")
+_MAX_INT: Final = 0x7FFFFFFF
 
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 

@@ -14,6 +14,8 @@ Difference from Kafka: a response ends with a whole batch where Kafka may cut th
 
 from __future__ import annotations
 
+from typing import Final
+
 from odradek.broker.api.fetch_reader import READ_COMMITTED, FetchReader
 from odradek.broker.partitions.fetch_sessions import is_session_id
 from odradek.broker.partitions.waiters import Waiter
@@ -26,7 +28,7 @@ from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 
-_FIRST_VERSION_WITH_SESSIONS = 7
+_FIRST_VERSION_WITH_SESSIONS: Final = 7
 
 
 @handles(

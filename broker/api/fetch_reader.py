@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from odradek.broker.api.fetch_sources import (
     FIRST_VERSION_WITH_FOLLOWERS,
@@ -42,18 +42,18 @@ from odradek.protocol.messages.fetch import (
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
 
-READ_COMMITTED = 1
+READ_COMMITTED: Final = 1
 
-_FIRST_VERSION_WITH_SESSIONS = 7
-_FIRST_VERSION_WITH_TOPIC_ID = 13
-_FIRST_VERSION_WITH_LEADER = 16
-_LEADER_ERRORS = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
-_EMPTY = b""
+_FIRST_VERSION_WITH_SESSIONS: Final = 7
+_FIRST_VERSION_WITH_TOPIC_ID: Final = 13
+_FIRST_VERSION_WITH_LEADER: Final = 16
+_LEADER_ERRORS: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+_EMPTY: Final = b""
 
 # Shared by all answers without an error: made once, never changed.
-_NOT_DIVERGING = EpochEndOffset()
-_NO_LEADER = LeaderIdAndEpoch()
-_NO_SNAPSHOT = SnapshotId()
+_NOT_DIVERGING: Final = EpochEndOffset()
+_NO_LEADER: Final = LeaderIdAndEpoch()
+_NO_SNAPSHOT: Final = SnapshotId()
 
 
 class FetchReader:

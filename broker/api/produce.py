@@ -14,7 +14,7 @@ Difference from Kafka: null records are answered INVALID_RECORD (Kafka never ans
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.api.produce_transaction import (
@@ -60,16 +60,16 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.topic import Topic
 
 Answer = ProduceResponse | Parked | None
-ACKS_ALL = -1
-ADMIN_CLIENT_ID = "__admin_client"
+ACKS_ALL: Final = -1
+ADMIN_CLIENT_ID: Final = "__admin_client"
 """The one client id that may write to internal topics (Kafka's own tools use it)."""
 
-_FIRST_VERSION_WITH_ZSTD = 7
-_FIRST_VERSION_WITH_LEADER = 10
-FIRST_VERSION_WITH_TOPIC_ID = 13
+_FIRST_VERSION_WITH_ZSTD: Final = 7
+_FIRST_VERSION_WITH_LEADER: Final = 10
+FIRST_VERSION_WITH_TOPIC_ID: Final = 13
 
 # Errors that Kafka answers without the log start offset.
-_WITHOUT_LOG_START = frozenset(
+_WITHOUT_LOG_START: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.UNKNOWN_TOPIC_ID,
@@ -82,7 +82,7 @@ _WITHOUT_LOG_START = frozenset(
 
 # Shared by all answers for partitions that took their batch: made once, never changed.
 _NO_ERRORS: list[BatchIndexAndErrorMessage] = []
-_NO_LEADER = LeaderIdAndEpoch()
+_NO_LEADER: Final = LeaderIdAndEpoch()
 
 
 @handles(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import trio
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("odradek.broker.net")
 
-_REQUESTS_AT_ONCE = 16  # answered for one connection before the others get their turn
-_BYTES_AT_ONCE = 4 * 1024 * 1024  # and so many bytes read
-_JOIN_BELOW_BYTES = 16 * 1024
+_REQUESTS_AT_ONCE: Final = 16  # answered for one connection before the others get their turn
+_BYTES_AT_ONCE: Final = 4 * 1024 * 1024  # and so many bytes read
+_JOIN_BELOW_BYTES: Final = 16 * 1024
 
 
 class Transport(Protocol):
@@ -87,13 +87,13 @@ class Held(Pending):
 Begin = Callable[["Node", ConnectionInfo, memoryview], "Parts | Pending | None"]
 Look = Callable[[Begin, "Node", ConnectionInfo, memoryview], "Parts | Pending | None"]
 
-_WATCHED = ConnectionState.WATCHED
-_SERVING = ConnectionState.SERVING
-_PARKED = ConnectionState.PARKED
-_WAITING = ConnectionState.WAITING
-_SENDING = ConnectionState.SENDING
-_MUTED = ConnectionState.MUTED
-_CLOSED = ConnectionState.CLOSED
+_WATCHED: Final[ConnectionState] = ConnectionState.WATCHED
+_SERVING: Final[ConnectionState] = ConnectionState.SERVING
+_PARKED: Final[ConnectionState] = ConnectionState.PARKED
+_WAITING: Final[ConnectionState] = ConnectionState.WAITING
+_SENDING: Final[ConnectionState] = ConnectionState.SENDING
+_MUTED: Final[ConnectionState] = ConnectionState.MUTED
+_CLOSED: Final[ConnectionState] = ConnectionState.CLOSED
 
 
 class Connection:
@@ -103,6 +103,8 @@ class Connection:
     `serve`; it sleeps in the poller while the connection is watched or parked. The next request is read when the
     last one is answered (Kafka mutes a connection in the same way), so answers need no reordering.
 
+    `unread`: whether the socket may have something that nobody was told of; False only if the last read took all there
+    was, and no event has come since. It is asked when a parked request has been answered.
     `wire` stands in the socket's place while a test makes the link to the client a bad one; `new_wire` makes one.
     `_left` belongs to the state: the request that is parked or waits, the parts that are to be sent, or the error
     that closed the connection. `_held`: the answer to the last request while the poller has it held back (`hold`),
@@ -128,6 +130,7 @@ class Connection:
         "new_wire",
         "node",
         "state",
+        "unread",
         "wire",
     )
 
@@ -147,6 +150,7 @@ class Connection:
         self.info = info
         self.state = _SERVING
         self.closing = False
+        self.unread = True
         self.wire: Wire | None = None
         self.new_wire: Callable[[Connection], Wire] = _no_wire
         self.last_used_ms = clock.now_ms()
@@ -205,11 +209,13 @@ class Connection:
     def put_wire(self, wire: Wire) -> None:
         """Read and send through a wire, which has the connection's socket."""
         self.wire, self._socket = wire, wire
+        self.unread = True
 
     def take_wire(self) -> None:
         """Read and send without the wire again."""
         if self.wire is not None:
             self._socket, self.wire = self.wire.inner, None
+            self.unread = True
 
     def watch_requests(self, look: Look | None) -> None:
         """Let `look` see each request first; None for nobody."""
@@ -373,7 +379,7 @@ class Connection:
             self.last_used_ms = self._clock.now_ms()
             if self._send(answer):
                 self._go_on(_WATCHED)
-                if self.state is _WATCHED and self._answer_received():
+                if self.state is _WATCHED and self._answer_received() and self.unread:
                     self._read(until_empty=True)
         except Exception as error:
             self._fail(error)
@@ -408,9 +414,10 @@ class Connection:
                     self._enter(_CLOSED)
                     return
                 buffer.received(count)
+                self.unread = until_empty or count == len(space)
                 if not self._answer_received(hold):
                     return
-                if count < len(space) and not until_empty:
+                if not self.unread:
                     return  # it was all there is: what comes later is a new event
                 budget -= count
         except BlockingIOError:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 class ConnectionState(Enum):
     """Where a connection stands. All but WATCHED and PARKED are left by the connection's own task."""
 
+    __hash__ = object.__hash__  # each is there once, and an Enum's own hash is a call of Python code
+
     HANDSHAKING = "Handshaking"
     """A TLS client has connected and is not done with its handshake."""
     WATCHED = "Watched"

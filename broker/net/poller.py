@@ -8,7 +8,7 @@ another way (a rebalance, a disk, a full socket) goes back to the connection's o
 from __future__ import annotations
 
 import select
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import trio
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from odradek.broker.net.connection import Connection
     from odradek.broker.requests.parked import Parked
 
-EVENTS_AT_ONCE = 64
-_TURN = 64  # connections served before other tasks get their turn
-_HELD_AT_ONCE = 16
+EVENTS_AT_ONCE: Final = 64
+_TURN: Final = 64  # connections served before other tasks get their turn
+_HELD_AT_ONCE: Final = 16
 """So many answers of one turn are sent one right behind the other: a client's thread that the first one wakes finds the
 others, where it would go to sleep between answers that come one by one."""
 
-_WATCHED = ConnectionState.WATCHED
-_PARKED = ConnectionState.PARKED
+_WATCHED: Final[ConnectionState] = ConnectionState.WATCHED
+_PARKED: Final[ConnectionState] = ConnectionState.PARKED
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -60,6 +60,7 @@ class EpollPoller:
     async def idle(self, connection: Connection) -> None:
         """Leave the connection to the poller; returns when it needs its own task."""
         fd = connection.fileno()
+        connection.unread = True  # events are dropped until now
 
         def cancelled(_: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:
             del self._idle[fd]
@@ -88,9 +89,12 @@ class EpollPoller:
         holding: list[Connection] = []
         for fd, mask in events:
             found = self._idle.get(fd)
-            if found is None or found[0].state is not _WATCHED:
+            if found is None:
                 continue
             connection = found[0]
+            if connection.state is not _WATCHED:
+                connection.unread = True
+                continue
             connection.last_used_ms = now_ms
             if connection.serve_now(until_empty=mask != select.EPOLLIN, hold=True):
                 holding.append(connection)
@@ -111,6 +115,7 @@ class EpollPoller:
     def wake(self, connection: Connection) -> None:
         """Read a watched connection's socket, in which something may have come unseen."""
         found = self._idle.get(connection.fileno())
+        connection.unread = True
         if found is not None and found[0] is connection and connection.state is _WATCHED:
             self._parked.begin_turn()
             connection.last_used_ms = self._clock.now_ms()

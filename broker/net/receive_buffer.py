@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
+from typing import Final
 
 from odradek.broker.security.wrong_protocol import TLS
 from odradek.protocol.errors import ProtocolError
 
-_SIZE = Struct(">i")
-_FIRST_BYTES = 4096
-_KEEP_BYTES = 2 * 1024 * 1024
-_TRUSTED_BYTES = 16 * 1024  # allocated on the word of a size field; beyond that at most four times what has come
+_SIZE: Final = Struct(">i")
+_FIRST_BYTES: Final = 4096
+_KEEP_BYTES: Final = 2 * 1024 * 1024
+_TRUSTED_BYTES: Final = 16 * 1024  # allocated on the word of a size field; beyond that at most four times what has come
 
 
-_TLS_HANDSHAKE = 0x1603  # how a client begins that speaks TLS, where a frame's size should be
+_TLS_HANDSHAKE: Final = 0x1603  # how a client begins that speaks TLS, where a frame's size should be
 
 
 class SpeaksTlsError(ProtocolError):

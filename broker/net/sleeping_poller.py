@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
 
 _LONGEST_SLEEP_S = 86_400.0
-_LOOKS = 40  # they take about 10 us
-_SHORT_WAIT_NS = 30_000
+_LOOKS = 200  # they take about 50 us: as long as a client that sleeps needs to wake up, answer and ask again
+_SHORT_WAIT_NS = 100_000  # that and the time to wake up oneself
 _MOST_DOUBT = 1024  # short waits before another try
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("odradek.broker.requests")
 
-_LONGEST_KEPT_CLIENT_ID = 256
-_SIZED_CORRELATION = Struct(">ii")
+_LONGEST_KEPT_CLIENT_ID: Final = 256
+_SIZED_CORRELATION: Final = Struct(">ii")
 
 Parts = list[Part]
 
@@ -201,14 +201,15 @@ class Dispatcher:
                 return self._refuse_version(key, correlation_id, connection, frame)
         position = CLIENT_ID_AT
         client_id: str | None = None
+        size = len(frame)
+        whole_bytes = route.whole_bytes
+        kept = frame.tobytes() if size <= whole_bytes else None
         if id_length >= 0:
             position += id_length
-            raw = bytes(frame[CLIENT_ID_AT:position])
+            raw = frame[CLIENT_ID_AT:position].tobytes() if kept is None else kept[CLIENT_ID_AT:position]
             if len(raw) != id_length:
                 raise CloseConnection("the client id is longer than the frame")
             client_id = self._client_ids.get(raw) or self._decode_client_id(raw)
-        size = len(frame)
-        whole_bytes = route.whole_bytes
         exchange: RawExchange = [  # in the order of an Exchange
             self._clock.source(),
             connection.id,
@@ -218,7 +219,7 @@ class Dispatcher:
             correlation_id,
             client_id,
             size,
-            frame.tobytes() if size <= whole_bytes else None,
+            kept,
             0.0,
             None,
             0,

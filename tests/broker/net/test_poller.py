@@ -248,6 +248,32 @@ def test_what_comes_behind_a_parked_request_is_answered_after_it(install: Instal
     run(cluster, scenario)
 
 
+def test_requests_and_the_end_that_come_while_the_poller_has_parked_a_connection_are_seen(install: Install) -> None:
+    parked = parking(install)
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as stream:
+            for number in range(0, 6, 2):  # from the second on the poller reads, all there is with one call
+                await stream.send_all(beat(correlation_id=number))
+                first = await parked.receive()
+                await wait_all_tasks_blocked()
+                send_now(stream, beat(correlation_id=number + 1))
+                await wait_all_tasks_blocked()
+                first.be_ready()
+                assert correlation_id(await read_frame(stream)) == number
+                second = await parked.receive()
+                if number == 4:
+                    await stream.send_eof()
+                    await wait_all_tasks_blocked()
+                second.be_ready()
+                assert correlation_id(await read_frame(stream)) == number + 1
+            assert await is_closed(stream)
+        assert not server.connections
+
+    run(cluster, scenario)
+
+
 def test_a_parked_request_of_a_client_that_has_gone_is_forgotten(install: Install) -> None:
     parked = parking(install)
     cluster = FakeCluster()
