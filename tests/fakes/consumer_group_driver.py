@@ -147,8 +147,7 @@ class ConsumerDriver:
 class Client:
     """A consumer: it gives up what it is no longer given, takes what it is given, and tells what it owns.
 
-    A slow one does so with its next heartbeat only; an answer may get lost. As Java's, it says nothing that the
-    coordinator has confirmed already.
+    A slow one does so with its next heartbeat only; an answer may get lost.
     """
 
     def __init__(self, driver: ConsumerDriver, member_id: str, instance_id: str | None = None) -> None:
@@ -159,7 +158,6 @@ class Client:
         self.topics: tuple[str, ...] = ()
         self.owned: set[Place] = set()
         self._given: set[Place] = set()
-        self._told: set[Place] | None = None
 
     def join(self, *topics: str) -> None:
         """Join, or subscribe to other topics."""
@@ -176,12 +174,15 @@ class Client:
         """
         if not slow:
             self.owned = self._given
-        news: dict[str, Any] = {}
-        if self.owned != self._told:
-            news = {"rebalance_timeout_ms": 30_000, "topics": self.topics, "owned": by_topic(self.owned)}
-        self._told = None
         try:
-            reply = self.driver.beat(self.member_id, self.epoch, instance_id=self.instance_id, **news)
+            reply = self.driver.beat(
+                self.member_id,
+                self.epoch,
+                instance_id=self.instance_id,
+                rebalance_timeout_ms=30_000,
+                topics=self.topics,
+                owned=by_topic(self.owned),
+            )
         except KafkaError as error:
             if error.code is ErrorCode.UNRELEASED_INSTANCE_ID:
                 return
@@ -190,7 +191,6 @@ class Client:
             self._join_again()
             return
         if not lost:
-            self._told = self.owned
             self._take(reply, slow=slow)
 
     def _join_again(self) -> None:
