@@ -14,6 +14,7 @@ else:
     def mypyc_attr(**attributes):
         """`allow_interpreted_subclasses`: classes of modules that are not compiled may inherit from the class.
 
+        It can be copied and pickled then, too, whatever its `__init__` takes.
         `acyclic`: its objects refer to none that refers to them, so the garbage collector need not know them.
         `free_list_len`: how many of its objects are kept for the next ones.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.requests.context import RequestContext
@@ -43,8 +43,7 @@ def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine
             batch.producer_id, batch.producer_epoch, batch.base_sequence, supports_epoch_bump=registers
         )
     batch = unknown[0][1]
-    verifier: AppendVerifier = ctx.services.transactions()
-    return verifier.verify_append(
+    return _verifier(ctx).verify_append(
         transactional_id=request.transactional_id or "",
         producer_id=batch.producer_id,
         producer_epoch=batch.producer_epoch,
@@ -77,13 +76,19 @@ async def verify_patiently(ctx: RequestContext, request: ProduceRequest) -> Refu
 
     Nothing can happen between the last answer and an append that follows at once: neither awaits.
     """
-    verifier: AppendVerifier = ctx.services.transactions()
+    verifier = _verifier(ctx)
     began_ms = ctx.services.clock.now_ms()
     while True:
         may_go_on = await verifier.wait_to_retry(began_ms)
         refusals = await verify_when_added(ctx, request, verify(ctx, request))
         if not may_go_on or not may_retry(refusals):
             return refusals
+
+
+def _verifier(ctx: RequestContext) -> AppendVerifier:
+    """The transaction coordinators, as far as Produce needs them."""
+    coordinators: Callable[[], AppendVerifier] = ctx.services.transactions
+    return coordinators()
 
 
 def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list[tuple[Partition, RecordBatch]]:

@@ -125,8 +125,9 @@ class Shard(ShardLife[M]):
         self.check_open()
         commits = self._steps.commits
         if commits is None:
-            return self._steps.machine
-        return commits.view()  # type: ignore[no-any-return]
+            return self.machine
+        machine: M = commits.view()
+        return machine
 
     def settled(self) -> ReplySlot[None] | None:
         """What to wait at until all that is appended is committed; None if it is. Raises as `ask` does."""

@@ -54,7 +54,8 @@ class ShardLife(Generic[M]):
     @property
     def machine(self) -> M:
         """What the shard knows, with what is not committed."""
-        return self._steps.machine
+        machine: M = self._steps.machine
+        return machine
 
     @property
     def timers(self) -> TimerQueue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.alarm import Alarm
@@ -15,8 +15,6 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.runtime.commits import Commits
-
-M = TypeVar("M", bound=Machine)
 
 
 class Life(Protocol):
@@ -37,7 +35,7 @@ class Life(Protocol):
         """Tell of a bug."""
 
 
-class Steps(Generic[M]):
+class Steps:
     """Carries out commands, each in one synchronous step: decide, append, replay, effects, reply. Owner: the shard.
 
     `perform(effect)` carries out the machine's own effects. `commits` is there while appends may not be committed.
@@ -46,12 +44,12 @@ class Steps(Generic[M]):
     def __init__(
         self,
         life: Life,
-        new_machine: Callable[[], M],
+        new_machine: Callable[[], Machine],
         journal: Journal[Any, Any],
         clock: BrokerClock,
         perform: Callable[[Effect], None] | None,
     ) -> None:
-        self.machine: M = new_machine()
+        self.machine: Any = new_machine()
         self.new_machine = new_machine
         self.journal = journal
         self.alarm = Alarm(clock)
@@ -131,10 +129,11 @@ class Steps(Generic[M]):
             else:
                 raise RuntimeError(f"{self._life.name}: nobody performs {effect!r}")
 
-    def begin_anew(self) -> M:
+    def begin_anew(self) -> Machine:
         """Another machine, which knows nothing."""
         self.machine = self.new_machine()
-        return self.machine
+        machine: Machine = self.machine
+        return machine
 
     def abandon(self, error: KafkaError) -> None:
         """Forget timers and whoever waits, who get an error."""

@@ -21,7 +21,7 @@ class Turns:
 
     __slots__ = ("_inbox", "_life", "_steps", "busy")
 
-    def __init__(self, life: Life, steps: Steps[Any]) -> None:
+    def __init__(self, life: Life, steps: Steps) -> None:
         self.busy = False
         self._life = life
         self._steps = steps
@@ -77,17 +77,21 @@ class Turns:
             command, slot = self._inbox.take()
             self.busy = True
             try:
-                if self._steps.is_for_commits(command):
-                    self._steps.take_for_commits(command)
-                    continue
-                self._life.check_open()
-                reply = self._steps.step(command, slot)
-                if slot is not None and reply is not slot:
-                    slot.complete(reply)
+                self._carry_out_waiting(command, slot)
             except Exception as error:
                 self._deliver_error(command, slot, error)
             finally:
                 self.busy = False
+
+    def _carry_out_waiting(self, command: Command[Any], slot: ReplySlot[Any] | None) -> None:
+        """A command out of the inbox."""
+        if self._steps.is_for_commits(command):
+            self._steps.take_for_commits(command)
+            return
+        self._life.check_open()
+        reply = self._steps.step(command, slot)
+        if slot is not None and reply is not slot:
+            slot.complete(reply)
 
     def _deliver_error(self, command: Command[Any], slot: ReplySlot[Any] | None, error: Exception) -> None:
         if slot is not None and not slot.done:

@@ -74,7 +74,10 @@ class KindContext:
 class GroupKind(Protocol):
     """The rules of one kind, for all groups of a partition. Owner: the group machine; see `runtime.machine.Machine`."""
 
-    group_type: GroupType
+    @property
+    def group_type(self) -> GroupType:
+        """Which kind it is."""
+
     decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]]
     """What decides on each command: `(command, now_ms) -> Outcome`."""
 

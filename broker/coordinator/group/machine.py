@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group import commands as c
 from odradek.broker.coordinator.group import kinds
@@ -135,7 +135,7 @@ class GroupMachine:
 
     # -- ReplicatedMachine
 
-    replays_committed = False
+    replays_committed: ClassVar[bool] = False
 
     def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
         """See `ReplicatedMachine`."""

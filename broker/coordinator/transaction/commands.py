@@ -120,6 +120,15 @@ class AbortTimedOut(Command[None]):
     __slots__ = ()
 
 
+class AbortTransaction(Command[None]):
+    """Abort and fence a transaction that has been open for too long, if it is still the same one."""
+
+    __slots__ = ("expected",)
+
+    def __init__(self, expected: Transaction) -> None:
+        self.expected = expected
+
+
 class ExpireIds(Command[None]):
     """Forget the transactional ids that have not been used for a long time. A timer's command."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from odradek.broker.coordinator.transaction import decisions
 from odradek.broker.coordinator.transaction.commands import (
     AbortTimedOut,
+    AbortTransaction,
     AddPartitions,
     DescribeTransaction,
     EndTransaction,
@@ -35,6 +36,7 @@ from odradek.broker.coordinator.transaction.transaction import (
 )
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.native import mypyc_attr
 
 _log = logging.getLogger("odradek.broker.coordinator.transaction")
 
@@ -69,6 +71,7 @@ class TransactionSettings(Protocol):
         """A producer id that nobody has had."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Ending:
     """Soft state of a transaction whose end is decided: when, and which partitions still lack the marker."""
 
@@ -77,15 +80,6 @@ class Ending:
     def __init__(self, decided_ms: int, waiting: set[TopicPartition]) -> None:
         self.decided_ms = decided_ms
         self.waiting = waiting
-
-
-class AbortTransaction(Command[None]):
-    """Abort and fence a transaction that has been open for too long, if it is still the same one."""
-
-    __slots__ = ("expected",)
-
-    def __init__(self, expected: Transaction) -> None:
-        self.expected = expected
 
 
 class TransactionMachine:
@@ -160,7 +154,7 @@ class TransactionMachine:
 
     # -- ReplicatedMachine
 
-    replays_committed = True
+    replays_committed: ClassVar[bool] = True
 
     def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
         """See `ReplicatedMachine`: as long as the transaction may be open."""

@@ -41,21 +41,24 @@ def joined(plane: DataPlane, version: int, **fields: Any) -> Any:
     return call(plane, request.replace(**fields), version)
 
 
-def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> None:
-    from odradek.broker.coordinator.group.classic.commands import JoinGroup
+def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane) -> None:
+    for version, given in ((0, -1), (1, 20_000)):
+        group_id = f"g{version}"
+        protocols = [JoinGroupRequestProtocol("range", b"\0\0\0\0\0\0")]
+        request = JoinGroupRequest(group_id, 10_000, given, protocol_type="consumer", protocols=protocols)
+        plane.call(request, version).close()  # the answer comes when the join phase is over
+        group = plane.cluster.groups.machine_for(group_id).classic_group(group_id)
+        assert group is not None
+        (member,) = group.members.values()
+        assert member.rebalance_timeout_ms == (10_000 if version == 0 else 20_000)
+        assert (member.client_id, member.client_host) == ("test", "/127.0.0.1")
 
-    seen: list[JoinGroup] = []
 
-    def begin(group_id: str, command: JoinGroup, node: object) -> Any:
-        seen.append(command)
-        raise KafkaError(ErrorCode.NOT_COORDINATOR)
-
-    monkeypatch.setattr(plane.cluster.groups, "begin", begin)
+def test_an_old_version_tells_a_refusal_with_an_empty_protocol(plane: DataPlane) -> None:
+    plane.cluster.groups.shard_for("g").close()
     for version in (0, 1):
         answer = joined(plane, version, rebalance_timeout_ms=-1 if version == 0 else 20_000)
         assert (answer.error_code, answer.protocol_name) == (ErrorCode.NOT_COORDINATOR, "")
-    assert [command.rebalance_timeout_ms for command in seen] == [10_000, 20_000]
-    assert (seen[0].client_id, seen[0].host) == ("test", "/127.0.0.1")
 
 
 @pytest.mark.parametrize("version", [0, 6, 7, 9])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from copy import copy
+from typing import ClassVar
 
 from odradek.broker.coordinator.group.classic.commands import Protocols
 from odradek.broker.coordinator.group.classic.join_phase import JoinPhase
@@ -30,11 +31,13 @@ from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.consumer_protocol import subscribed_topics
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.native import mypyc_attr
 
 CONSUMER = "consumer"
 """The protocol type of consumers: the coordinator may look into their subscriptions."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ClassicGroup:
     """See `Group`. Owner: the classic kind, which changes it; this class keeps its parts consistent.
 
@@ -43,8 +46,8 @@ class ClassicGroup:
     waiting members, ids given out) dies with the coordinator, and clients begin again, as they do with Kafka.
     """
 
-    group_type = GroupType.CLASSIC
-    expires = True
+    group_type: ClassVar[GroupType] = GroupType.CLASSIC
+    expires: ClassVar[bool] = True
 
     __slots__ = (
         "awaiting_join",

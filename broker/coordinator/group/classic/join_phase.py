@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from odradek.protocol.native import mypyc_attr
+
 
 class JoinStage(Enum):
     """What a join phase waits for."""
@@ -13,6 +15,7 @@ class JoinStage(Enum):
     OPEN = "all members of the last generation, until the rebalance timeout is over"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class JoinPhase:
     """A join phase under way. In `JoinStage.DELAY`: `delay_ms` is the present delay, `remaining_ms` what is left of
     the rebalance timeout after it, and `somebody_came` tells whether a member has joined since it began.

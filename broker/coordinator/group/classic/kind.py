@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.classic import commands as c
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
@@ -28,7 +28,7 @@ class ClassicKind:
     offsets that name it, when something is first asked of it; from then on it takes each further record itself.
     """
 
-    group_type = GroupType.CLASSIC
+    group_type: ClassVar[GroupType] = GroupType.CLASSIC
 
     def __init__(self, context: KindContext, offsets: StoredOffsets) -> None:
         self.stored: dict[str, StoredGroup] = {}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from odradek.broker.coordinator.group.classic.commands import ExpireMember, Protocols
 from odradek.broker.coordinator.group.classic.records import StoredMember
+from odradek.protocol.native import mypyc_attr
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Member:
     """A member of a group, with what it waits for.
 
