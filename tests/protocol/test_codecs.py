@@ -190,6 +190,20 @@ def test_records_are_slices_of_what_was_received() -> None:
         assert end == len(frame)
 
 
+@pytest.mark.parametrize("cut", [0, 1])
+@pytest.mark.parametrize("size", [100, 3 * WINDOW])
+def test_nothing_of_a_buffer_is_held_afterwards(size: int, cut: int) -> None:
+    """A connection lends its buffer, and moves what is in it when the request is done."""
+    topic = TopicProduceData(name="t", partition_data=[PartitionProduceData(records=bytes(size))])
+    encoded = codec(ProduceRequest, 9).encode(ProduceRequest(topic_data=[topic]))
+    frame = bytearray(encoded[: len(encoded) - cut])
+    decode, _ = decoders(ProduceRequest, 9)
+    view = memoryview(frame)
+    outcome(lambda: decode(view))
+    view.release()
+    frame.append(0)  # a BufferError where somebody has a view
+
+
 def test_every_truncation_is_the_same_error() -> None:
     partition = PartitionProduceData(index=1, records=b"records")
     request = ProduceRequest(acks=1, topic_data=[TopicProduceData(name="t", partition_data=[partition])])
