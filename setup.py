@@ -20,6 +20,8 @@ BUILD = ROOT / "build" / "mypyc"
 FOLDERS = {"": "src/odradek", "broker": "broker", "protocol": "protocol", "storage": "storage"}
 COMPILERS = ["mypy~=2.4", "trio>=0.27"]
 """What a compiled build needs besides setuptools; trio for its types."""
+HIDDEN = ["-fvisibility=hidden"]
+"""For gcc and clang: a call of a compiled function is a jump, not a look-up by name (5 % of a small request)."""
 OPTIONS = ["--follow-imports=silent", "--ignore-missing-imports"]
 
 
@@ -42,13 +44,17 @@ def extensions() -> list[Any]:
     before = Path.cwd()
     os.chdir(BUILD)
     try:
-        return mypycify(
+        found = mypycify(
             [*OPTIONS, *paths],
             opt_level=os.environ.get("ODRADEK_COMPILE_LEVEL", "1"),
             debug_level="0",
             group_name="odradek",
             target_dir=str(BUILD / "c"),
         )
+        if sys.platform != "win32":
+            for each in found:
+                each.extra_compile_args += HIDDEN
+        return found
     finally:
         os.chdir(before)
 
