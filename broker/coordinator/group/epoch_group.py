@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from odradek.broker.coordinator.group.group import ExpiryBasis
 from odradek.broker.runtime.machine import Command, Effect, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.native import mypyc_attr
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 
@@ -33,10 +34,11 @@ class EpochMember(Protocol):
 M = TypeVar("M", bound=EpochMember)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class EpochGroup(ABC, Generic[M]):
     """Members in their epochs, on their way to the target assignment of the group. Changed by replay only."""
 
-    expires = True
+    expires: ClassVar[bool] = True
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import ClassVar
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
 from odradek.broker.coordinator.group.consumer import commits
@@ -32,8 +33,8 @@ class ConsumerGroup(EpochGroup[Member]):
     compacted log may show a member with what it had before, beside the one that has it now.
     """
 
-    group_type = GroupType.CONSUMER
-    protocol_type = CONSUMER_PROTOCOL
+    group_type: ClassVar[GroupType] = GroupType.CONSUMER
+    protocol_type: ClassVar[str] = CONSUMER_PROTOCOL
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from odradek.broker.coordinator.group.classic import commands as classic
@@ -36,7 +36,7 @@ from odradek.protocol.uuids import uuid_to_text
 class ConsumerKind:
     """See `kinds.GroupKind`."""
 
-    group_type = GroupType.CONSUMER
+    group_type: ClassVar[GroupType] = GroupType.CONSUMER
 
     def __init__(self, context: KindContext) -> None:
         self._groups = context.groups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.group_type import GroupType
@@ -26,9 +26,9 @@ class ShareGroup:
     heartbeat found every partition stored that shall be, and the target assignment up to date.
     """
 
-    group_type = GroupType.SHARE
-    expires = False
-    protocol_type = "share"
+    group_type: ClassVar[GroupType] = GroupType.SHARE
+    expires: ClassVar[bool] = False
+    protocol_type: ClassVar[str] = "share"
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id

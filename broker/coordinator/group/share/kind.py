@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import stored_order
 from odradek.broker.coordinator.group.commands import DeleteGroup, MetadataChanged
@@ -33,7 +33,7 @@ Replay = Callable[[Any, Any], None]
 class ShareKind:
     """See `GroupKind`."""
 
-    group_type = GroupType.SHARE
+    group_type: ClassVar[GroupType] = GroupType.SHARE
 
     def __init__(self, context: KindContext) -> None:
         self._context = context

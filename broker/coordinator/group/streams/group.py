@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from odradek.broker.coordinator.group.assignment import timeline_order
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
@@ -50,8 +51,8 @@ class SoftState:
 class StreamsGroup(EpochGroup[Member]):
     """See `kinds.Group`. Owner: the streams kind. Everything but ``soft`` comes from records."""
 
-    group_type = GroupType.STREAMS
-    protocol_type = STREAMS_PROTOCOL
+    group_type: ClassVar[GroupType] = GroupType.STREAMS
+    protocol_type: ClassVar[str] = STREAMS_PROTOCOL
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)

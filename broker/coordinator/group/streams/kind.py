@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.commands import MetadataChanged
 from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
@@ -28,7 +28,7 @@ from odradek.protocol.errors import KafkaError
 class StreamsKind:
     """See `kinds.GroupKind`."""
 
-    group_type = GroupType.STREAMS
+    group_type: ClassVar[GroupType] = GroupType.STREAMS
 
     def __init__(self, context: KindContext) -> None:
         self._groups = context.groups

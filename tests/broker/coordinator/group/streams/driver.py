@@ -197,5 +197,16 @@ class StreamsDriver:
 
 def durable(group: StreamsGroup) -> dict[str, Any]:
     """All that the log must be able to rebuild."""
-    state = {name: value for name, value in vars(group).items() if name not in ("soft", "_state", "holders", "peak")}
-    return {**state, "holders": vars(group.holders)}
+    return {
+        "group_id": group.group_id,
+        "epoch": group.epoch,
+        "metadata_hash": group.metadata_hash,
+        "assignment_epoch": group.assignment_epoch,
+        "assignment_timestamp": group.assignment_timestamp,
+        "members": group.members,
+        "validated_topology_epoch": group.validated_topology_epoch,
+        "assignment_configs": group.assignment_configs,
+        "topology": group.topology,
+        "targets": group.targets,
+        "holders": vars(group.holders),
+    }
