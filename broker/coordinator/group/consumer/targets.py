@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, repeat
 from operator import is_not
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.assignment import NOTHING, GroupSpec, MemberSpec, Partitions
+from odradek.broker.coordinator.group.assignment import NOTHING, GroupSpec, Partitions
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
+from odradek.broker.coordinator.group.consumer.member_specs import MemberSpecs
 from odradek.broker.coordinator.group.consumer.records import target_epoch_record, target_record
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
 from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import in_set_order
 from odradek.protocol.java_maps import hash_of_text, java_order
 
 
@@ -115,49 +114,8 @@ def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: Topi
     heir_of = replaced if replaced is not None and replaced != changed.member_id else None
     order = group.order.with_change(group.peak, changed.member_id, heir_of)
     present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
-    members = _Members(group, changed, order, topics)
+    members = MemberSpecs(group, changed, order, topics)
     return GroupSpec(members, homogeneous, members.partition_counts, present)
-
-
-class _Members(Mapping[str, MemberSpec]):
-    """The members as an assignor sees them; one that nobody looks at costs nothing.
-
-    ``partition_counts``: of the topics of all members that were looked at.
-    """
-
-    def __init__(self, group: ConsumerGroup, changed: Member, order: Sequence[str], topics: TopicSource) -> None:
-        self.partition_counts: dict[bytes, int] = {}
-        self._group = group
-        self._changed = changed
-        self._order = order
-        self._topics = topics
-        self._resolved: dict[tuple[str, ...], Sequence[bytes]] = {}
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._order)
-
-    def __getitem__(self, member_id: str) -> MemberSpec:
-        changed = self._changed
-        member = changed if member_id == changed.member_id else self._group.members[member_id]
-        names = self._group.topics_of(member) if member.regex else member.topics
-        topic_ids = self._resolved.get(names)
-        if topic_ids is None:
-            topic_ids = self._resolved[names] = _topic_ids(names, self.partition_counts, self._topics)
-        return MemberSpec(member.instance_id, topic_ids, len(names))
-
-
-def _topic_ids(names: tuple[str, ...], counts: dict[bytes, int], topics: TopicSource) -> list[bytes]:
-    """The ids of those topics that exist, in Kafka's order; how many partitions they have is noted in `counts`."""
-    topic_ids: list[bytes] = []
-    for name in in_set_order(names):
-        facts = topics.named(name)
-        if facts is not None:
-            topic_ids.append(facts.topic_id)
-            counts[facts.topic_id] = facts.partitions
-    return topic_ids
 
 
 def _same(one: Partitions, other: Partitions) -> bool:

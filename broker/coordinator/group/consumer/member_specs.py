@@ -1,0 +1,52 @@
+"""A consumer group's members as an assignor sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from odradek.broker.coordinator.group.assignment import MemberSpec
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.member import Member
+from odradek.broker.coordinator.group.topic_source import TopicSource
+from odradek.protocol.java_hash_table import in_set_order
+
+
+class MemberSpecs(Mapping[str, MemberSpec]):
+    """The members as an assignor sees them; one that nobody looks at costs nothing.
+
+    ``partition_counts``: of the topics of all members that were looked at.
+    """
+
+    def __init__(self, group: ConsumerGroup, changed: Member, order: Sequence[str], topics: TopicSource) -> None:
+        self.partition_counts: dict[bytes, int] = {}
+        self._group = group
+        self._changed = changed
+        self._order = order
+        self._topics = topics
+        self._resolved: dict[tuple[str, ...], Sequence[bytes]] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
+    def __getitem__(self, member_id: str) -> MemberSpec:
+        changed = self._changed
+        member = changed if member_id == changed.member_id else self._group.members[member_id]
+        names = self._group.topics_of(member) if member.regex else member.topics
+        topic_ids = self._resolved.get(names)
+        if topic_ids is None:
+            topic_ids = self._resolved[names] = _topic_ids(names, self.partition_counts, self._topics)
+        return MemberSpec(member.instance_id, topic_ids, len(names))
+
+
+def _topic_ids(names: tuple[str, ...], counts: dict[bytes, int], topics: TopicSource) -> list[bytes]:
+    """The ids of those topics that exist, in Kafka's order; how many partitions they have is noted in `counts`."""
+    topic_ids: list[bytes] = []
+    for name in in_set_order(names):
+        facts = topics.named(name)
+        if facts is not None:
+            topic_ids.append(facts.topic_id)
+            counts[facts.topic_id] = facts.partitions
+    return topic_ids
