@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import odradek
 from tests.bench.bench_memory import Stream, resident
 from tests.bench.brokers import Odradek
 
@@ -31,8 +32,9 @@ def test_what_has_no_room_is_in_a_file() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_an_idle_broker_is_small() -> None:
+    """How much of the extension module is mapped beside what is used of it depends on the page cache: some MB."""
     broker = Odradek()
     try:
-        assert resident(broker.process.pid) < 40 * MB
+        assert resident(broker.process.pid) < (44 if odradek.compiled else 40) * MB
     finally:
         broker.stop()
