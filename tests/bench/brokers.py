@@ -107,8 +107,9 @@ class Odradek(Side):
         self.start_seconds = wait_for(self.process, self.port, began)
 
     def environment(self) -> dict[str, str]:
-        """As on a user's machine, where the second start finds compiled modules."""
-        found = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        """As on a user's machine: the second start finds compiled modules, and nothing measures coverage."""
+        ours = ("PYTHONDONTWRITEBYTECODE", "COVERAGE_")
+        found = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         return found if self._package is None else {**found, "PYTHONPATH": str(self._package)}
 
     def stop(self) -> None:
