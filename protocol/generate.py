@@ -388,22 +388,32 @@ def generated_files() -> dict[str, str]:
 
 def outdated_files() -> list[str]:
     """The generated files whose content on disk is missing or not what the tables say."""
+    return outdated(generated_files())
+
+
+def outdated(wanted: dict[str, str]) -> list[str]:
+    """The names of those files whose content on disk is missing or another one."""
     stale = []
-    for name, content in generated_files().items():
+    for name, content in wanted.items():
         path = HERE / name
         if not path.exists() or path.read_text(encoding="utf-8") != content:
             stale.append(name)
     return stale
 
 
-def main(arguments: list[str]) -> int:
+def check_or_write(arguments: list[str], wanted: dict[str, str], kind: str) -> int:
+    """Write the files; with `--check` only name those that are not current. Returns the exit status."""
     if "--check" in arguments:
-        stale = outdated_files()
-        print("\n".join(f"not current: {name}" for name in stale) or "all generated files are current")
+        stale = outdated(wanted)
+        print("\n".join(f"not current: {name}" for name in stale) or f"all {kind} are current")
         return 1 if stale else 0
-    for name, content in generated_files().items():
+    for name, content in wanted.items():
         (HERE / name).write_text(content, encoding="utf-8")
     return 0
+
+
+def main(arguments: list[str]) -> int:
+    return check_or_write(arguments, generated_files(), "generated files")
 
 
 if __name__ == "__main__":

@@ -10,15 +10,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 
-from odradek.protocol.generate import snake_case
+from odradek.protocol.generate import check_or_write, outdated, snake_case
 from odradek.protocol.message import VersionedMessage
 from odradek.protocol.written_decoder import DecoderFunctions
 from odradek.protocol.written_encoder import EncoderFunctions
 from odradek.protocol.written_source import ModuleSource
 
-HERE = Path(__file__).resolve().parent
 APIS = (
     "add_offsets_to_txn",
     "add_partitions_to_txn",
@@ -108,21 +106,11 @@ def index(decoded: dict[str, str], encoded: dict[str, str]) -> Iterator[str]:
 
 def outdated_files() -> list[str]:
     """The generated files whose content on disk is missing or not what the constructs say."""
-    wanted = generated_files()
-    paths = {name: HERE / name for name in wanted}
-    return [
-        name for name, path in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != wanted[name]
-    ]
+    return outdated(generated_files())
 
 
 def main(arguments: list[str]) -> int:
-    if "--check" in arguments:
-        stale = outdated_files()
-        print("\n".join(f"not current: {name}" for name in stale) or "all codecs are current")
-        return 1 if stale else 0
-    for name, content in generated_files().items():
-        (HERE / name).write_text(content, encoding="utf-8")
-    return 0
+    return check_or_write(arguments, generated_files(), "codecs")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import construct
 import pytest
 
 from odradek._compiled import MODULES
-from odradek.protocol import generate_codecs
+from odradek.protocol import generate, generate_codecs
 from odradek.protocol import primitives as p
 from odradek.protocol.generate_codecs import generated_files, main, outdated_files
 from odradek.protocol.messages.describe_client_quotas import DescribeClientQuotasResponse
@@ -21,7 +21,7 @@ def test_generated_files_are_current() -> None:
 
 
 def test_no_other_files_stand_among_the_generated_ones() -> None:
-    present = {f"codecs/{path.name}" for path in (generate_codecs.HERE / "codecs").glob("*.py")}
+    present = {f"codecs/{path.name}" for path in (generate.HERE / "codecs").glob("*.py")}
     assert present - {"codecs/__init__.py"} == set(generated_files())
 
 
