@@ -6,6 +6,8 @@ decoder that is generated at run time reads the same bytes, and what it says cou
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, TypeVar, final
 
 from odradek.protocol.errors import ProtocolError
@@ -261,8 +263,15 @@ class Reader:
 
 def decoded_again(message: type[M], version: int, buf: Buffer, offset: int) -> tuple[M, int]:
     """What the decoder generated at run time makes of bytes that a written-out one refuses: it raises, with words."""
+    kind: Any = message  # as a key: classes are hashable, messages are not
+    decoded: tuple[M, int] = _generated(kind, version)(buf, offset)
+    return decoded
+
+
+@cache
+def _generated(message: Any, version: int) -> Callable[..., tuple[Any, int]]:
+    """Made once: whoever sends what cannot be read may do so again and again."""
     from odradek.protocol.compiler import compile_decoder
     from odradek.protocol.schema import fold
 
-    decoded: tuple[M, int] = compile_decoder(fold(message, version), version)(buf, offset)
-    return decoded
+    return compile_decoder(fold(message, version), version)

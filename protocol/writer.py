@@ -6,6 +6,8 @@ that is generated at run time gets the same value, and what it says counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from struct import Struct, pack
 from typing import Any, Final, NoReturn, final
 
@@ -205,7 +207,14 @@ def in_one_piece(parts: list[Part]) -> bytes:
 
 def encoded_again(message: type[Any], version: int, value: Any) -> list[Part]:
     """What the encoder generated at run time makes of a value that a written-out one refuses: it raises, with words."""
+    kind: Any = message  # as a key: classes are hashable, messages are not
+    return _generated(kind, version)(value)
+
+
+@cache
+def _generated(message: Any, version: int) -> Callable[[Any], list[Part]]:
+    """Made once."""
     from odradek.protocol.compiler import compile_encoders
     from odradek.protocol.schema import fold
 
-    return compile_encoders(fold(message, version), version)[1](value)
+    return compile_encoders(fold(message, version), version)[1]
