@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,6 @@ from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.quota_switch import QuotaSwitch
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
-from odradek.broker.schemas.record_schemas import RecordSchemas
 from odradek.broker.transcript.known_topics import KnownTopics
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid, uuid_to_text
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from odradek.broker.replication.leader_checks import LeaderChecks
     from odradek.broker.replication.stale import Frozen
     from odradek.broker.requests.faults import Fault
+    from odradek.broker.schemas.record_schemas import RecordSchemas
     from odradek.broker.security.authorizer import Authorizer
     from odradek.broker.security.tls.listener_tls import ListenerTls
     from odradek.broker.security.tls.tls_listeners import TlsListeners
@@ -123,7 +123,6 @@ class Cluster:
         """Whether coordinators hear nothing of the metadata, because they are about to get another state anyway."""
         self.rewound_epochs: dict[tuple[bytes, int], int] = {}
         """The leader epochs that partitions got when the broker went back to a snapshot: none is given twice."""
-        self.record_schemas = RecordSchemas()
         self.controller = Controller(self.config, self.clock, first, self.bug_log.report)
         self.image = self.controller.image
         self.membership = Membership(self.controller, self.nodes)
@@ -337,6 +336,13 @@ class Cluster:
     def transactions(self) -> TransactionService:
         """The transaction coordinators."""
         return self.services.transactions()
+
+    @cached_property
+    def record_schemas(self) -> RecordSchemas:
+        """What the bytes of records mean, as a test has said."""
+        from odradek.broker.schemas.record_schemas import RecordSchemas
+
+        return RecordSchemas()
 
     @property
     def cluster_id(self) -> str:

@@ -3,6 +3,8 @@
 gzip, zstd and the LZ4 frame format are the standard ones (LZ4 with independent blocks: Java's reader refuses linked
 ones). Snappy has two forms on the wire: the plain block of the snappy format and the block framing of Java's
 xerial library, which Kafka's own clients write; both are read, the framed one is written.
+
+cramjam, the library behind them, is loaded with the first batch that is compressed.
 """
 
 from __future__ import annotations
@@ -10,8 +12,6 @@ from __future__ import annotations
 import struct
 import zlib
 from enum import IntEnum
-
-import cramjam
 
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.records import Buffer
@@ -60,6 +60,8 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
     chosen = level if level is not None and (level != -1 or codec is Codec.ZSTD) else DEFAULT_LEVELS.get(codec)
     if codec is Codec.NONE:
         return bytes(data)
+    import cramjam
+
     if codec is Codec.GZIP:
         return bytes(cramjam.gzip.compress(data, chosen))
     if codec is Codec.ZSTD:
@@ -75,6 +77,8 @@ def decompress(codec: Codec, data: Buffer, max_size: int = DEFAULT_MAX_INFLATED)
     """Inflate a record body to at most `max_size` bytes; CompressionError when it is corrupt or larger."""
     if codec is Codec.NONE:
         return data
+    import cramjam
+
     if codec is Codec.SNAPPY:
         return _decompress_snappy(data, max_size)
     if codec is Codec.LZ4:
@@ -85,6 +89,8 @@ def decompress(codec: Codec, data: Buffer, max_size: int = DEFAULT_MAX_INFLATED)
 
 def _inflate(module: object, codec: Codec, data: Buffer, max_size: int) -> Buffer:
     """Decompress into a bounded buffer, growing it while the data does not fit and the bound allows."""
+    import cramjam
+
     if not len(data):
         if codec is Codec.ZSTD:
             return b""  # no frame is no data to Kafka's reader
@@ -157,6 +163,8 @@ def _first_lz4_frame(view: memoryview) -> memoryview:
 
 
 def _compress_xerial(data: Buffer) -> bytes:
+    import cramjam
+
     view = memoryview(data)
     parts = [_XERIAL_HEADER.pack(_XERIAL_MAGIC, 1, 1)]
     for start in range(0, len(view), _XERIAL_BLOCK):
@@ -190,6 +198,8 @@ def _decompress_snappy(data: Buffer, max_size: int) -> Buffer:
 
 
 def _decompress_block(block: memoryview, left: int, max_size: int) -> Buffer:
+    import cramjam
+
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         if size > left:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, DataMessage
-from odradek.protocol.schema import codec
+from odradek.protocol.message_codec import codec
 from odradek.protocol.stored import encode_versioned
 from odradek.protocol.stored.consumer_protocol_assignment import ConsumerProtocolAssignment
 from odradek.protocol.stored.consumer_protocol_assignment import TopicPartition as AssignedPartitions

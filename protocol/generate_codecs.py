@@ -1,8 +1,9 @@
 """Write the codecs of hot messages as typed modules: `python -m odradek.protocol.generate_codecs [--check]`.
 
 Compiled by mypyc they take less than half the time of the code that is generated at run time. As plain Python they are
-slower, so only a compiled installation uses them (`schema.MessageCodec`). The output, `protocol/codecs/`, is committed;
-a test fails when it is not what this program writes. Run it when `generate` has changed the messages.
+slower, so an installation that is not compiled uses each only once (`message_codec.MessageCodec`). The output,
+`protocol/codecs/`, is committed; a test fails when it is not what this program writes. Run it when `generate` has
+changed the messages.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from construct import Construct, FormatField
 from odradek.protocol import primitives as p
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Message, UnknownTaggedFields, VersionedMessage
-from odradek.protocol.schema import codec
+from odradek.protocol.message_codec import codec
 from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 
 M = TypeVar("M", bound=VersionedMessage)

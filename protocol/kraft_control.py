@@ -11,9 +11,9 @@ from typing import Final, TypeAlias, TypeVar
 
 from odradek.protocol.control import ControlRecordType, control_record_type
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import InvalidRecordError, Record
-from odradek.protocol.schema import codec
 from odradek.protocol.stored.k_raft_version_record import KRaftVersionRecord
 from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
 from odradek.protocol.stored.snapshot_footer_record import SnapshotFooterRecord

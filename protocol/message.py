@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
+from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.native import mypyc_attr
 
@@ -103,6 +104,13 @@ class VersionedMessage(Message):
     MAX_VERSION: ClassVar[int]
     FLEXIBLE_FROM: ClassVar[int | None]
     """The first version with compact lengths and tagged fields, None if there is none."""
+
+
+def check_version(message: type[VersionedMessage], version: int) -> None:
+    """Raise ProtocolError for a version that the message does not have."""
+    if not message.MIN_VERSION <= version <= message.MAX_VERSION:
+        known = f"{message.MIN_VERSION} to {message.MAX_VERSION}"
+        raise ProtocolError(f"{message.__name__} has the versions {known}, not {version}")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)

@@ -1,4 +1,4 @@
-"""The vocabulary in which messages are declared, and `codec`, which makes one version of a declaration executable.
+"""The vocabulary in which messages are declared; `odradek.protocol.message_codec` makes a version of one executable.
 
 A declaration is a list of `Field`s: constructs with the versions they are for. It serves all versions; `fold` gives the
 construct of one version, with no version test left in it, and `odradek.protocol.compiler` the code for that.
@@ -6,15 +6,11 @@ construct of one version, with no version test left in it, and `odradek.protocol
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from construct import Construct
 
-from odradek._compiled import compiled
-from odradek.protocol.errors import ProtocolError
-from odradek.protocol.file_slice import Part
-from odradek.protocol.message import ZERO_UUID, Buffer, Message, VersionedMessage
+from odradek.protocol.message import ZERO_UUID, Message, VersionedMessage, check_version
 from odradek.protocol.primitives import (
     BOOLEAN,
     COMPACT_LENGTH,
@@ -34,8 +30,6 @@ from odradek.protocol.primitives import (
     StructBody,
     Text,
 )
-
-M = TypeVar("M", bound=VersionedMessage)
 
 Boolean, Float64, Uuid = BOOLEAN, FLOAT64, UUID
 Int8, Int16, Int32, Int64, UInt16, UInt32 = INT8, INT16, INT32, INT64, UINT16, UINT32
@@ -174,75 +168,5 @@ def is_flexible(message: type[VersionedMessage], version: int) -> bool:
 
 def fold(message: type[VersionedMessage], version: int) -> StructBody:
     """The construct of one version of a message. Raises ProtocolError for a version that the message does not have."""
-    if not message.MIN_VERSION <= version <= message.MAX_VERSION:
-        known = f"{message.MIN_VERSION} to {message.MAX_VERSION}"
-        raise ProtocolError(f"{message.__name__} has the versions {known}, not {version}")
+    check_version(message, version)
     return fold_struct(message, version, is_flexible(message, version))
-
-
-class MessageCodec(Generic[M]):
-    """Reads and writes one version of a message. Code is generated when a direction is used first.
-
-    Where odradek is compiled, hot messages have code that was written out before (`codecs`).
-
-    Errors: ProtocolError, for bytes that are not such a message and for values that the version cannot express.
-    """
-
-    decode: Callable[..., tuple[M, int]]
-    """`decode(buf, offset=0) -> (message, offset after it)`. More bytes may follow; records are slices of `buf`."""
-    encode: Callable[[M], bytes]
-    """`encode(message) -> bytes`."""
-    encode_parts: Callable[[M], list[Part]]
-    """`encode_parts(message)`: the same in parts, for `sendmsg`; large record fields are among them uncopied."""
-
-    def __init__(self, message: type[M], version: int) -> None:
-        self.message = message
-        self.version = version
-        self.construct = fold(message, version)
-        self.decode = self._compile_and_decode
-        self.encode = self._compile_and_encode
-        self.encode_parts = self._compile_and_encode_parts
-
-    def _compile_and_decode(self, buf: Buffer, offset: int = 0) -> tuple[M, int]:
-        written = None
-        if compiled:
-            from odradek.protocol.codecs import written_decoder
-
-            written = written_decoder(self.message, self.version)
-        if written is None:
-            from odradek.protocol.compiler import compile_decoder
-
-            written = compile_decoder(self.construct, self.version)
-        self.decode = written
-        return self.decode(buf, offset)
-
-    def _compile_and_encode(self, message: M) -> bytes:
-        self._compile_encoders()
-        return self.encode(message)
-
-    def _compile_and_encode_parts(self, message: M) -> list[Part]:
-        self._compile_encoders()
-        return self.encode_parts(message)
-
-    def _compile_encoders(self) -> None:
-        written = None
-        if compiled:
-            from odradek.protocol.codecs import written_encoders
-
-            written = written_encoders(self.message, self.version)
-        if written is None:
-            from odradek.protocol.compiler import compile_encoders
-
-            written = compile_encoders(self.construct, self.version)
-        self.encode, self.encode_parts = written
-
-
-_codecs: dict[tuple[type[Any], int], MessageCodec[Any]] = {}
-
-
-def codec(message: type[M], version: int) -> MessageCodec[M]:
-    """The codec of a version of a message class, always the same. Raises ProtocolError if there is no such version."""
-    found = _codecs.get((message, version))
-    if found is None:
-        found = _codecs[message, version] = MessageCodec(message, version)
-    return found

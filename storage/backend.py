@@ -23,9 +23,9 @@ Rules that a backend keeps:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import FileSlice
@@ -138,33 +138,41 @@ class TxnIndex(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(slots=True)
 class SegmentStores:
     """The stores of one segment."""
 
-    base_offset: int
-    batches: BatchStore
-    offset_index: OffsetIndex
-    time_index: TimeIndex
-    txn_index: TxnIndex
+    __slots__ = ("base_offset", "batches", "offset_index", "time_index", "txn_index")
+
+    def __init__(
+        self,
+        base_offset: int,
+        batches: BatchStore,
+        offset_index: OffsetIndex,
+        time_index: TimeIndex,
+        txn_index: TxnIndex,
+    ) -> None:
+        self.base_offset = base_offset
+        self.batches = batches
+        self.offset_index = offset_index
+        self.time_index = time_index
+        self.txn_index = txn_index
 
     def close(self) -> None:
         for part in (self.batches, self.offset_index, self.time_index, self.txn_index):
             part.close()
 
 
-@dataclass(slots=True)
-class LoadedLog:
+class LoadedLog(NamedTuple):
     """What a backend found of an existing log: recovered, with torn tails cut and indexes rebuilt."""
 
     segments: list[SegmentStores]
     log_start_offset: int
     recovery_point: int
-    leader_epochs: list[tuple[int, int]] = field(default_factory=list)
+    leader_epochs: Sequence[tuple[int, int]] = ()
     """(epoch, start offset), ascending."""
     producers: ProducerStates | None = None
     """Producer state at the end of the log; None lets the log rebuild it by reading all batches."""
-    last_modified_ms: dict[int, int] = field(default_factory=dict)
+    last_modified_ms: Mapping[int, int] = MappingProxyType({})
     """Segment base offset -> time of the last write, for segments without timestamps."""
     cleaner_offset: int = 0
     """First offset that compaction has not looked at."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 UNDEFINED = -1
 
@@ -12,9 +13,9 @@ class LeaderEpochs:
 
     __slots__ = ("_epochs", "_starts", "latest")
 
-    def __init__(self, entries: list[tuple[int, int]] | None = None) -> None:
-        self._epochs = [epoch for epoch, _ in entries or ()]
-        self._starts = [start for _, start in entries or ()]
+    def __init__(self, entries: Sequence[tuple[int, int]] = ()) -> None:
+        self._epochs = [epoch for epoch, _ in entries]
+        self._starts = [start for _, start in entries]
         self.latest = self._epochs[-1] if self._epochs else UNDEFINED
 
     def assign(self, epoch: int, start_offset: int) -> bool:

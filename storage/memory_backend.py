@@ -11,7 +11,6 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from odradek.protocol.file_slice import FileSlice
@@ -261,7 +260,7 @@ class MemoryBackend:
             return None
         shared = [_shared(stores, end_offset, stores.batches.size, self.pool) for stores in begin.segments[:-1]]
         shared.append(_shared(begin.segments[-1], end_offset, end_size, self.pool))
-        return MemoryLogStore(self.pool, replace(begin, segments=shared))
+        return MemoryLogStore(self.pool, begin._replace(segments=shared))
 
     def shared_stores(self, stores: SegmentStores) -> SegmentStores:
         """The whole segment of another log over the same bytes."""

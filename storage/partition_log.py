@@ -11,14 +11,14 @@ import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.protocol.control import parse_control_record
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.file_slice import FileSlice
 from odradek.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, TRANSACTIONAL_FLAG, RecordBatch
 from odradek.protocol.records import Buffer
-from odradek.storage import compaction, loading, retention, time_lookup, txn_index
+from odradek.storage import loading, retention, time_lookup, txn_index
 from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
 from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
@@ -33,6 +33,9 @@ from odradek.storage.validation import (
     validate_coordinator_batch,
     validate_copied_batches,
 )
+
+if TYPE_CHECKING:
+    from odradek.storage.compaction import CompactionResult
 
 _MAX_HINTS: Final = 64
 _PLAIN = (
@@ -523,12 +526,14 @@ class PartitionLog:
         """Drop segments that the config no longer keeps; returns how many."""
         return retention.apply_retention(self, now_ms)
 
-    def compact(self, now_ms: int, *, force: bool = False) -> compaction.CompactionResult | None:
+    def compact(self, now_ms: int, *, force: bool = False) -> CompactionResult | None:
         """Compact the log if its config asks for it and enough is dirty (`force`: anything); None when it was not."""
         return next(filter(None, self.compact_steps(now_ms, force=force)), None)
 
-    def compact_steps(self, now_ms: int, *, force: bool = False) -> Iterator[compaction.CompactionResult | None]:
+    def compact_steps(self, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
         """The same in steps of a few milliseconds; the result comes last. Other calls may go in between."""
+        from odradek.storage import compaction  # here, as most brokers live without a compaction
+
         return compaction.compaction_steps(self, now_ms, force=force)
 
     def expire_producers(self, now_ms: int) -> int:

@@ -28,6 +28,7 @@ from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -42,7 +43,6 @@ from odradek.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from odradek.protocol.schema import codec
 
 # Bit n set = operation n of Kafka's AclOperation allowed; without an authorizer that is every operation that the
 # resource knows.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,6 @@ def reachable_host(host: str) -> str:
     return socket.gethostname() if host in _EVERYWHERE else host
 
 
-@dataclass(slots=True)
 class Endpoint:
     """Where a node is reached through one of its listeners.
 
@@ -32,12 +30,23 @@ class Endpoint:
     added while the broker ran.
     """
 
-    listener: Listener
-    host: str = "127.0.0.1"
-    port: int = 0
-    advertised: tuple[str, int] | None = None
-    told: bool = True
-    live: bool = False
+    __slots__ = ("advertised", "host", "listener", "live", "port", "told")
+
+    def __init__(
+        self,
+        listener: Listener,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertised: tuple[str, int] | None = None,
+        told: bool = True,
+        live: bool = False,
+    ) -> None:
+        self.listener = listener
+        self.host = host
+        self.port = port
+        self.advertised = advertised
+        self.told = told
+        self.live = live
 
     def address_for(self, dialled_host: str | None) -> tuple[str, int]:
         """The (host, port) to tell a client that reached the cluster at `dialled_host`."""
@@ -51,11 +60,6 @@ class Endpoint:
         return reachable_host(host), port
 
 
-def _plain() -> dict[str, Endpoint]:
-    return {PLAINTEXT: Endpoint(Listener(PLAINTEXT, SecurityProtocol.PLAINTEXT))}
-
-
-@dataclass(slots=True)
 class Node:
     """One broker of the cluster. `log_dirs` is empty for a node that keeps its logs in memory.
 
@@ -64,13 +68,16 @@ class Node:
     the directory with its metadata log.
     """
 
-    id: int
-    rack: str | None = None
-    up: bool = True
-    log_dirs: tuple[Path, ...] = ()
-    metadata_directory: bytes = ZERO_UUID
-    endpoints: dict[str, Endpoint] = field(default_factory=_plain)
-    controllers: tuple[Listener, ...] = ()
+    __slots__ = ("controllers", "endpoints", "id", "log_dirs", "metadata_directory", "rack", "up")
+
+    def __init__(self, id: int, endpoints: dict[str, Endpoint] | None = None) -> None:
+        self.id = id
+        self.rack: str | None = None
+        self.up = True
+        self.log_dirs: tuple[Path, ...] = ()
+        self.metadata_directory = ZERO_UUID
+        self.endpoints = endpoints or {PLAINTEXT: Endpoint(Listener(PLAINTEXT, SecurityProtocol.PLAINTEXT))}
+        self.controllers: tuple[Listener, ...] = ()
 
     @property
     def first(self) -> Endpoint:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from odradek.broker.requests.services import Services
     from odradek.broker.requests.steps import Step
     from odradek.broker.security.quotas.quotas import Quotas
-    from odradek.protocol.schema import MessageCodec
+    from odradek.protocol.message_codec import MessageCodec
 
 _log = logging.getLogger("odradek.broker.requests")
 
@@ -57,7 +57,7 @@ class Route:
     )
 
     def __init__(self, handler: Handler, version: int, whole_bytes: int, *, guarded: bool = False) -> None:
-        from odradek.protocol.schema import codec
+        from odradek.protocol.message_codec import codec
 
         spec = handler.spec
         self.handler = handler
@@ -474,7 +474,7 @@ class Dispatcher:
             self._services.unserved.append(found)
             raise CloseConnection(str(found))
         from odradek.broker.requests.unsupported_version import unsupported_version_response
-        from odradek.protocol.schema import codec
+        from odradek.protocol.message_codec import codec
 
         response = unsupported_version_response(handler.min_version, handler.max_version)
         body = codec(type(response), 0).encode(response)

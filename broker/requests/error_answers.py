@@ -15,7 +15,6 @@ from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import ArrayOf, StructOf
 
 _ITSELF = ""
 
@@ -290,6 +289,8 @@ _OWN_ANSWERS: dict[str, Callable[[Any, int, ErrorCode, str | None], Any]] = {
 @cache
 def _item_class(owner: type[Message], field: str) -> type[Any]:
     """The struct class of the items in a list field, as the generated class declares it."""
+    from odradek.protocol.schema import ArrayOf, StructOf
+
     for declared in owner.declare():
         kind = declared.type
         if declared.name == field and isinstance(kind, ArrayOf) and isinstance(kind.element, StructOf):

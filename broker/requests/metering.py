@@ -27,7 +27,7 @@ from odradek.protocol.registry import API_BY_KEY
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.requests.context import RequestContext
-    from odradek.protocol.schema import MessageCodec
+    from odradek.protocol.message_codec import MessageCodec
 
 _PRODUCE, _FETCH, _SHARE_FETCH, _WRITE_MARKERS = 0, 1, 78, 27
 _PERCENT_PER_NS = 100.0 / 1_000_000_000

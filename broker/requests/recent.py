@@ -20,9 +20,9 @@ from odradek.broker.requests.exchange import (
     Trimmed,
 )
 from odradek.protocol.file_slice import FileSlice, Part, joined
+from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import HEADER_SIZE
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import codec
 from odradek.protocol.secrets import SECRET_REQUESTS
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.denials import one_line
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import codec
 
 LOGGER = logging.getLogger("odradek.broker.requests")
 

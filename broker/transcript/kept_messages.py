@@ -8,8 +8,8 @@ from odradek.broker.requests.exchange import Exchange, Head, Kept, Told
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header, decode_response_header
 from odradek.protocol.message import ApiMessage
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
-from odradek.protocol.schema import codec
 
 
 def whole_bytes(kept: Kept) -> bytes | None:

@@ -15,7 +15,7 @@ from odradek.protocol.metadata_records.index import RECORDS
 from odradek.protocol.varint import encode_uvarint, read_uvarint
 
 if TYPE_CHECKING:
-    from odradek.protocol.schema import MessageCodec
+    from odradek.protocol.message_codec import MessageCodec
 
 FRAME_VERSION = 1
 METADATA_VERSION = 30
@@ -67,7 +67,7 @@ def encode_metadata_record(record: MetadataRecord, version: int | None = None) -
 
     Raises ProtocolError for a version that the class does not have and for fields that the version cannot express.
     """
-    from odradek.protocol.schema import codec
+    from odradek.protocol.message_codec import codec
 
     chosen = record_version(record) if version is None else version
     body = codec(type(record), chosen).encode(record)
@@ -106,7 +106,7 @@ _codecs: dict[tuple[int, int], MessageCodec[Any]] = {}
 
 
 def _find_codec(record_type: int, version: int) -> MessageCodec[Any]:
-    from odradek.protocol.schema import codec
+    from odradek.protocol.message_codec import codec
 
     record_class = metadata_record_class(record_type)
     try:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, CoordinatorRecord, DataMessage
-from odradek.protocol.schema import codec
+from odradek.protocol.message_codec import codec
 from odradek.protocol.stored.index import RECORDS
 
 _INT16 = Struct(">h")

@@ -21,8 +21,8 @@ from odradek.protocol.headers import (
     encode_response_header,
 )
 from odradek.protocol.json_form import from_json, tagged_from_json, tagged_to_json, to_json
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY, ApiSpec
-from odradek.protocol.schema import codec
 
 Json = dict[str, Any]
 KINDS = ("request", "response")

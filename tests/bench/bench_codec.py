@@ -11,8 +11,8 @@ from io import BytesIO
 from timeit import Timer
 
 from odradek.protocol.message import VersionedMessage
+from odradek.protocol.message_codec import MessageCodec, codec
 from odradek.protocol.messages import fetch, metadata, produce
-from odradek.protocol.schema import MessageCodec, codec
 
 REPEATS = 5
 

@@ -11,8 +11,8 @@ import pytest
 from odradek.broker.api.served import SERVED
 from odradek.broker.requests import registry
 from odradek.broker.requests.access import OPEN
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import codec
 
 Install = Callable[..., None]
 

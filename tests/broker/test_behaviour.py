@@ -11,10 +11,10 @@ import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.message import Message
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages.api_versions import ApiVersionsResponse
 from odradek.protocol.messages.list_groups import ListGroupsResponse
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import codec
 from tests.broker.probes import SILENT_FOR_S, Probe, Wire, probes
 
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")

@@ -14,7 +14,7 @@ from odradek.protocol import messages, metadata_records, stored
 from odradek.protocol import primitives as p
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message, VersionedMessage
-from odradek.protocol.schema import codec
+from odradek.protocol.message_codec import codec
 
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]
 

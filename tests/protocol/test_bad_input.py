@@ -9,8 +9,8 @@ import pytest
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
-from odradek.protocol.schema import codec
 from tests.protocol.recordings import recorded
 
 # Closed for what the request means (acks=0 errors, SASL state, bad enum values), not for how it is written.

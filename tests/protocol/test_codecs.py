@@ -19,6 +19,7 @@ from odradek.protocol.compiler import compile_decoder, compile_encoders
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.message import Message, VersionedMessage
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.messages.metadata import MetadataRequest
@@ -32,7 +33,7 @@ from odradek.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from odradek.protocol.reader import WINDOW
-from odradek.protocol.schema import codec, fold
+from odradek.protocol.schema import fold
 from odradek.protocol.stored.offset_commit import OffsetCommitValue
 from tests.protocol.message_strategies import all_messages, instances, versions
 from tests.protocol.test_compiler import comparable, mutations
@@ -261,13 +262,6 @@ def test_other_messages_are_not_written_out() -> None:
     assert written_decoder(MetadataRequest, 12) is None
     assert written_encoders(MetadataRequest, 12) is None
     assert written_encoders(ProduceRequest, 12) is None, "a broker only reads it"
-
-
-def test_a_compiled_installation_uses_them() -> None:
-    codec_ = codec(ProduceRequest, 9)
-    codec_.decode(codec_.encode(ProduceRequest()))
-    module = getattr(getattr(codec_.decode, "func", codec_.decode), "__module__", None)
-    assert (module == "odradek.protocol.codecs.produce") is compiled
 
 
 def test_every_field_of_a_read_message_is_set() -> None:

@@ -13,9 +13,9 @@ from odradek.protocol.headers import (
     encode_request_header,
     encode_response_header,
 )
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages import request_header, response_header
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import codec
 
 TAGS = st.lists(st.tuples(st.integers(0, 2**32 - 1), st.binary(max_size=200)), max_size=3, unique_by=lambda tag: tag[0])
 CLIENT_IDS = st.none() | st.text(st.characters(codec="utf-8"), max_size=20)

@@ -15,12 +15,12 @@ from odradek.protocol.headers import (
     encode_response_header,
 )
 from odradek.protocol.json_form import from_json, to_json
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, EntryData, OpData
 from odradek.protocol.messages.api_versions import ApiVersionsResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.registry import API_BY_KEY, API_BY_NAME, ApiSpec
-from odradek.protocol.schema import codec
 from tests.protocol.recordings import exchanges_of, recorded
 
 

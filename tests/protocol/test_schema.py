@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from odradek.protocol import primitives as p
 from odradek.protocol.generate import snake_case
 from odradek.protocol.message import ZERO_UUID, Message, VersionedMessage
-from odradek.protocol.schema import Versions, codec
+from odradek.protocol.message_codec import codec
+from odradek.protocol.schema import Versions
 from tests.protocol.message_strategies import all_messages, instances, versions
 
 kio_serial = pytest.importorskip("kio.serial")

@@ -21,6 +21,7 @@ from typing import Any
 
 from odradek.broker.coordinator.routing import partition_for
 from odradek.protocol.json_form import to_json
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
@@ -48,7 +49,6 @@ from odradek.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import codec
 from odradek.protocol.stored.index import RECORDS
 from odradek.protocol.uuids import uuid_to_text
 from tests.scenarios.group_conversations import (

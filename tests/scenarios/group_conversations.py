@@ -23,6 +23,7 @@ from typing import Any
 
 from odradek.broker.coordinator.routing import partition_for
 from odradek.protocol.json_form import to_json
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -53,7 +54,6 @@ from odradek.protocol.messages.offset_fetch import (
 from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.protocol.record_batch import iter_batches
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import codec
 from odradek.protocol.stored.group_metadata import GroupMetadataValue
 from odradek.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.uuids import uuid_to_text

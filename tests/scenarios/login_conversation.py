@@ -12,6 +12,7 @@ from typing import Any
 
 from odradek.protocol.headers import decode_response_header
 from odradek.protocol.json_form import to_json
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -21,7 +22,6 @@ from odradek.protocol.messages.list_groups import ListGroupsRequest
 from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.schema import codec
 from odradek.wire_client import request_frame
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.sasl_broker import PLAIN_USERS, SCRAM_USERS, SHORT_MS

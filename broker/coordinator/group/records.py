@@ -11,7 +11,7 @@ from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import CoordinatorRecord
-from odradek.protocol.schema import codec
+from odradek.protocol.message_codec import codec
 
 KIND_OF_RECORD: Mapping[int, GroupType] = {
     2: GroupType.CLASSIC,

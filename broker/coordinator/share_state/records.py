@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.schema import codec
+from odradek.protocol.message_codec import codec
 from odradek.protocol.stored import share_snapshot, share_update
 from odradek.protocol.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from odradek.protocol.stored.share_update import ShareUpdateKey, ShareUpdateValue

@@ -9,6 +9,7 @@ import pytest
 from odradek.broker.requests.context import CloseConnection
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.message_codec import codec
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -17,7 +18,6 @@ from odradek.protocol.messages.produce import (
     TopicProduceData,
 )
 from odradek.protocol.record_batch import assign_offsets
-from odradek.protocol.schema import codec
 from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.nodes import NO_LEADER_CHANGE, set_leader
 

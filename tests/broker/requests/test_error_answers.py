@@ -11,8 +11,8 @@ from odradek.broker.requests.error_answers import SHAPES, error_response
 from odradek.protocol import schema
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, ApiSpec
-from odradek.protocol.schema import codec
 
 BROKER_APIS = [spec for spec in API_BY_KEY.values() if spec.on_brokers]
 

@@ -20,8 +20,8 @@ from odradek.broker.coordinator.group.offset_records import (
     encode_offset_value,
 )
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.message_codec import codec
 from odradek.protocol.primitives import ZERO_UUID
-from odradek.protocol.schema import codec
 from odradek.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "coordinator_records.jsonl.gz"

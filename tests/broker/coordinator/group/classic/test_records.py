@@ -19,7 +19,7 @@ from odradek.broker.coordinator.group.classic.records import (
     encode_group_value,
 )
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.schema import codec
+from odradek.protocol.message_codec import codec
 
 VECTORS = Path(__file__).parents[4] / "vectors" / "coordinator_records.jsonl.gz"
 
