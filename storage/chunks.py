@@ -72,7 +72,7 @@ class Chunk:
 
     def __del__(self) -> None:
         if self.held and self.pool is not None:
-            self.pool.gone.append((self.number, self.held))
+            self.pool.let_go(self.number, self.held)
 
 
 class ChunkPool:
@@ -154,8 +154,18 @@ class ChunkPool:
 
     # -- what the writer and other threads have done
 
+    def let_go(self, number: int, held: int) -> None:
+        """A chunk has ended in memory: its topic was deleted, say. It may be called in any thread."""
+        self.gone.append((number, held))
+        told = self._on_written
+        if told is not None:
+            told()
+
     def when_written(self, told: Callable[[], None] | None) -> None:
-        """Call this from now on when something was written, or was not, in the writer's thread: time to `collect`."""
+        """Call this from now on when something has left memory, or could not: time to `collect`.
+
+        It is called in the writer's thread, or in the one where a chunk ends.
+        """
         self._on_written = told
         if self._writer is not None:
             self._writer.on_written = told

@@ -12,6 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from odradek import KafkaBroker
 from odradek.broker.cluster import Cluster
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.messages.metadata import MetadataRequest
@@ -146,6 +147,27 @@ async def test_a_full_disk_ends_the_wait(disk: Disk, caplog: pytest.LogCaptureFi
     log = plane.cluster.topics.by_name("t").partitions[0].log
     read = log.read(0, max_bytes=64 * MB, up_to_offset=19)
     assert [batch.base_offset for part in read.parts for batch in iter_batches(part)] == list(range(19))
+
+
+@pytest.mark.trio
+async def test_a_deleted_topic_frees_those_who_wait(disk: Disk) -> None:
+    plane = DataPlane(config=SMALL, topics={"other": 1})
+    crowd(plane)
+    codes: dict[str, int] = {}
+
+    async def produce(topic: str) -> None:
+        asked = request()
+        asked.topic_data[0].name = topic
+        response = await plane.call(asked, VERSION)
+        codes[topic] = response.responses[0].partition_responses[0].error_code
+
+    async with trio.open_nursery() as nursery:
+        for topic in ("t", "other"):
+            nursery.start_soon(produce, topic)
+        await wait_all_tasks_blocked()
+        assert not codes
+        plane.cluster.delete_topic("t")  # the disk still stands: nothing is written
+    assert codes == {"t": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "other": ErrorCode.NONE}
 
 
 # -- over the wire
