@@ -27,8 +27,8 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     24: ("transactions", 0, 5, True),  # AddPartitionsToTxn
     25: ("transactions", 0, 4, True),  # AddOffsetsToTxn
     26: ("transactions", 0, 5, True),  # EndTxn
-    27: ("transactions", 1, 2, True),  # WriteTxnMarkers
-    28: ("transactions", 0, 5, True),  # TxnOffsetCommit
+    27: ("transaction_markers", 1, 2, True),  # WriteTxnMarkers
+    28: ("transactional_offsets", 0, 5, True),  # TxnOffsetCommit
     29: ("acls", 1, 3, True),  # DescribeAcls
     30: ("acls", 1, 3, True),  # CreateAcls
     31: ("acls", 1, 3, True),  # DeleteAcls
@@ -57,8 +57,8 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     60: ("cluster", 0, 2, True),  # DescribeCluster
     61: ("producers", 0, 0, True),  # DescribeProducers
     64: ("membership", 0, 0, True),  # UnregisterBroker
-    65: ("transactions", 0, 0, True),  # DescribeTransactions
-    66: ("transactions", 0, 2, True),  # ListTransactions
+    65: ("transaction_listing", 0, 0, True),  # DescribeTransactions
+    66: ("transaction_listing", 0, 2, True),  # ListTransactions
     68: ("consumer_groups", 0, 1, True),  # ConsumerGroupHeartbeat
     69: ("consumer_groups", 0, 1, True),  # ConsumerGroupDescribe
     71: ("telemetry", 0, 0, True),  # GetTelemetrySubscriptions

@@ -1,9 +1,11 @@
-"""How the answers of a request's parts become one list of topics."""
+"""How the answers of a request's parts become one list of topics, in Kafka's order."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
+
+from odradek.protocol.java_maps import hash_of_text, java_order
 
 T = TypeVar("T", bound=Any)
 
@@ -28,3 +30,9 @@ def _join(known: dict[Hashable, T], key: Hashable, topic: T) -> None:
     there = known.setdefault(key, topic)
     if there is not topic:
         there.partitions += topic.partitions
+
+
+def together(partitions: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Partitions (topic, number) in their order, those of a topic together; the topics as in a Java map."""
+    topics = java_order((topic for topic, _ in partitions), hash_of_text)
+    return [partition for topic in topics for partition in partitions if partition[0] == topic]

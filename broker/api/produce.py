@@ -131,7 +131,7 @@ def _produce_in_transaction(ctx: RequestContext, request: ProduceRequest) -> Ans
         refusals = verify(ctx, request)
     except KafkaError as error:
         return finish(request, error_response(request, ctx.api_version, error.code, error.message))
-    if isinstance(refusals, Coroutine):
+    if not isinstance(refusals, dict):
         return _produce_when_added(ctx, request, refusals)
     if may_retry(refusals):
         return _produce_later(ctx, request)

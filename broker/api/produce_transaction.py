@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, read_batch
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.verification import AppendVerifier
 
 Key = tuple[str, int]
-Refusals = Mapping[Key, KafkaError]
+Refusals = dict[Key, KafkaError]
 """(topic name, partition) -> why nothing may be written there."""
 
 _FIRST_VERSION_WITH_REGISTRATION = 12
@@ -58,16 +57,15 @@ def may_retry(refusals: Refusals) -> bool:
 
     Only the refusals of clients that register by producing (v12 and later) have this error.
     """
-    return any(error.code is ErrorCode.CONCURRENT_TRANSACTIONS for error in refusals.values())
+    return bool(refusals) and any(error.code is ErrorCode.CONCURRENT_TRANSACTIONS for error in refusals.values())
 
 
 async def verify_when_added(
     ctx: RequestContext, request: ProduceRequest, refusals: Refusals | Coroutine[Any, Any, Refusals]
 ) -> Refusals:
     """Wait until the coordinator has added the partitions; the last question is answered without waiting."""
-    while is_coroutine(refusals):
+    while not isinstance(refusals, dict):
         refusals = await refusals or verify(ctx, request)
-    assert not isinstance(refusals, Coroutine)
     return refusals
 
 

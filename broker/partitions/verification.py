@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Protocol
 
 from odradek.protocol.errors import KafkaError
 
-Refused = Mapping[tuple[str, int], KafkaError]
+Refused = dict[tuple[str, int], KafkaError]
 """Why partitions must not be written."""
 
 

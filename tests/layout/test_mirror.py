@@ -31,6 +31,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "parts of a broker over HTTP, tested as one: tests/broker/facade/remote/test_broker.py",
     ),
     "src/odradek/control/child.py": "the child of tests/broker/facade/test_process.py",
+    **dict.fromkeys(
+        ["broker/api/transaction_listing.py", "broker/api/transaction_markers.py"],
+        "in stories recorded from Kafka, with the other APIs of transactions: tests/broker/api/test_transactions.py",
+    ),
     "broker/partitions/topic.py": "the registry's, and tested with it: tests/broker/partitions/test_registry.py",
     "broker/runtime/partition_journal.py": "with the coordinators that write to it: tests/broker/coordinator",
     "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",

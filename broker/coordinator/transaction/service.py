@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,7 +33,7 @@ from odradek.broker.runtime.machine import Effect, Producer
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-Refusals = Mapping[TopicPartition, KafkaError]
+Refusals = dict[TopicPartition, KafkaError]
 
 
 class LiveSettings:

@@ -6,9 +6,9 @@ of transactions version 2 (Produce 12, TxnOffsetCommit 5) leaves the adding to t
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
 from enum import Enum, auto
-from typing import Protocol
+from typing import Any, Protocol
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
@@ -93,28 +93,41 @@ class TransactionVerifier:
         self._clock = clock
         self._ask = ask
 
-    async def verify(
+    def begin(
         self,
         transactional_id: str,
         producer_id: int,
         producer_epoch: int,
         partitions: Collection[TopicPartition],
         support: Support,
-    ) -> Errors:
+    ) -> Errors | Coroutine[Any, Any, Errors]:
         """The partitions that must not be written, with why; codes as the partition's leader sees them.
 
-        A transaction whose predecessor still writes its markers is waited for, if the client would otherwise not
-        (version 2).
+        A coroutine where the coordinator has to be waited for, or a transaction whose predecessor still writes its
+        markers, if the client would otherwise not wait (version 2).
         """
+        found = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
+        if isinstance(found, Asked) or _must_wait(found, support):
+            return self._wait(found, transactional_id, producer_id, producer_epoch, partitions, support)
+        return found
+
+    async def _wait(
+        self,
+        found: Errors | Asked,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Collection[TopicPartition],
+        support: Support,
+    ) -> Errors:
         began_ms = self._clock.now_ms()
         may_go_on = True
         while True:
-            found = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
             errors = await found.errors() if isinstance(found, Asked) else found
-            waits = support is Support.REGISTER and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
-            if not waits or not may_go_on:
+            if not may_go_on or not _must_wait(errors, support):
                 return errors
             may_go_on = await self.wait_to_retry(began_ms)
+            found = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
 
     async def wait_to_retry(self, began_ms: int) -> bool:
         """Wait `add.partitions.to.txn.retry.backoff.ms`.
@@ -133,7 +146,7 @@ class TransactionVerifier:
         partitions: Collection[TopicPartition],
         support: Support,
     ) -> Errors | Asked:
-        """One attempt of `verify`, as far as it goes without waiting."""
+        """One attempt of `begin`, as far as it goes without waiting."""
         errors: Errors = {}
         asked: list[TopicPartition] = []
         for partition in partitions:
@@ -205,6 +218,10 @@ class TransactionVerifier:
         if support is Support.VERIFY:
             missing = ErrorCode.INVALID_TXN_STATE
         return {partition: missing for partition, code in found.items() if code is not ErrorCode.NONE}
+
+
+def _must_wait(errors: Errors, support: Support) -> bool:
+    return support is Support.REGISTER and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
 
 
 # What a partition's leader makes of the coordinator's answer. Producers do not expect to be fenced by a partition, so

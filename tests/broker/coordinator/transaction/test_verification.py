@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -40,7 +40,8 @@ class Scene:
 
     def verify(self, support: Support, *places: TopicPartition, transactional_id: str = "tx", epoch: int = 2) -> Errors:
         async def main() -> Errors:
-            return await self.verifier.verify(transactional_id, 7, epoch, places or (A, B), support)
+            found = self.verifier.begin(transactional_id, 7, epoch, places or (A, B), support)
+            return await found if isinstance(found, Coroutine) else found
 
         return trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 

@@ -1,0 +1,92 @@
+"""DescribeTransactions (65), ListTransactions (66): what a node's transaction coordinators know.
+
+DescribeTransactions 0. ListTransactions 0-2: v1 filters by duration (KIP-994), v2 by id pattern (KIP-1152).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from odradek.broker.api.transactions import check_id
+from odradek.broker.coordinator.transaction.commands import DescribeTransaction
+from odradek.broker.coordinator.transaction.listing import select_transactions
+from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.requests.access import ByItem
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.broker.security.acl import Operation, Resource
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_partition, java_order
+from odradek.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+from odradek.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from odradek.protocol.messages.list_transactions import TransactionState as ListedTransaction
+
+
+@handles(
+    DescribeTransactionsRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID), (Operation.DESCRIBE, Resource.TOPIC)),
+)
+def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+    """The state of transactional ids that this node coordinates."""
+    states = [_describe(ctx, transactional_id) for transactional_id in request.transactional_ids]
+    return DescribeTransactionsResponse(transaction_states=states)
+
+
+def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
+    try:
+        ctx.require(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
+        check_id(transactional_id)
+        found = ctx.services.transactions().ask_now(transactional_id, DescribeTransaction(transactional_id), ctx.node)
+    except KafkaError as error:
+        return TransactionState(error_code=int(error.code), transactional_id=transactional_id)
+    if found is None:
+        code = int(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        return TransactionState(error_code=code, transactional_id=transactional_id)
+    return TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=found.state.label,
+        transaction_timeout_ms=found.timeout_ms,
+        transaction_start_time_ms=found.start_ms,
+        producer_id=found.producer_id,
+        producer_epoch=found.producer_epoch,
+        topics=_described_topics(ctx, found.partitions),
+    )
+
+
+def _described_topics(ctx: RequestContext, partitions: Iterable[TopicPartition]) -> list[TopicData]:
+    """The partitions of a transaction that the client may see, as Kafka's set of them would list them."""
+    topics: dict[str, TopicData] = {}
+    for topic, index in java_order(sorted(partitions), hash_of_partition):
+        topics.setdefault(topic, TopicData(topic, [])).partitions.append(index)
+    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, topics)
+    return [described for name, described in topics.items() if name in shown]
+
+
+@handles(ListTransactionsRequest, access=ByItem((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID)))
+def list_transactions(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+    """The transactional ids that this node coordinates, filtered."""
+    try:
+        found, unknown_states = select_transactions(
+            ctx.services.transactions(),
+            ctx.node,
+            now_ms=ctx.services.clock.now_ms(),
+            states=request.state_filters,
+            producer_ids=request.producer_id_filters,
+            longer_than_ms=request.duration_filter,
+            id_pattern=request.transactional_id_pattern,
+        )
+    except KafkaError as error:
+        return ListTransactionsResponse(error_code=int(error.code))
+    return ListTransactionsResponse(
+        unknown_state_filters=unknown_states,
+        transaction_states=[
+            ListedTransaction(listed.transactional_id, listed.producer_id, listed.state.label)
+            for listed in found
+            if ctx.allows(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, listed.transactional_id, tell=False)
+        ],
+    )

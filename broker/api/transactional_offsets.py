@@ -1,0 +1,188 @@
+"""TxnOffsetCommit (28): offsets that become visible when a transaction commits.
+
+Versions 0-5: v3 checks the member (KIP-447), v4 may be answered TRANSACTION_ABORTABLE, v5 adds the group's partition by
+itself (KIP-890).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Coroutine, Hashable
+from functools import partial
+from typing import Any
+
+from odradek.broker.api.later import Later, later
+from odradek.broker.api.merged_topics import merged
+from odradek.broker.api.transactions import group_partition
+from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
+from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
+from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.coordinator.transaction.verification import Errors, Support
+from odradek.broker.requests.access import ByItem
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.security.acl import Operation, Resource
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+Codes = dict[TopicPartition, int]
+
+
+@handles(
+    TxnOffsetCommitRequest,
+    access=ByItem(
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID), (Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)
+    ),
+)
+def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse | Later:
+    """Store offsets in a group, to become visible when the transaction commits."""
+    ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
+    offsets, codes = _offsets(ctx, request)
+    if not offsets:
+        return _response(request, offsets, codes)
+    try:
+        errors = _verified(ctx, request)
+        if not isinstance(errors, dict):
+            return _commit_when_verified(ctx, request, offsets, codes, errors)
+        _check(errors)
+        reply = _begin_commit(ctx, request, offsets)
+    except KafkaError as error:
+        return _refused(request, offsets, codes, error)
+    return later(reply, partial(_stored, request, offsets, codes), partial(_refused, request, offsets, codes))
+
+
+async def _commit_when_verified(
+    ctx: RequestContext,
+    request: TxnOffsetCommitRequest,
+    offsets: list[OffsetToCommit],
+    codes: Codes,
+    errors: Awaitable[Errors],
+) -> TxnOffsetCommitResponse:
+    """The same where the coordinator of the transaction has to be waited for."""
+    try:
+        _check(await errors)
+        reply = _begin_commit(ctx, request, offsets)
+        stored = await reply.wait() if isinstance(reply, ReplySlot) else reply
+    except KafkaError as error:
+        return _refused(request, offsets, codes, error)
+    return _stored(request, offsets, codes, stored)
+
+
+def _refused(
+    request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit], codes: Codes, error: KafkaError
+) -> TxnOffsetCommitResponse:
+    return _stored(request, offsets, codes, [error.code] * len(offsets))
+
+
+def _stored(
+    request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit], codes: Codes, stored: list[ErrorCode]
+) -> TxnOffsetCommitResponse:
+    for offset, code in zip(offsets, stored, strict=True):
+        codes[offset.topic, offset.partition] = int(code)
+    return _response(request, offsets, codes)
+
+
+def _response(request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit], codes: Codes) -> TxnOffsetCommitResponse:
+    """The codes by topic: first what was refused without asking the coordinator."""
+    refused: list[tuple[Hashable, TxnOffsetCommitResponseTopic]] = []
+    accepted: list[tuple[Hashable, TxnOffsetCommitResponseTopic]] = []
+    attempted = {(offset.topic, offset.partition) for offset in offsets}
+    for topic in request.topics:
+        for part, taken in ((refused, False), (accepted, True)):
+            answers = [
+                TxnOffsetCommitResponsePartition(
+                    partition.partition_index, codes[topic.name, partition.partition_index]
+                )
+                for partition in topic.partitions
+                if ((topic.name, partition.partition_index) in attempted) is taken
+            ]
+            if answers:
+                part.append((topic.name, TxnOffsetCommitResponseTopic(topic.name, answers)))
+    return TxnOffsetCommitResponse(topics=merged(refused, accepted))
+
+
+def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[list[OffsetToCommit], Codes]:
+    """What is to be stored, and the codes of partitions that do not exist or that the client may not read."""
+    offsets: list[OffsetToCommit] = []
+    codes: Codes = {}
+    readable = ctx.allowed(Operation.READ, Resource.TOPIC, [topic.name for topic in request.topics])
+    for topic in request.topics:
+        known = ctx.services.topics.get(topic.name)
+        for partition in topic.partitions:
+            index = partition.partition_index
+            if topic.name not in readable:
+                codes[topic.name, index] = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                continue
+            if known is None or not 0 <= index < len(known.partitions):
+                codes[topic.name, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                continue
+            offsets.append(
+                OffsetToCommit(
+                    topic.name,
+                    known.topic_id,
+                    index,
+                    partition.committed_offset,
+                    partition.committed_leader_epoch,
+                    partition.committed_metadata,
+                )
+            )
+    return offsets, codes
+
+
+# How a commit answers when the coordinator of the transaction, or its partition, has trouble of its own.
+_COMMIT_ERRORS = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+}
+
+
+def _verified(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Errors | Coroutine[Any, Any, Errors]:
+    """Whether the group's partition is part of the transaction, or (v5) becomes part of it."""
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    groups = ctx.services.groups()
+    groups.shard_for(request.group_id, ctx.node)
+    index = group_partition(ctx, request.group_id)
+    log = groups.topic.ensure()[index].log
+    if log.has_ongoing_transaction(request.producer_id, request.producer_epoch):
+        return {}
+    transactions = ctx.services.transactions()
+    if not transactions.reached_from(ctx.node.id, request.transactional_id):
+        raise KafkaError(_COMMIT_ERRORS[ErrorCode.NETWORK_EXCEPTION])
+    return transactions.verifier.begin(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        [(GROUP_TOPIC, index)],
+        Support.of_txn_offset_commit(ctx.api_version),
+    )
+
+
+def _check(errors: Errors) -> None:
+    for code in errors.values():
+        raise KafkaError(_COMMIT_ERRORS.get(code, code))
+
+
+def _begin_commit(
+    ctx: RequestContext, request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit]
+) -> list[ErrorCode] | ReplySlot[list[ErrorCode]]:
+    command = TxnOffsetCommit(
+        request.group_id,
+        offsets,
+        producer_id=request.producer_id,
+        producer_epoch=request.producer_epoch,
+        member_id=request.member_id,
+        generation_id=request.generation_id,
+        instance_id=request.group_instance_id,
+    )
+    return ctx.services.groups().begin(request.group_id, command, ctx.node)

@@ -1,0 +1,100 @@
+"""TxnOffsetCommit waits for what it must and for nothing else. What it answers is told in `test_transactions`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.response import is_coroutine
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from odradek.protocol.messages.end_txn import EndTxnRequest
+from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from tests.fakes.ask import ask, handler_of
+
+
+class Client:
+    """A transactional producer that commits offsets of one partition, without a socket."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        cluster.create_topic("t", partitions=1)
+        cluster.services.groups().topic.ensure()
+        cluster.services.transactions().topic.ensure()
+        answer = ask(cluster, InitProducerIdRequest("tx", 60_000), 4)
+        assert answer.error_code == 0
+        self.producer = answer.producer_id, answer.producer_epoch
+
+    def commit(self, version: int, offset: int = 5) -> Any:
+        """What the handler returns."""
+        topics = [TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(0, offset)])]
+        request = TxnOffsetCommitRequest("tx", "group", *self.producer, topics=topics)
+        info = ConnectionInfo()
+        context = RequestContext(
+            self.cluster.services, self.cluster.nodes[1], info, request.API_KEY, version, 1, "test"
+        )
+        return handler_of(request)(context, request)
+
+    def end(self) -> None:
+        answer = ask(self.cluster, EndTxnRequest("tx", *self.producer, committed=True), 5)
+        assert answer.error_code == 0
+        self.producer = answer.producer_id, answer.producer_epoch
+
+
+def code_of(answer: Any) -> int:
+    ((partition,),) = [topic.partitions for topic in answer.topics]
+    return int(partition.error_code)
+
+
+async def _commits(version: int) -> None:
+    async with Cluster().run() as cluster:
+        client = Client(cluster)
+        if version < 5:
+            assert ask(cluster, AddOffsetsToTxnRequest("tx", *client.producer, "group"), 3).error_code == 0
+        for offset in (5, 6):  # the first asks the coordinator, the second is known to the log
+            answer = client.commit(version, offset)
+            assert not is_coroutine(answer)
+            assert code_of(answer) == ErrorCode.NONE
+        partition = cluster.services.groups().partition_for("group")
+        log = cluster.topics.by_name(GROUP_TOPIC).partitions[partition].log
+        assert log.has_ongoing_transaction(*client.producer)
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_it_is_answered_at_once(version: int) -> None:
+    trio.run(_commits, version)
+
+
+def test_it_waits_until_the_last_transaction_has_ended() -> None:
+    async def main() -> None:
+        async with Cluster().run() as cluster:
+            client = Client(cluster)
+            assert code_of(client.commit(5)) == ErrorCode.NONE
+            hold = cluster.services.transactions().holds.hold("tx", "PrepareCommit")
+            client.end()
+            waiting = client.commit(5)
+            assert is_coroutine(waiting)
+            hold.release()
+            assert code_of(await waiting) == ErrorCode.NONE
+
+    trio.run(main)
+
+
+def test_it_is_refused_when_the_partition_was_not_added() -> None:
+    async def main() -> None:
+        async with Cluster().run() as cluster:
+            answer = Client(cluster).commit(3)
+            assert not is_coroutine(answer)
+            assert code_of(answer) == ErrorCode.INVALID_TXN_STATE
+
+    trio.run(main)
