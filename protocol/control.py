@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 
-from odradek.protocol.record_batch import build_batch
-from odradek.protocol.records import InvalidRecordError, Record
+from odradek.protocol.record_batch import CONTROL_FLAG, NO_SEQUENCE, TRANSACTIONAL_FLAG, RecordBatch, assemble
+from odradek.protocol.records import InvalidRecordError, Record, encode_records, iter_records
 
 _KEY = struct.Struct(">hh")
 _VALUE = struct.Struct(">hi")
+_MARKER_FLAGS = TRANSACTIONAL_FLAG | CONTROL_FLAG
 
 
 class ControlRecordType(IntEnum):
@@ -52,15 +54,28 @@ def build_end_txn_batch(
     leader_epoch: int = 0,
 ) -> bytes:
     """The control batch (TRANSACTIONAL and CONTROL bits, no sequence) that ends a producer's transaction."""
-    return build_batch(
-        [end_txn_record(marker, timestamp)],
-        base_offset=base_offset,
-        leader_epoch=leader_epoch,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        transactional=True,
-        control=True,
-    )
+    header = (_MARKER_FLAGS, 0, timestamp, timestamp, producer_id, producer_epoch, NO_SEQUENCE, 1)
+    return assemble(base_offset, leader_epoch, header, _marker_body(marker))
+
+
+@lru_cache(maxsize=64)
+def _marker_body(marker: EndTxnMarker) -> bytes:
+    """The record of a marker. Its offset and timestamp are those of the batch, so all of a coordinator are alike."""
+    return encode_records([end_txn_record(marker, 0)], 0, 0)
+
+
+def read_end_txn_batch(batch: RecordBatch) -> EndTxnMarker | None:
+    """The marker in a control batch; None for control records of another type, and where compaction left none.
+
+    Raises InvalidRecordError or CompressionError on malformed data.
+    """
+    return _read_marker_body(bytes(batch.body()), batch.record_count)
+
+
+@lru_cache(maxsize=64)
+def _read_marker_body(body: bytes, record_count: int) -> EndTxnMarker | None:
+    """Markers of one coordinator have the same bytes."""
+    return next(map(parse_control_record, iter_records(body, record_count, 0, 0)), None)
 
 
 def control_record_type(record: Record) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -13,6 +13,7 @@ MAX_VARINT_BYTES = 5
 MAX_STRING_BYTES: Final = 0x7FFF
 """The longest string, in every version of the protocol, also where the length has more bits."""
 _NO_FIELDS = b"\0"
+_ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
 
 
 def read_uvarint(buf: Buffer, offset: int) -> tuple[int, int]:
@@ -40,7 +41,7 @@ def read_compact_length(buf: Buffer, offset: int) -> tuple[int, int]:
 
 def encode_uvarint(value: int) -> bytes:
     if 0 <= value < 0x80:
-        return bytes((value,))
+        return _ONE_BYTE[value]
     if not 0 <= value <= 0xFFFFFFFF:
         raise ProtocolError(f"{value} does not fit in an unsigned variable-length integer of 32 bits")
     encoded = bytearray()
@@ -82,21 +83,31 @@ def signed32(value: int) -> int:
     return value - 0x100000000 if value >= 0x80000000 else value
 
 
-def encode_tagged_section(known: Iterable[tuple[int, bytes]], unknown: UnknownTaggedFields) -> bytes:
+def encode_tagged_section(known: Sequence[tuple[int, bytes]], unknown: UnknownTaggedFields) -> bytes:
     """A section with the known fields (ascending) and the unknown ones between and after them.
 
     Raises ProtocolError if the unknown tags do not ascend or one is the tag of a known field.
     """
-    fields = sorted((*known, *unknown), key=lambda field: field[0]) if unknown else list(known)
+    fields = _with_unknown(known, unknown) if unknown else known
     if not fields:
         return _NO_FIELDS
+    parts = [encode_uvarint(len(fields))]
+    for tag, data in fields:
+        parts.append(encode_uvarint(tag))
+        parts.append(encode_uvarint(len(data)))
+        parts.append(data)
+    return b"".join(parts)
+
+
+def _with_unknown(known: Sequence[tuple[int, bytes]], unknown: UnknownTaggedFields) -> list[tuple[int, bytes]]:
     if any(first[0] >= second[0] for first, second in pairwise(unknown)):
         raise ProtocolError("the unknown tagged fields are not in ascending order of their tags")
-    parts = [encode_uvarint(len(fields))]
-    previous = -1
-    for tag, data in fields:
-        if tag == previous:
+    tags = {tag for tag, _ in known}
+    for tag, _ in unknown:
+        if tag in tags:
             raise ProtocolError(f"tag {tag} is that of a known field, it cannot stand for an unknown one")
-        previous = tag
-        parts += (encode_uvarint(tag), encode_uvarint(len(data)), data)
-    return b"".join(parts)
+    return sorted((*known, *unknown), key=_tag_of)
+
+
+def _tag_of(field: tuple[int, bytes]) -> int:
+    return field[0]

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from odradek.protocol.control import parse_control_record
+from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch, read_batch
@@ -208,7 +208,7 @@ class _TransactionTracker:
     def on_marker(self, batch: RecordBatch) -> bool:
         """Whether the marker has no data left that it speaks for."""
         self._aborted.begin_up_to(batch.last_offset)
-        marker = next(map(parse_control_record, batch.records()), None)
+        marker = read_end_txn_batch(batch)
         if marker is None:
             # An emptied marker says nothing of data; one of another kind is never ours to drop.
             return batch.record_count == 0

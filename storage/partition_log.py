@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from odradek.protocol.control import parse_control_record
+from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.file_slice import FileSlice
 from odradek.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, TRANSACTIONAL_FLAG, RecordBatch
@@ -280,7 +280,7 @@ class PartitionLog:
         producer_id, epoch = batch.producer_id, batch.producer_epoch
         marker = None
         if batch.is_control and producer_id >= 0:
-            marker = parse_control_record(next(batch.records()))
+            marker = read_end_txn_batch(batch)
             if marker is not None:
                 self.producers.check_marker(producer_id, epoch, marker.coordinator_epoch, base_offset)
         elif producer_id >= 0:
@@ -300,7 +300,7 @@ class PartitionLog:
         elif producer_id >= 0 and not batch.is_control:
             self._data_appended(batch, base_offset)
         append_time = batch.max_timestamp if self._config.message_timestamp_type else -1
-        return AppendInfo(base_offset, last_offset, append_time, self.log_start_offset)
+        return _new(AppendInfo, (base_offset, last_offset, append_time, self.log_start_offset, False))
 
     def _append_replicated(self, records: Buffer, now_ms: int) -> AppendInfo:
         batches = validate_copied_batches(records, self.log_end_offset, self.name)

@@ -326,7 +326,7 @@ def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name
     if batch.size_bytes > config.max_message_bytes:
         raise too_large(batch.size_bytes, config, name)
     target = config.compression_type
-    if target is not None and not batch.is_control and batch.codec is not target:
+    if target is not None and not batch.attributes & CONTROL_FLAG and batch.attributes & CODEC_MASK != target:
         packed = compress(target, batch.body(), config.compression_level(target))
         return _restamp(batch, packed, batch.attributes & ~CODEC_MASK | target, config, now_ms, batch.max_timestamp)
     return _stamped(batch, config, now_ms, batch.max_timestamp)

@@ -6,14 +6,16 @@ a null value is a tombstone. The classes are generated, one module per record ty
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from struct import Struct
 from struct import error as struct_error
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, CoordinatorRecord, DataMessage
-from odradek.protocol.message_codec import codec
+from odradek.protocol.message_codec import MessageCodec, codec
 from odradek.protocol.stored.index import RECORDS
 
 _INT16 = Struct(">h")
@@ -32,14 +34,19 @@ def encode_record_key(key: CoordinatorRecord) -> bytes:
     return _INT16.pack(key.RECORD_TYPE) + codec(type(key), 0).encode(key)
 
 
-def encode_record_value(value: CoordinatorRecord, version: int) -> bytes:
-    """The value of a record in one of its versions."""
-    return encode_versioned(value, version)
-
-
 def encode_versioned(message: DataMessage, version: int) -> bytes:
-    """An int16 version, then the message in that version."""
-    return _INT16.pack(version) + codec(type(message), version).encode(message)
+    """An int16 version, then the message in that version: the value of a record, as of other data."""
+    kind: Any = message.__class__  # as a key: classes are hashable, messages are not
+    front, versioned = _front_and_codec(kind, version)
+    return front + versioned.encode(message)
+
+
+encode_record_value: Callable[[CoordinatorRecord, int], bytes] = encode_versioned
+
+
+@cache
+def _front_and_codec(message: Any, version: int) -> tuple[bytes, MessageCodec[DataMessage]]:
+    return _INT16.pack(version), codec(message, version)
 
 
 def decode_versioned(message: type[D], data: Buffer) -> tuple[D, int]:
