@@ -80,15 +80,16 @@ def take_over(
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     # else: the answer to an earlier bump was lost, the producer gets the same epoch again (KIP-360)
     return Transition(
-        old._replace(
-            producer_id=producer_id,
-            producer_epoch=epoch,
-            previous_producer_id=old.producer_id,
-            timeout_ms=command.timeout_ms,
-            state=TransactionState.EMPTY,
-            partitions=NO_PARTITIONS,
-            start_ms=-1,
+        Transaction(
+            old.transactional_id,
+            producer_id,
+            epoch,
+            command.timeout_ms,
             last_update_ms=now_ms,
+            previous_producer_id=old.producer_id,
+            next_producer_id=old.next_producer_id,
+            next_producer_epoch=old.next_producer_epoch,
+            client_transaction_version=old.client_transaction_version,
         ),
         last_epoch,
     )
@@ -117,12 +118,18 @@ def add_partitions(old: Transaction, command: AddPartitions, now_ms: int) -> Tra
         start_ms = old.start_ms
     else:
         start_ms = now_ms
-    return old._replace(
-        state=TransactionState.ONGOING,
+    return Transaction(
+        old.transactional_id,
+        old.producer_id,
+        old.producer_epoch,
+        old.timeout_ms,
+        TransactionState.ONGOING,
+        old.partitions | command.partitions,
+        start_ms,
+        now_ms,
         previous_producer_id=old.producer_id,
-        partitions=old.partitions | command.partitions,
-        start_ms=start_ms,
-        last_update_ms=now_ms,
+        next_producer_id=old.next_producer_id,
+        next_producer_epoch=old.next_producer_epoch,
         client_transaction_version=command.client_version,
     )
 
@@ -170,7 +177,7 @@ def end_action(old: Transaction, command: EndTransaction) -> EndAction:
         if not retried and epoch != old.producer_epoch:
             raise KafkaError(ErrorCode.PRODUCER_FENCED)
         action = rules.end_v2.pick(command.commit, retried)
-    if action in _REFUSALS:
+    if action is not EndAction.PREPARE and action in _REFUSALS:
         raise KafkaError(_REFUSALS[action])
     return action
 
@@ -211,13 +218,18 @@ def prepare_end(
         if epoch < MAX_EPOCH:
             epoch += 1
     return Transition(
-        old._replace(
-            state=TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
-            producer_epoch=epoch,
+        Transaction(
+            old.transactional_id,
+            old.producer_id,
+            epoch,
+            old.timeout_ms,
+            TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
+            old.partitions,
+            now_ms if empty else old.start_ms,
+            now_ms,
             previous_producer_id=old.producer_id,
             next_producer_id=next_producer_id,
-            start_ms=now_ms if empty else old.start_ms,
-            last_update_ms=now_ms,
+            next_producer_epoch=old.next_producer_epoch,
             client_transaction_version=client_version,
         ),
         last_epoch,
@@ -226,22 +238,25 @@ def prepare_end(
 
 def complete(prepared: Transaction, decided_ms: int) -> Transaction:
     """The state after all markers are written. `decided_ms`: when writing them began."""
-    producer_id, epoch = prepared.producer_id, prepared.producer_epoch
-    if prepared.client_transaction_version >= 2 and prepared.next_producer_id != NO_PRODUCER_ID:
-        producer_id, epoch = prepared.next_producer_id, 0
+    producer_id, epoch = identity_after(prepared)
     committed = prepared.state is TransactionState.PREPARE_COMMIT
-    return prepared._replace(
-        state=TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT,
-        producer_id=producer_id,
-        producer_epoch=epoch,
+    return Transaction(
+        prepared.transactional_id,
+        producer_id,
+        epoch,
+        prepared.timeout_ms,
+        TransactionState.COMPLETE_COMMIT if committed else TransactionState.COMPLETE_ABORT,
+        NO_PARTITIONS,
+        prepared.start_ms,
+        decided_ms,
         previous_producer_id=prepared.producer_id,
-        next_producer_id=NO_PRODUCER_ID,
-        partitions=NO_PARTITIONS,
-        last_update_ms=decided_ms,
+        next_producer_epoch=prepared.next_producer_epoch,
+        client_transaction_version=prepared.client_transaction_version,
     )
 
 
 def identity_after(prepared: Transaction) -> ProducerIdentity:
     """The identity that the producer uses once its transaction has ended."""
-    done = complete(prepared, 0)
-    return ProducerIdentity(done.producer_id, done.producer_epoch)
+    if prepared.client_transaction_version >= 2 and prepared.next_producer_id != NO_PRODUCER_ID:
+        return ProducerIdentity(prepared.next_producer_id, 0)
+    return ProducerIdentity(prepared.producer_id, prepared.producer_epoch)

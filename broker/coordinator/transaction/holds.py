@@ -95,9 +95,14 @@ class HoldBook:
             if hold.reached and self._on_release is not None:
                 self._on_release(hold.transactional_id)
 
+    @property
+    def any(self) -> bool:
+        """Whether there is any hold."""
+        return bool(self._holds)
+
     def stops(self, transactional_id: str, at: str) -> bool:
         """Whether the id must not pass the point now."""
-        return (transactional_id, at) in self._holds if self._holds else False
+        return (transactional_id, at) in self._holds
 
     def reached(self, transactional_id: str, at: str) -> None:
         """The id stands at the point: whoever holds it there learns of it."""

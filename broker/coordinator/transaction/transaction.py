@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, Final, final
 
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.native import mypyc_attr
 from odradek.protocol.stored import decode_transaction_record, encode_record_key, encode_record_value
 from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 
@@ -22,31 +23,102 @@ LAST_USABLE_EPOCH = MAX_EPOCH - 1
 NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
 
 
-class Transaction(NamedTuple):
+@final
+@mypyc_attr(acyclic=True)
+class Transaction:
     """The durable state of a transactional id: what its newest stored record says. Times in milliseconds since 1970.
 
     `previous_producer_id` is the producer id before the last transition, `next_producer_id` the one that takes over
     when the markers are written (-1: none; it exists when the epochs are used up). `client_transaction_version` is 2
     when the last request on the transaction was a version 2 one (KIP-890). `start_ms` is -1 while nothing has begun.
+    A value: nobody changes one.
     """
 
-    transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    timeout_ms: int
-    state: TransactionState = TransactionState.EMPTY
-    partitions: frozenset[TopicPartition] = NO_PARTITIONS
-    start_ms: int = -1
-    last_update_ms: int = -1
-    previous_producer_id: int = NO_PRODUCER_ID
-    next_producer_id: int = NO_PRODUCER_ID
-    next_producer_epoch: int = NO_PRODUCER_EPOCH
-    client_transaction_version: int = 0
+    __slots__ = (
+        "client_transaction_version",
+        "last_update_ms",
+        "next_producer_epoch",
+        "next_producer_id",
+        "partitions",
+        "previous_producer_id",
+        "producer_epoch",
+        "producer_id",
+        "start_ms",
+        "state",
+        "timeout_ms",
+        "transactional_id",
+    )
+
+    def __init__(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        timeout_ms: int,
+        state: TransactionState = TransactionState.EMPTY,
+        partitions: frozenset[TopicPartition] = NO_PARTITIONS,
+        start_ms: int = -1,
+        last_update_ms: int = -1,
+        previous_producer_id: int = NO_PRODUCER_ID,
+        next_producer_id: int = NO_PRODUCER_ID,
+        next_producer_epoch: int = NO_PRODUCER_EPOCH,
+        client_transaction_version: int = 0,
+    ) -> None:
+        self.transactional_id: Final = transactional_id
+        self.producer_id: Final = producer_id
+        self.producer_epoch: Final = producer_epoch
+        self.timeout_ms: Final = timeout_ms
+        self.state: Final = state
+        self.partitions: Final = partitions
+        self.start_ms: Final = start_ms
+        self.last_update_ms: Final = last_update_ms
+        self.previous_producer_id: Final = previous_producer_id
+        self.next_producer_id: Final = next_producer_id
+        self.next_producer_epoch: Final = next_producer_epoch
+        self.client_transaction_version: Final = client_transaction_version
 
     @property
     def epoch_exhausted(self) -> bool:
         """Whether the producer can get no higher epoch, so that its next one comes with a new producer id."""
         return self.producer_epoch >= LAST_USABLE_EPOCH
+
+    def with_partitions(self, partitions: frozenset[TopicPartition]) -> Transaction:
+        """The same with other partitions."""
+        said = list(self._said())
+        said[_PARTITIONS_AT] = partitions
+        return Transaction(*said)
+
+    def _said(self) -> tuple[Any, ...]:
+        """All fields, in the order of the arguments."""
+        return (
+            self.transactional_id,
+            self.producer_id,
+            self.producer_epoch,
+            self.timeout_ms,
+            self.state,
+            self.partitions,
+            self.start_ms,
+            self.last_update_ms,
+            self.previous_producer_id,
+            self.next_producer_id,
+            self.next_producer_epoch,
+            self.client_transaction_version,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Transaction) and self._said() == other._said()
+
+    def __hash__(self) -> int:
+        return hash(self._said())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Transaction, self._said()
+
+    def __repr__(self) -> str:
+        return f"Transaction{self._said()!r}"
+
+
+_PARTITIONS_AT = 5
 
 
 def record_key(transactional_id: str) -> bytes:
@@ -56,22 +128,32 @@ def record_key(transactional_id: str) -> bytes:
 
 def record_value(transaction: Transaction, transaction_version: int) -> bytes:
     """The value that stores `transaction`: version 1, or version 0 while the cluster's transaction.version is 0."""
-    empty = transaction.state is TransactionState.EMPTY
+    state = transaction.state
+    partitions = None if state is TransactionState.EMPTY else _grouped(transaction.partitions)
+    if transaction_version < 1:
+        value = TransactionLogValue(
+            producer_id=transaction.producer_id,
+            producer_epoch=transaction.producer_epoch,
+            transaction_timeout_ms=transaction.timeout_ms,
+            transaction_status=state,
+            transaction_partitions=partitions,
+            transaction_last_update_timestamp_ms=transaction.last_update_ms,
+            transaction_start_timestamp_ms=transaction.start_ms,
+        )
+        return encode_record_value(value, 0)
     value = TransactionLogValue(
         producer_id=transaction.producer_id,
+        previous_producer_id=transaction.previous_producer_id,
+        next_producer_id=transaction.next_producer_id,
         producer_epoch=transaction.producer_epoch,
+        next_producer_epoch=transaction.next_producer_epoch,
         transaction_timeout_ms=transaction.timeout_ms,
-        transaction_status=transaction.state,
-        transaction_partitions=None if empty else _grouped(transaction.partitions),
+        transaction_status=state,
+        transaction_partitions=partitions,
         transaction_last_update_timestamp_ms=transaction.last_update_ms,
         transaction_start_timestamp_ms=transaction.start_ms,
+        client_transaction_version=transaction.client_transaction_version,
     )
-    if transaction_version < 1:
-        return encode_record_value(value, 0)
-    value.previous_producer_id = transaction.previous_producer_id
-    value.next_producer_id = transaction.next_producer_id
-    value.next_producer_epoch = transaction.next_producer_epoch
-    value.client_transaction_version = transaction.client_transaction_version
     return encode_record_value(value, 1)
 
 

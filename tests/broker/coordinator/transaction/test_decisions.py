@@ -26,7 +26,7 @@ PLACE = ("t", 0)
 
 
 def transaction(state: TransactionState = S.EMPTY, epoch: int = 3, **fields: Any) -> Transaction:
-    return Transaction("tx", 7, epoch, 60_000, state, previous_producer_id=7)._replace(**fields)
+    return Transaction("tx", 7, epoch, 60_000, state, **{"previous_producer_id": 7} | fields)
 
 
 def ids() -> Callable[[], int]:

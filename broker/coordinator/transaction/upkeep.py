@@ -1,0 +1,80 @@
+"""What a transaction coordinator looks after by itself: transactions open for too long, ids that nobody uses."""
+
+from __future__ import annotations
+
+from odradek.broker.coordinator.transaction.commands import AbortTimedOut, AbortTransaction, ExpireIds
+from odradek.broker.coordinator.transaction.ids import TransactionalIds
+from odradek.broker.coordinator.transaction.settings import TransactionSettings
+from odradek.broker.coordinator.transaction.states import RULES, TransactionState
+from odradek.broker.coordinator.transaction.transaction import Transaction
+from odradek.broker.runtime.machine import Effect, Schedule
+
+
+class Upkeep:
+    """Two recurring timers, each only while there is something to look after. Owner: the machine of the partition."""
+
+    __slots__ = ("_ids", "_set", "_settings")
+
+    def __init__(self, settings: TransactionSettings, ids: TransactionalIds) -> None:
+        self._settings = settings
+        self._ids = ids
+        self._set: set[str] = set()
+
+    @property
+    def watches_open(self) -> bool:
+        """Whether transactions that are open for too long will be noticed."""
+        return "abort" in self._set
+
+    def set_timers(self) -> list[Effect]:
+        """Set the timers that are needed and not set."""
+        effects: list[Effect] = []
+        if self._ids.open and "abort" not in self._set:
+            self._set.add("abort")
+            effects.append(Schedule("abort", self._settings.abort_interval_ms, AbortTimedOut()))
+        if len(self._ids) and "expire" not in self._set:
+            self._set.add("expire")
+            effects.append(Schedule("expire", self._settings.expire_interval_ms, ExpireIds()))
+        return effects
+
+    def abort_timed_out(self, now_ms: int) -> list[Effect]:
+        """The timer fired: abort each transaction that is open for too long."""
+        self._set.discard("abort")
+        effects = self.set_timers()
+        for transactional_id in sorted(self._ids.open - self._ids.unsettled):
+            transaction = self._ids.get(transactional_id)
+            if transaction is not None and transaction.start_ms + transaction.timeout_ms < now_ms:
+                effects.append(Schedule(("abort", transactional_id), 0, AbortTransaction(transaction)))
+        return effects
+
+    def still_open(self, expected: Transaction) -> Transaction | None:
+        """The transaction that was open for too long, if it is the same one and nothing else happens to it."""
+        transaction = self._ids.get(expected.transactional_id)
+        if (
+            transaction is None
+            or transaction.state is not TransactionState.ONGOING
+            or transaction.producer_epoch != expected.producer_epoch
+            or transaction.start_ms != expected.start_ms
+            or transaction.transactional_id in self._ids.unsettled
+        ):
+            return None
+        return transaction
+
+    def expired(self, now_ms: int) -> list[str]:
+        """The timer fired: the ids to forget."""
+        self._set.discard("expire")
+        oldest_ms = now_ms - self._settings.id_expiration_ms
+        return [
+            transaction.transactional_id
+            for transaction in self._ids.by_id.values()
+            if transaction.last_update_ms <= oldest_ms
+            and RULES[transaction.state].expires
+            and transaction.transactional_id not in self._ids.unsettled
+        ]
+
+    def kept(self) -> object:
+        """See `runtime.copying.Copyable`."""
+        return self._set
+
+    def take(self, kept: set[str]) -> None:
+        """See `runtime.copying.Copyable`."""
+        self._set = kept
