@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Any
 
 from odradek.protocol.java_maps import hash_of_text
-
-K = TypeVar("K")
 
 DEFAULT_SLOTS = 16
 CROWDED = 9
@@ -32,40 +30,33 @@ def slots_of_copy(size: int) -> int:
     return slots_for(max(size * 4 // 3 + 1, DEFAULT_SLOTS))
 
 
-class HashTable(Generic[K]):
-    """The keys of a `HashMap` or `HashSet`. Walking it gives them in Java's order."""
+class HashTable:
+    """The keys of a `HashMap` or `HashSet`, all of one type. Walking it gives them in Java's order.
+
+    `hash_of`: the hash of a key. A table of `slots` slots is made, and grows with the `keys`.
+    """
 
     __slots__ = ("_hash_of", "_keys", "_slots", "_turn")
 
-    def __init__(self, hash_of: Callable[[K], int], keys: Iterable[K] = (), slots: int = DEFAULT_SLOTS) -> None:
+    def __init__(self, hash_of: Callable[[Any], int], keys: Iterable[Any] = (), slots: int = DEFAULT_SLOTS) -> None:
         self._hash_of = hash_of
         self._slots = slots
         self._turn = 0
-        self._keys: dict[K, tuple[int, int]] = {}  # hash, and place within a slot
-        distinct = dict.fromkeys(keys)
-        self._add_all(distinct)
-        if len(distinct) >= CROWDED and slots < TREES_FROM and (self._slots > slots or self._has_crowd()):
-            self._keys, self._slots, self._turn = {}, slots, 0
-            for key in distinct:
-                self.add(key)
+        self._keys: dict[Any, tuple[int, int]] = {}  # hash, and place within a slot
+        self.add_all(keys)
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def __contains__(self, key: K) -> bool:
+    def __contains__(self, key: Any) -> bool:
         return key in self._keys
 
-    def __iter__(self) -> Iterator[K]:
+    def __iter__(self) -> Iterator[Any]:
         mask = self._slots - 1
-        keys = self._keys
+        placed = sorted([(code & mask, turn, key) for key, (code, turn) in self._keys.items()])  # no two turns alike
+        return iter([key for _, _, key in placed])
 
-        def place(key: K) -> tuple[int, int]:
-            code, turn = keys[key]
-            return code & mask, turn
-
-        return iter(sorted(keys, key=place))
-
-    def add(self, key: K) -> None:
+    def add(self, key: Any) -> None:
         """`put` or `add`: the key comes last in its slot, and the table grows when it is too full after that."""
         if key in self._keys:
             return
@@ -73,7 +64,20 @@ class HashTable(Generic[K]):
         if len(self._keys) > self._slots * 3 // 4 or self._is_crowded(code):
             self._slots *= 2
 
-    def _add_all(self, keys: Collection[K]) -> None:
+    def add_all(self, keys: Iterable[Any]) -> None:
+        """`add` each."""
+        if self._turn:
+            for key in keys:
+                self.add(key)
+            return
+        slots, distinct = self._slots, dict.fromkeys(keys)
+        self._fill(distinct)
+        if len(distinct) >= CROWDED and slots < TREES_FROM and (self._slots > slots or self._has_crowd()):
+            self._keys, self._slots, self._turn = {}, slots, 0
+            for key in distinct:
+                self.add(key)
+
+    def _fill(self, keys: Collection[Any]) -> None:
         """`add` each into a new table in which no slot becomes crowded."""
         hash_of, known = self._hash_of, self._keys
         for turn, key in enumerate(keys, 1):
@@ -83,18 +87,18 @@ class HashTable(Generic[K]):
         while len(known) > self._slots * 3 // 4:
             self._slots *= 2
 
-    def add_first(self, key: K) -> None:
+    def add_first(self, key: Any) -> None:
         """`computeIfAbsent`: the table grows before it looks for the key, and a new key comes first in its slot."""
         if len(self._keys) > self._slots * 3 // 4:
             self._slots *= 2
         if key not in self._keys:
             self._place(key, -1)
 
-    def discard(self, key: K) -> None:
+    def discard(self, key: Any) -> None:
         """Take a key out; the table keeps its slots."""
         self._keys.pop(key, None)
 
-    def _place(self, key: K, direction: int) -> int:
+    def _place(self, key: Any, direction: int) -> int:
         code = self._hash_of(key)
         code ^= code >> 16
         self._turn += 1
@@ -109,7 +113,11 @@ class HashTable(Generic[K]):
         if self._slots >= TREES_FROM or len(self._keys) < CROWDED:
             return False
         mask = self._slots - 1
-        return sum(1 for other, _ in self._keys.values() if (other ^ code) & mask == 0) >= CROWDED
+        alike = 0
+        for other, _ in self._keys.values():
+            if (other ^ code) & mask == 0:
+                alike += 1
+        return alike >= CROWDED
 
 
 def in_set_order(texts: Iterable[str]) -> list[str]:

@@ -13,9 +13,6 @@ first one answered with REBALANCE_IN_PROGRESS (Kafka never answers it).
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
-
 from odradek.broker.api.group_admin import visible_topics
 from odradek.broker.api.later import Later, later
 from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
@@ -41,7 +38,7 @@ _LEAVE_BATCHED_FROM = 3
     access=ByItem((Operation.READ, Resource.GROUP)),
     differs="a second JoinGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS",
 )
-def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Coroutine[Any, Any, Any]:
+def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Later:
     """Join a group; the answer comes when the join phase ends."""
     if not ctx.allows(Operation.READ, Resource.GROUP, request.group_id):
         return _join_response(ctx, join_refused("", ErrorCode.GROUP_AUTHORIZATION_FAILED))
@@ -64,16 +61,11 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
     except KafkaError as error:
         return _join_response(ctx, join_refused(request.member_id, error.code))
-    return _later_join_response(ctx, request, reply) if isinstance(reply, ReplySlot) else _join_response(ctx, reply)
-
-
-async def _later_join_response(
-    ctx: RequestContext, request: JoinGroupRequest, slot: ReplySlot[JoinReply]
-) -> JoinGroupResponse:
-    try:
-        return _join_response(ctx, await slot.wait())
-    except KafkaError as error:
-        return _join_response(ctx, join_refused(request.member_id, error.code))
+    return later(
+        reply,
+        lambda told: _join_response(ctx, told),
+        lambda late: _join_response(ctx, join_refused(request.member_id, late.code)),
+    )
 
 
 def _join_response(ctx: RequestContext, reply: JoinReply) -> JoinGroupResponse:
@@ -100,7 +92,7 @@ def _join_response(ctx: RequestContext, reply: JoinReply) -> JoinGroupResponse:
     access=ByItem((Operation.READ, Resource.GROUP)),
     differs="a second SyncGroup of a waiting member answers the first: REBALANCE_IN_PROGRESS",
 )
-def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Coroutine[Any, Any, Any]:
+def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Later:
     """Bring (leader) and get the assignment; the answer comes when the leader has brought it."""
     named = request.protocol_type is not None and request.protocol_name is not None
     if ctx.api_version >= _SYNC_PROTOCOL_FROM and not named:
@@ -116,12 +108,7 @@ def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
         protocol_name=request.protocol_name,
         assignments={a.member_id: bytes(a.assignment) for a in request.assignments},
     )
-    reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
-    return _later_sync_response(reply) if isinstance(reply, ReplySlot) else _sync_response(reply)
-
-
-async def _later_sync_response(slot: ReplySlot[SyncReply]) -> SyncGroupResponse:
-    return _sync_response(await slot.wait())
+    return later(ctx.services.groups().begin(request.group_id, command, ctx.node), _sync_response)
 
 
 def _sync_response(reply: SyncReply) -> SyncGroupResponse:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
+from odradek.broker.requests.parked import Parked
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.protocol.errors import KafkaError
 
 R = TypeVar("R")
 T = TypeVar("T")
 
-Later = Coroutine[Any, Any, Any]
+Later = Parked | Coroutine[Any, Any, Any]
 """What a handler returns whose answer comes later."""
+
+_NEVER_MS = 1 << 62
+"""A coordinator's reply comes in any case, so nobody has to look at the clock."""
 
 
 def later(
@@ -22,16 +26,40 @@ def later(
 
     `refused` answers an error that comes later; without it the error is answered at the API's level.
     """
-    return _when_there(reply, answer, refused) if isinstance(reply, ReplySlot) else answer(reply)
+    return _ReplyWait(reply, answer, refused) if isinstance(reply, ReplySlot) else answer(reply)
 
 
-async def _when_there(slot: ReplySlot[R], answer: Callable[[R], T], refused: Callable[[KafkaError], T] | None) -> T:
-    try:
-        return answer(await slot.wait())
-    except KafkaError as error:
-        if refused is None:
-            raise
-        return refused(error)
+class _ReplyWait(Parked):
+    """A request that waits for one reply of a coordinator. Whether anybody wants the answer is nothing to that."""
+
+    __slots__ = ("_answer", "_refused", "_slot")
+
+    def __init__(
+        self, slot: ReplySlot[Any], answer: Callable[[Any], Any], refused: Callable[[KafkaError], Any] | None
+    ) -> None:
+        super().__init__(_NEVER_MS)
+        self._slot = slot
+        self._answer = answer
+        self._refused = refused
+        slot.tell(self._wake_up)
+
+    def _wake_up(self) -> None:
+        self.wake()
+
+    def resume(self) -> Any:
+        """See `Parked`."""
+        if not self._slot.done:
+            return None
+        try:
+            return self._answer(self._slot.result())
+        except KafkaError as error:
+            if self._refused is None:
+                raise
+            return self._refused(error)
+
+    def abandon(self) -> None:
+        """See `Parked`."""
+        self._slot.tell(None)
 
 
 def later_all(

@@ -100,7 +100,7 @@ class _ByUser(Generic[_V]):
     __slots__ = ("_order", "_values")
 
     def __init__(self) -> None:
-        self._order: HashTable[str] = HashTable(hash_of_text)
+        self._order: HashTable = HashTable(hash_of_text)
         self._values: dict[str, _V] = {}
 
     def __contains__(self, name: str) -> bool:

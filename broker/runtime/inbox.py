@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Generic, NamedTuple
 
 import trio
@@ -15,12 +16,13 @@ _EMPTY: Any = object()
 class ReplySlot(Generic[R]):
     """The place of one reply. Filled exactly once; the asker may have gone by then, which changes nothing."""
 
-    __slots__ = ("_error", "_event", "_value")
+    __slots__ = ("_error", "_event", "_told", "_value")
 
     def __init__(self) -> None:
         self._value: Any = _EMPTY
         self._error: BaseException | None = None
         self._event: trio.Event | None = None
+        self._told: Callable[[], None] | None = None
 
     @property
     def done(self) -> bool:
@@ -32,14 +34,23 @@ class ReplySlot(Generic[R]):
         if self.done:
             raise RuntimeError(f"a second reply to one command: {value!r} after {self._error or self._value!r}")
         self._value = value
-        if self._event is not None:
-            self._event.set()
+        self._tell()
 
     def fail(self, error: BaseException) -> None:
         """Fill in an error, which the asker will see raised."""
         if self.done:
             raise RuntimeError(f"a second reply to one command: {error!r} after {self._error or self._value!r}")
         self._error = error
+        self._tell()
+
+    def tell(self, told: Callable[[], None] | None) -> None:
+        """Call `told` once, when the reply is there, which it is not yet; None for nobody."""
+        self._told = told
+
+    def _tell(self) -> None:
+        told, self._told = self._told, None
+        if told is not None:
+            told()
         if self._event is not None:
             self._event.set()
 

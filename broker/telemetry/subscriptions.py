@@ -70,7 +70,7 @@ class SubscriptionTable:
     def for_client(self, instance_id: bytes, attributes: Mapping[str, str | None]) -> ClientSubscription:
         """What a client is asked for: the metrics of all subscriptions that match it, at the shortest interval."""
         interval_ms = DEFAULT_INTERVAL_MS
-        wanted: HashTable[str] = HashTable(hash_of_text)
+        wanted: HashTable = HashTable(hash_of_text)
         for subscription in self._subscriptions:
             if matches(subscription.selectors, attributes):
                 interval_ms = min(interval_ms, subscription.interval_ms)
@@ -82,7 +82,7 @@ class SubscriptionTable:
         )
 
 
-def _in_set_order(metrics: tuple[str, ...]) -> HashTable[str]:
+def _in_set_order(metrics: tuple[str, ...]) -> HashTable:
     return HashTable(hash_of_text, metrics, slots_of_copy(len(metrics)))
 
 

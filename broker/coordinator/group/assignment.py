@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import CROWDED, TREES_FROM, HashTable, slots_of_copy
-from odradek.protocol.java_maps import hash_of_number, hash_of_text, hash_of_uuid, java_order, signed_hash_of_text
+from odradek.protocol.java_maps import (
+    hash_of_number,
+    hash_of_text,
+    hash_of_uuid,
+    java_order,
+    signed_hash_of_text,
+    slots_of_map,
+)
 
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""
@@ -30,6 +37,20 @@ class MemberSpec(NamedTuple):
     instance_id: str | None
     topic_ids: Sequence[bytes]
     topic_count: int  # names that it subscribes to, those of missing topics included
+
+
+class MemberSpecs(Protocol):
+    """The members of a group by id, in Kafka's order (see `member_order`)."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def values(self) -> Iterable[MemberSpec]:
+        """The members."""
+
+    def items(self) -> Iterable[tuple[str, MemberSpec]]:
+        """Ids and members."""
 
 
 class PresentTarget(Protocol):
@@ -55,12 +76,12 @@ class PresentTarget(Protocol):
 
 
 class GroupSpec(NamedTuple):
-    """A group as an assignor sees it. `members` stand in Kafka's order (see `member_order`).
+    """A group as an assignor sees it.
 
     `homogeneous`: all members subscribe to the same topics.
     """
 
-    members: Mapping[str, MemberSpec]
+    members: MemberSpecs
     homogeneous: bool
     partition_counts: Mapping[bytes, int]
     present: PresentTarget
@@ -89,6 +110,15 @@ def _in_set_order(partitions: Sequence[int]) -> tuple[int, ...]:
     if roomy and largest < _SPREAD_FROM and len(set(partitions)) == size:
         return tuple(sorted(partitions) if largest < slots else sorted(partitions, key=(slots - 1).__and__))
     return tuple(HashTable(hash_of_number, partitions, slots))
+
+
+def grown_order(partitions: Sequence[int]) -> tuple[int, ...]:
+    """Distinct partitions in the order of a `HashSet` that was empty and got one after the other."""
+    size = len(partitions)
+    largest = max(partitions)
+    if largest < slots_of_map(size) and largest < _SPREAD_FROM:
+        return tuple(sorted(partitions))  # each has a slot of its own, however the table has grown
+    return tuple(HashTable(hash_of_number, partitions))
 
 
 def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), without: Iterable[str] = ()) -> list[str]:

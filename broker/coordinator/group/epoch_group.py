@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from odradek.broker.coordinator.group.group import ExpiryBasis
 from odradek.broker.runtime.machine import Command, Effect, Schedule
@@ -35,8 +35,11 @@ M = TypeVar("M", bound=EpochMember)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class EpochGroup(ABC, Generic[M]):
-    """Members in their epochs, on their way to the target assignment of the group. Changed by replay only."""
+class EpochGroup(ABC):
+    """Members in their epochs, on their way to the target assignment of the group. Changed by replay only.
+
+    Whoever inherits from it has the members, and says so in `_by_id`.
+    """
 
     expires: ClassVar[bool] = True
 
@@ -46,12 +49,11 @@ class EpochGroup(ABC, Generic[M]):
         self.metadata_hash = 0
         self.assignment_epoch = _FIRST_EPOCH
         self.assignment_timestamp = 0
-        self.members: dict[str, M] = {}
         self.peak = 1
         self._state: str | None = None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.group_id!r}, {self.state_name}, epoch {self.epoch}, {list(self.members)})"
+        return f"{type(self).__name__}({self.group_id!r}, {self.state_name}, epoch {self.epoch}, {list(self._by_id())})"
 
     # -- Group
 
@@ -63,6 +65,10 @@ class EpochGroup(ABC, Generic[M]):
         return self._state
 
     @abstractmethod
+    def _by_id(self) -> Mapping[str, EpochMember]:
+        """The members by their ids."""
+
+    @abstractmethod
     def _compute_state(self) -> str:
         """The state, which is remembered until something changes."""
 
@@ -70,31 +76,25 @@ class EpochGroup(ABC, Generic[M]):
         """How far the group has come with its assignment."""
         if self.epoch > self.assignment_epoch:
             return ASSIGNING
-        arrived = all(member.is_reconciled_to(self.assignment_epoch) for member in self.members.values())
+        arrived = all(member.is_reconciled_to(self.assignment_epoch) for member in self._by_id().values())
         return STABLE if arrived else RECONCILING
 
     @property
     def is_empty(self) -> bool:
         """See `Group`."""
-        return not self.members
+        return not self._by_id()
 
-    def check_delete_offsets(self) -> None:
+    def check_delete_offsets(self) -> None:  # noqa: B027 - not for a subclass to fill
         """See `Group`: each topic is checked by itself."""
 
     def check_delete(self) -> None:
         """See `Group`."""
-        if self.members:
+        if not self.is_empty:
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
 
     def expiry_basis(self) -> ExpiryBasis | None:
         """See `Group`: the commit itself."""
         return lambda offset: offset.commit_timestamp
-
-    # -- reading
-
-    def member(self, member_id: str | None) -> M:
-        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
-        return known_member(self.group_id, self.members, member_id)
 
     # -- changing, from records
 
@@ -123,15 +123,18 @@ class MemberTimers(NamedTuple):
 
 
 def resumed(
-    group: EpochGroup[M], timers: MemberTimers, session_timeout_ms: int, gives_up: Callable[[M], bool]
+    group_id: str,
+    members: Mapping[str, M],
+    timers: MemberTimers,
+    session_timeout_ms: int,
+    gives_up: Callable[[M], bool],
 ) -> list[Effect]:
     """The timers of a group that was loaded: a whole session to show that one lives, and to give up what one has to.
 
     ``gives_up``: whether a member has partitions to give up.
     """
-    group_id = group.group_id
     effects: list[Effect] = []
-    for member_id, member in group.members.items():
+    for member_id, member in members.items():
         expiry = timers.fence(group_id, member_id)
         effects.append(Schedule(timers.session_key(group_id, member_id), session_timeout_ms, expiry))
         if gives_up(member):

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 
 from odradek.broker.coordinator.group.assignment import timeline_bits, timeline_hash
 from odradek.protocol.java_maps import hash_of_text, slots_of_map, spread
+from odradek.protocol.native import mypyc_attr
 
 _Place = tuple[int, int, int]
 """Slot in the hash map, slot in the versioned table, and turn: the latest first."""
@@ -18,6 +19,7 @@ _Place = tuple[int, int, int]
 _LAST = 1 << 64
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MemberOrder:
     """Owner: the group, which tells of members that come and go."""
 

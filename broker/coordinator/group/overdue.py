@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
-from odradek.broker.coordinator.group.epoch_group import EpochGroup
+from odradek.broker.coordinator.group.epoch_group import EpochMember
 from odradek.broker.runtime.machine import Outcome
 
-G = TypeVar("G", bound=EpochGroup[Any])
+
+class WithMembers(Protocol):
+    """A group with epochs."""
+
+    @property
+    def members(self) -> Mapping[str, EpochMember]:
+        """The members by their ids."""
+
+
+G = TypeVar("G", bound=WithMembers)
 
 
 class OfMember(Protocol):

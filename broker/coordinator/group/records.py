@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from struct import Struct
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.runtime.machine import LogRecord, NewRecord
@@ -45,13 +44,26 @@ def decode_key(kind: type[V], key: bytes) -> V:
 
 def known_key(kind: type[V], key: bytes) -> V:
     """`decode_key`, remembered: a group's records come with the same keys over and over. Not to be changed."""
-    decoded: V = _known_key(cast("Hashable", kind), key)
-    return decoded
+    known: V | None = _known_keys.get(key)
+    return _remember(key, decode_key(kind, key)) if known is None else known
 
 
-@lru_cache(maxsize=1 << 12)
-def _known_key(kind: Hashable, key: bytes) -> Any:
-    return decode_key(cast("type[CoordinatorRecord]", kind), key)
+def encode_known_key(key: CoordinatorRecord) -> bytes:
+    """`encode_key`, for a key that `known_key` is going to be asked for: its texts stay the objects that they are."""
+    encoded = encode_key(key)
+    _remember(encoded, key)
+    return encoded
+
+
+def _remember(encoded: bytes, key: V) -> V:
+    if len(_known_keys) >= _MOST_KNOWN_KEYS:
+        _known_keys.clear()
+    _known_keys[encoded] = key
+    return key
+
+
+_known_keys: dict[bytes, Any] = {}
+_MOST_KNOWN_KEYS = 1 << 13
 
 
 def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRecord:

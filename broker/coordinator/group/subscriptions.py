@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeVar
 
+from odradek.protocol.native import mypyc_attr
+
 _Counts = dict[str, int]
 Key = TypeVar("Key", bound=Hashable)
 
@@ -25,6 +27,7 @@ def count_down(counts: dict[Key, int], keys: Iterable[Key]) -> None:
             counts.pop(key, None)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Subscriptions:
     """The topics of a group: how many members name each, and how many of the group's patterns match it.
 

@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping
 
 from odradek.broker.coordinator.group.assignment import NOTHING, Partitions
 from odradek.broker.coordinator.group.subscriptions import count_down, count_up
+from odradek.protocol.native import mypyc_attr
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TargetAssignment:
     """The target assignments of a group's members, and whether a partition is part of any.
 

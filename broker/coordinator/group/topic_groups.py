@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from odradek.protocol.native import mypyc_attr
 
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TopicGroups:
     """Group ids by topic name. Owner: a kind of groups, which keeps it up to date in `replay`."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import CoroutineType
 from typing import Any
 
 import pytest
 import trio
 
+from odradek.broker.requests.parked import Parked
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.heartbeat import HeartbeatRequest
@@ -30,7 +30,7 @@ def call(plane: DataPlane, request: Any, version: int) -> Any:
 
     async def main() -> Any:
         answer = plane.call(request, version)
-        return await answer if isinstance(answer, CoroutineType) else answer
+        return await answer.response(plane.cluster.clock) if isinstance(answer, Parked) else answer
 
     return trio.run(main)
 
@@ -46,7 +46,7 @@ def test_version_0_has_no_rebalance_timeout_of_its_own(plane: DataPlane) -> None
         group_id = f"g{version}"
         protocols = [JoinGroupRequestProtocol("range", b"\0\0\0\0\0\0")]
         request = JoinGroupRequest(group_id, 10_000, given, protocol_type="consumer", protocols=protocols)
-        plane.call(request, version).close()  # the answer comes when the join phase is over
+        assert isinstance(plane.call(request, version), Parked), "the answer comes when the join phase is over"
         group = plane.cluster.groups.machine_for(group_id).classic_group(group_id)
         assert group is not None
         (member,) = group.members.values()

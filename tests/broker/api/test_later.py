@@ -9,14 +9,17 @@ import pytest
 import trio
 
 from odradek.broker.api.later import later, later_all
+from odradek.broker.clock import BrokerClock
+from odradek.broker.requests.parked import Parked
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
 def run(answer: Any) -> Any:
-    assert isinstance(answer, Coroutine)
-
     async def main() -> Any:
+        if isinstance(answer, Parked):
+            return await answer.response(BrokerClock())
+        assert isinstance(answer, Coroutine)
         return await answer
 
     return trio.run(main)
@@ -28,6 +31,26 @@ def test_a_reply_is_answered_now_or_when_it_comes() -> None:
     waiting = later(slot, str)
     slot.complete(2)
     assert run(waiting) == "2"
+
+
+def test_who_waits_is_woken_by_the_reply() -> None:
+    slot: ReplySlot[int] = ReplySlot()
+    waiting = later(slot, str)
+    assert isinstance(waiting, Parked)
+    woken: list[str] = []
+    waiting.wake = lambda: woken.append("woken")
+    assert (waiting.resume(), woken) == (None, [])
+    slot.complete(2)
+    assert (waiting.resume(), woken) == ("2", ["woken"])
+
+
+def test_who_has_gone_is_not_woken() -> None:
+    slot: ReplySlot[int] = ReplySlot()
+    waiting = later(slot, str)
+    assert isinstance(waiting, Parked)
+    waiting.wake = lambda: pytest.fail("nobody waits")
+    waiting.abandon()
+    slot.complete(2)
 
 
 def test_an_error_that_comes_later_is_answered_or_raised() -> None:

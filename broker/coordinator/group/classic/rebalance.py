@@ -38,7 +38,8 @@ _log = logging.getLogger("odradek.broker.coordinator.group")
 
 PENDING_JOIN_MS = 50
 """How long the first rebalance of a group waits, after its delay, for members that were told their ids (KIP-394)."""
-_MEMBERS_PER_PAUSE_MS = 20
+_PAUSE_FROM_MEMBERS = 20
+_MEMBERS_PER_PAUSE_MS = 100
 _LONGEST_PAUSE_MS = 20
 
 
@@ -226,4 +227,5 @@ def _sync_timer(group: ClassicGroup) -> tuple[str, str]:
 
 def _pause_ms(group: ClassicGroup) -> int:
     """How long a join phase goes on after the last member that has come; 0 in a small group."""
-    return min(len(group.members) // _MEMBERS_PER_PAUSE_MS, _LONGEST_PAUSE_MS)
+    members = len(group.members)
+    return 0 if members < _PAUSE_FROM_MEMBERS else min(1 + members // _MEMBERS_PER_PAUSE_MS, _LONGEST_PAUSE_MS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
@@ -11,18 +11,20 @@ from odradek.broker.coordinator.group.consumer.member import Epochs, Member
 from odradek.broker.coordinator.group.consumer.records import group_tombstones
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.consumer.timers import member_timers
-from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup
+from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, known_member
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.member_order import MemberOrder
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
 from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
+from odradek.protocol.native import mypyc_attr
 
 CONSUMER_PROTOCOL = "consumer"
 
 
-class ConsumerGroup(EpochGroup[Member]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ConsumerGroup(EpochGroup):
     """See `kinds.Group`. Owner: the consumer kind.
 
     Everything here comes from records, except the soft state: until when topics need not be looked at, which version of
@@ -38,6 +40,7 @@ class ConsumerGroup(EpochGroup[Member]):
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
+        self.members: dict[str, Member] = {}
         self.order = MemberOrder()
         self.static_ids: dict[str, str] = {}
         self.target = TargetAssignment()
@@ -56,6 +59,9 @@ class ConsumerGroup(EpochGroup[Member]):
         self.asked_to_join: set[str] = set()
 
     # -- Group
+
+    def _by_id(self) -> Mapping[str, Member]:
+        return self.members
 
     def _compute_state(self) -> str:
         return self._progress() if self.members else EMPTY
@@ -91,6 +97,10 @@ class ConsumerGroup(EpochGroup[Member]):
         return [*timers, GroupChanged(self.group_id)]
 
     # -- reading
+
+    def member(self, member_id: str | None) -> Member:
+        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
+        return known_member(self.group_id, self.members, member_id)
 
     def static_member(self, instance_id: str | None) -> Member | None:
         """The member that has an instance id, None if nobody has."""

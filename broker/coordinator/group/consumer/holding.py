@@ -14,8 +14,8 @@ class Holding:
 
     def __init__(self, given: Partitions) -> None:
         self._given = given
-        self._topics: HashTable[bytes] | None = None
-        self._sets: dict[bytes, HashTable[int]] = {}
+        self._topics: HashTable | None = None
+        self._sets: dict[bytes, HashTable] = {}
 
     def add(self, topic_id: bytes, partition: int, slots: int = DEFAULT_SLOTS) -> None:
         """``slots``: of the set that the first partition of a topic opens."""
@@ -43,7 +43,7 @@ class Holding:
             return self._given
         return {topic_id: tuple(self._sets[topic_id]) for topic_id in self._topics}
 
-    def _copied(self) -> HashTable[bytes]:
+    def _copied(self) -> HashTable:
         if self._topics is None:
             self._topics = HashTable(hash_of_uuid, self._given, slots_for(len(self._given)))
             for topic_id, partitions in self._given.items():

@@ -101,7 +101,7 @@ class ConsumerKind:
             group = self._groups.find_live(group_id, ConsumerGroup)
             if group is not None:
                 timeout_ms = self.configs.session_timeout_ms(group_id)
-                effects += resumed(group, _TIMERS, timeout_ms, _gives_up)
+                effects += resumed(group_id, group.members, _TIMERS, timeout_ms, _gives_up)
                 effects.append(GroupChanged(group_id))
         return effects
 

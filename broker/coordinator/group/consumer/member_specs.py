@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from odradek.broker.coordinator.group.assignment import MemberSpec
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
@@ -11,8 +11,8 @@ from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.protocol.java_hash_table import in_set_order
 
 
-class MemberSpecs(Mapping[str, MemberSpec]):
-    """The members as an assignor sees them; one that nobody looks at costs nothing.
+class LazySpecs:
+    """See `MemberSpecs`; a member that nobody looks at costs nothing.
 
     ``partition_counts``: of the topics of all members that were looked at.
     """
@@ -31,7 +31,15 @@ class MemberSpecs(Mapping[str, MemberSpec]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._order)
 
-    def __getitem__(self, member_id: str) -> MemberSpec:
+    def values(self) -> Iterable[MemberSpec]:
+        """See `MemberSpecs`."""
+        return map(self._spec, self._order)
+
+    def items(self) -> Iterable[tuple[str, MemberSpec]]:
+        """See `MemberSpecs`."""
+        return zip(self._order, self.values(), strict=True)
+
+    def _spec(self, member_id: str) -> MemberSpec:
         changed = self._changed
         member = changed if member_id == changed.member_id else self._group.members[member_id]
         names = self._group.topics_of(member) if member.regex else member.topics

@@ -8,7 +8,7 @@ from functools import lru_cache
 from odradek.broker.coordinator.group.assignment import Partitions, stored_order
 from odradek.broker.coordinator.group.consumer.member import Epochs, Member, same_names
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
-from odradek.broker.coordinator.group.records import encode_key, encode_value, new_record
+from odradek.broker.coordinator.group.records import encode_key, encode_known_key, encode_value, new_record
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -132,27 +132,27 @@ def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable
 
 @lru_cache(maxsize=1 << 12)
 def _epoch_key(group_id: str) -> bytes:
-    return encode_key(ConsumerGroupMetadataKey(group_id))
+    return encode_known_key(ConsumerGroupMetadataKey(group_id))
 
 
 @lru_cache(maxsize=1 << 12)
 def _target_epoch_key(group_id: str) -> bytes:
-    return encode_key(ConsumerGroupTargetAssignmentMetadataKey(group_id))
+    return encode_known_key(ConsumerGroupTargetAssignmentMetadataKey(group_id))
 
 
 @lru_cache(maxsize=1 << 12)
 def _member_key(group_id: str, member_id: str) -> bytes:
-    return encode_key(ConsumerGroupMemberMetadataKey(group_id, member_id))
+    return encode_known_key(ConsumerGroupMemberMetadataKey(group_id, member_id))
 
 
 @lru_cache(maxsize=1 << 12)
 def _target_key(group_id: str, member_id: str) -> bytes:
-    return encode_key(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id))
+    return encode_known_key(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id))
 
 
 @lru_cache(maxsize=1 << 12)
 def _current_key(group_id: str, member_id: str) -> bytes:
-    return encode_key(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id))
+    return encode_known_key(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id))
 
 
 def _in_order(epochs: Epochs) -> Epochs:

@@ -10,7 +10,7 @@ from odradek.broker.coordinator.group.assignment import NOTHING, GroupSpec, Part
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
-from odradek.broker.coordinator.group.consumer.member_specs import MemberSpecs
+from odradek.broker.coordinator.group.consumer.member_specs import LazySpecs
 from odradek.broker.coordinator.group.consumer.records import target_epoch_record, target_record
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
 from odradek.broker.coordinator.group.topic_source import TopicSource
@@ -114,7 +114,7 @@ def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: Topi
     heir_of = replaced if replaced is not None and replaced != changed.member_id else None
     order = group.order.with_change(group.peak, changed.member_id, heir_of)
     present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
-    members = MemberSpecs(group, changed, order, topics)
+    members = LazySpecs(group, changed, order, topics)
     return GroupSpec(members, homogeneous, members.partition_counts, present)
 
 

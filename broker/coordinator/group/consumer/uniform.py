@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from itertools import islice, repeat
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, partition_count
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, grown_order, partition_count
 from odradek.broker.coordinator.group.consumer.holding import Holding
 from odradek.protocol.java_hash_table import HashTable, slots_of_copy
 from odradek.protocol.java_maps import hash_of_uuid
@@ -37,9 +37,8 @@ def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
     for member_id, room in wanting:
         places = list(islice(rest, room))
         had = spec.present.of(member_id)
-        if len(places) == 1 and not had:
-            ((topic_id, partition),) = places
-            result[member_id] = {topic_id: (partition,)}
+        if places and not had and (len(topics) == 1 or len(places) == 1):
+            result[member_id] = {places[0][0]: grown_order([partition for _, partition in places])}
             continue
         holding = kept.get(member_id) or Holding(had)
         for topic_id, partition in places:

@@ -118,7 +118,7 @@ def _missing(
 ) -> list[TopicInfo]:
     """The internal topics that do not exist, in Kafka's order; those that do must have the right size."""
     wanted: dict[str, TopicInfo] = {}
-    order = HashTable[str](hash_of_text)
+    order = HashTable(hash_of_text)
     for each in subtopologies.values():
         for topic in (*each.declared.repartition_sources, *each.declared.changelogs):
             wanted[topic.name] = topic

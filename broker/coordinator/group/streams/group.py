@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from odradek.broker.coordinator.group.assignment import timeline_order
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
-from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup
+from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, known_member
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.streams import commits
@@ -18,6 +18,7 @@ from odradek.broker.coordinator.group.streams.tasks import NO_TARGET, Target
 from odradek.broker.coordinator.group.streams.timers import initial_delay_key, member_timers
 from odradek.broker.coordinator.group.streams.topology import Topology
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
+from odradek.protocol.native import mypyc_attr
 
 NOT_READY = "NotReady"
 
@@ -25,6 +26,7 @@ STREAMS_PROTOCOL = "streams"
 _NOT_VALIDATED = 0
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SoftState:
     """What no record of a group expresses; a coordinator that loads the group begins anew.
 
@@ -48,7 +50,8 @@ class SoftState:
         return {name: refusal for name, refusal in self.refused.items() if refusal[1] > now_ms}
 
 
-class StreamsGroup(EpochGroup[Member]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StreamsGroup(EpochGroup):
     """See `kinds.Group`. Owner: the streams kind. Everything but ``soft`` comes from records."""
 
     group_type: ClassVar[GroupType] = GroupType.STREAMS
@@ -56,6 +59,7 @@ class StreamsGroup(EpochGroup[Member]):
 
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
+        self.members: dict[str, Member] = {}
         self.validated_topology_epoch = _NOT_VALIDATED
         self.assignment_configs: Mapping[str, str] = {}
         self.topology: Topology | None = None
@@ -64,6 +68,9 @@ class StreamsGroup(EpochGroup[Member]):
         self.soft = SoftState()
 
     # -- Group
+
+    def _by_id(self) -> Mapping[str, Member]:
+        return self.members
 
     def _compute_state(self) -> str:
         if not self.members:
@@ -108,6 +115,10 @@ class StreamsGroup(EpochGroup[Member]):
         return [*timers, Cancel(initial_delay_key(self.group_id)), GroupChanged(self.group_id)]
 
     # -- reading
+
+    def member(self, member_id: str | None) -> Member:
+        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
+        return known_member(self.group_id, self.members, member_id)
 
     def in_map_order(self) -> list[Member]:
         """The members as Kafka walks them."""

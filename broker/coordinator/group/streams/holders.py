@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.subscriptions import count_down, count_up
+from odradek.protocol.native import mypyc_attr
 
 _Counts = dict[str, dict[int, dict[str, int]]]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Holders:
     """Processes by task. Owner: the group, which tells it of each member that changes.
 

@@ -45,7 +45,7 @@ class _Process:
         self.standby: dict[str, list[Task]] = {}
         self.load = 0.0
         self._given = 0
-        self._order = HashTable[str](hash_of_text)
+        self._order = HashTable(hash_of_text)
         self._by_load: JavaHeap[str] | None = None
 
     def add_member(self, member_id: str) -> None:
@@ -112,7 +112,7 @@ class _Assignment:
         self._active_quota = _Quota(len(self._active), len(members))
         self._quota = _Quota(len(self._active) + len(self._stateful) * standbys, len(members))
         self._processes: dict[str, _Process] = {}
-        self._order = HashTable[str](hash_of_text, slots=slots_for(len(members)))
+        self._order = HashTable(hash_of_text, slots=slots_for(len(members)))
         self._had_active: dict[Task, str] = {}
         self._had_standby: dict[Task, list[str]] = {}
         for member_id, spec in members.items():

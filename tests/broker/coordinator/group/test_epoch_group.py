@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import pytest
 
-from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, MemberTimers, resumed
+from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, MemberTimers, known_member, resumed
 from odradek.broker.runtime.machine import Command, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -20,7 +20,14 @@ class Member(NamedTuple):
         return self.epoch == target_epoch
 
 
-class Crowd(EpochGroup[Member]):
+class Crowd(EpochGroup):
+    def __init__(self, group_id: str) -> None:
+        super().__init__(group_id)
+        self.members: dict[str, Member] = {}
+
+    def _by_id(self) -> Mapping[str, Member]:
+        return self.members
+
     def _compute_state(self) -> str:
         return self._progress() if self.members else EMPTY
 
@@ -58,12 +65,11 @@ def test_states() -> None:
 
 
 def test_members_by_id() -> None:
-    group = Crowd("g")
-    group.put("m", Member(2))
-    assert group.member("m") == Member(2)
+    members = {"m": Member(2)}
+    assert known_member("g", members, "m") == Member(2)
     for unknown in ("x", None):
         with pytest.raises(KafkaError, match=f"Member {unknown} is not a member of group g"):
-            group.member(unknown)
+            known_member("g", members, unknown)
 
 
 def test_a_loaded_group_has_its_timers() -> None:
@@ -71,7 +77,7 @@ def test_a_loaded_group_has_its_timers() -> None:
     group.put("m", Member(2))
     group.put("n", Member(3))
     timers = MemberTimers(key, Expire, lambda *parts: ("rebalance", *parts), Expire)
-    effects = resumed(group, timers, 4_000, lambda member: member.epoch == 3)
+    effects = resumed("g", group.members, timers, 4_000, lambda member: member.epoch == 3)
     found = [
         (each.key, each.after_ms, each.command.said)
         for each in effects

@@ -208,5 +208,5 @@ def durable(group: StreamsGroup) -> dict[str, Any]:
         "assignment_configs": group.assignment_configs,
         "topology": group.topology,
         "targets": group.targets,
-        "holders": vars(group.holders),
+        "holders": [getattr(group.holders, role) for role in ("_active", "_standby", "_warmup")],
     }
