@@ -39,11 +39,10 @@ MAGIC_AT: Final = 16
 _FLAGS_AT: Final = 22
 """The low byte of the attributes, which has all bits that are in use."""
 
-_BEFORE_MAGIC: Final = struct.Struct(">qii")
+_UP_TO_CRC: Final = struct.Struct(">qiibI")
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 _OFFSET_AND_LENGTH: Final = struct.Struct(">qi")
 _AFTER_CRC: Final = struct.Struct(">hiqqqhii")
-_CRC: Final = struct.Struct(">I")
 _OFFSET: Final = struct.Struct(">q")
 _EPOCH: Final = struct.Struct(">i")
 
@@ -283,9 +282,7 @@ def assemble(base_offset: int, leader_epoch: int, after_crc: tuple[int, ...], bo
     """Put a batch together from its parts: `after_crc` are the header's fields from the attributes on."""
     covered = _AFTER_CRC.pack(*after_crc)
     crc = crc32c(body, crc32c(covered))
-    front = (
-        _BEFORE_MAGIC.pack(base_offset, HEADER_SIZE - LOG_OVERHEAD + len(body), leader_epoch) + b"\x02" + _CRC.pack(crc)
-    )
+    front = _UP_TO_CRC.pack(base_offset, HEADER_SIZE - LOG_OVERHEAD + len(body), leader_epoch, 2, crc)
     return b"".join((front, covered, body))
 
 

@@ -94,18 +94,19 @@ class Inbox:
 
     It is empty most of the time: a shard lives in one thread and carries a command out in one sync step, so only a
     command that another one causes, through an effect, ever waits here (see `Shard.follow_up`).
+
+    `waiting`: for a look whether there is any.
     """
 
-    def __init__(self) -> None:
-        self._waiting: deque[Waiting] = deque()
+    __slots__ = ("waiting",)
 
-    def __len__(self) -> int:
-        return len(self._waiting)
+    def __init__(self) -> None:
+        self.waiting: deque[Waiting] = deque()
 
     def put(self, command: Command[Any], slot: ReplySlot[Any] | None) -> None:
         """Add at the end."""
-        self._waiting.append(Waiting(command, slot))
+        self.waiting.append(Waiting(command, slot))
 
     def take(self) -> Waiting:
         """Remove the first."""
-        return self._waiting.popleft()
+        return self.waiting.popleft()

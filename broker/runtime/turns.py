@@ -37,7 +37,7 @@ class Turns:
             return self._steps.step(command)
         finally:
             self.busy = False
-            if self._inbox:
+            if self._inbox.waiting:
                 self._carry_out_inbox()
 
     def put(self, command: Command[R], slot: ReplySlot[R] | None) -> None:
@@ -61,19 +61,19 @@ class Turns:
             self._steps.take_for_commits(command)
         finally:
             self.busy = False
-            if self._inbox:
+            if self._inbox.waiting:
                 self._carry_out_inbox()
 
     def abandon(self, error: KafkaError) -> None:
         """Nothing that waits will be carried out."""
-        while self._inbox:
+        while self._inbox.waiting:
             _, slot = self._inbox.take()
             if slot is not None:
                 slot.fail(error)
 
     def _carry_out_inbox(self) -> None:
         """The commands that the last step caused, and those that they cause."""
-        while self._inbox:
+        while self._inbox.waiting:
             command, slot = self._inbox.take()
             self.busy = True
             try:

@@ -57,7 +57,7 @@ def test_the_inbox_is_first_in_first_out() -> None:
     first, second = Command[None](), Command[None]()
     inbox.put(first, None)
     inbox.put(second, ReplySlot())
-    assert len(inbox) == 2
+    assert len(inbox.waiting) == 2
     assert inbox.take().command is first
     assert inbox.take().command is second
-    assert not inbox
+    assert not inbox.waiting
