@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -60,6 +60,7 @@ class ConsumerDriver:
         groups: Mapping[str, Mapping[str, str]] | None = None,
         journal: FakeJournal | None = None,
         topics: ChangingTopics | None = None,
+        new_id: Callable[[], str] | None = None,
     ) -> None:
         self.journal = journal or FakeJournal()
         self.clock = BrokerClock(start_ms=START_MS)
@@ -75,7 +76,10 @@ class ConsumerDriver:
             "__consumer_offsets-0",
             0,
             lambda: GroupMachine(
-                GroupSettings(), lambda: str(uuid.UUID(int=next(numbers))), configs=configs, topics=self.topics
+                GroupSettings(),
+                new_id or (lambda: str(uuid.UUID(int=next(numbers)))),
+                configs=configs,
+                topics=self.topics,
             ),
             self.journal,
             self.clock,

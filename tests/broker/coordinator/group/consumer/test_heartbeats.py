@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from odradek.broker.coordinator.group.classic.commands import JoinGroup
 from odradek.broker.coordinator.group.consumer.member import AWAY, MemberState
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.uuids import uuid_from_text
 from tests.fakes.consumer_group_driver import ConsumerDriver, hard_state
 from tests.fakes.steps import steps
 
@@ -245,3 +248,43 @@ def test_a_heartbeat_without_news_costs_the_same_in_a_group_of_any_size() -> Non
         costs.add(steps(partial(driver.beat, "m1", epoch)))
         assert driver.journal.end_offset == end
     assert len(costs) == 1, costs
+
+
+# -- members that want nothing
+
+
+_HALF, _NOTHING = ([2, 3], [0, 1]), ([], [])
+
+
+@pytest.mark.parametrize(
+    ("member_id", "targets"),
+    [
+        ("0AjMS2zySMCIn5ppERyupg", _HALF),
+        ("tRGj7HM4QjSWYJq5UmVAnA", _HALF),
+        ("XGPSi-1oTO6YVw1weMBkWA", _NOTHING),
+        ("feAZ7shdRrinOh4Paigshg", _HALF),
+        ("U28NG3QrTDOEjX3z6xZ6bQ", _NOTHING),
+        ("dof958MWRYSrBrmzX6lYBQ", _HALF),
+    ],
+)
+def test_a_classic_member_without_topics_is_reckoned_among_equals(
+    member_id: str, targets: tuple[list[int], list[int]]
+) -> None:
+    """It joins when another member has left: seen on a real Kafka, which gave these ids and made these targets.
+
+    The group still counts as homogeneous, so all get what the first in order wants. What the new member gets and does
+    not want, nobody has until the next epoch.
+    """
+    driver = ConsumerDriver(new_id=lambda: str(UUID(bytes=uuid_from_text(member_id))))
+    driver.join("m-a")
+    driver.join("m-b")
+    driver.beat("m-a", 2)
+    driver.beat("m-a", 2, owned=owned(driver, t=[0, 1]))
+    driver.beat("m-b", 3)
+    driver.beat("m-a", -1)
+    for said in ("", member_id):
+        nothing = (("range", b"\0\0" + b"\0\0\0\0" + b"\xff\xff\xff\xff"),)
+        driver.ask(JoinGroup("g", said, host="/h", protocol_type="consumer", protocols=nothing, api_version=9))
+    held = [driver.group.target.of(each).get(owned_id(driver, "t"), ()) for each in ("m-b", member_id)]
+    assert tuple(map(sorted, held)) == targets
+    assert driver.beat("m-b", 3).member_epoch == (4 if targets is _HALF else 3)
