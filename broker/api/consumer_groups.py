@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics, visible_topics
+from odradek.broker.api.group_requests import check_text, invalid
 from odradek.broker.api.later import Later, later
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
@@ -99,18 +100,16 @@ def _check(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> None:
     """What is wrong with a request whatever the group; before anybody asks who coordinates it."""
     epoch = request.member_epoch
     if ctx.api_version >= _OWN_MEMBER_ID_FROM or epoch > 0 or epoch == LEAVING:
-        _check_text(request.member_id, "MemberId")
-    _check_text(request.group_id, "GroupId")
-    if request.instance_id is not None:
-        _check_text(request.instance_id, "InstanceId")
-    if request.rack_id is not None:
-        _check_text(request.rack_id, "RackId")
+        check_text(request.member_id, "MemberId")
+    check_text(request.group_id, "GroupId")
+    check_text(request.instance_id, "InstanceId")
+    check_text(request.rack_id, "RackId")
     if epoch == 0:
         _check_first(request)
     elif epoch == AWAY and request.instance_id is None:
-        raise _invalid("InstanceId can't be null.")
+        raise invalid("InstanceId can't be null.")
     elif epoch < AWAY:
-        raise _invalid("MemberEpoch is invalid.")
+        raise invalid("MemberEpoch is invalid.")
     if request.server_assignor is not None and request.server_assignor not in (assignors := _assignors(ctx)):
         text = f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: "
         raise KafkaError(ErrorCode.UNSUPPORTED_ASSIGNOR, f"{text}{', '.join(assignors)}.")
@@ -124,20 +123,11 @@ def _assignors(ctx: RequestContext) -> list[str]:
 
 def _check_first(request: ConsumerGroupHeartbeatRequest) -> None:
     if request.rebalance_timeout_ms == -1:
-        raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+        raise invalid("RebalanceTimeoutMs must be provided in first request.")
     if request.topic_partitions is None or request.topic_partitions:
-        raise _invalid("TopicPartitions must be empty when (re-)joining.")
+        raise invalid("TopicPartitions must be empty when (re-)joining.")
     if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
-        raise _invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
-
-
-def _check_text(text: str, what: str) -> None:
-    if not text.strip():
-        raise _invalid(f"{what} can't be empty.")
-
-
-def _invalid(text: str) -> KafkaError:
-    return KafkaError(ErrorCode.INVALID_REQUEST, text)
+        raise invalid("Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.")
 
 
 # -- ConsumerGroupDescribe

@@ -7,6 +7,7 @@ group coordinator's (`odradek.broker.coordinator.group.share`).
 from __future__ import annotations
 
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics
+from odradek.broker.api.group_requests import check_text, invalid
 from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.coordinator.group.assignment import Partitions
@@ -78,13 +79,13 @@ def _refused_heartbeat(error: KafkaError) -> heartbeat.ShareGroupHeartbeatRespon
 
 
 def _check(request: heartbeat.ShareGroupHeartbeatRequest) -> None:
-    for value, name in ((request.member_id, "MemberId"), (request.group_id, "GroupId"), (request.rack_id, "RackId")):
-        if value is not None and not value.strip():
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} can't be empty.")
+    check_text(request.member_id, "MemberId")
+    check_text(request.group_id, "GroupId")
+    check_text(request.rack_id, "RackId")
     if request.member_epoch == JOIN and not request.subscribed_topic_names:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "SubscribedTopicNames must be set in first request.")
+        raise invalid("SubscribedTopicNames must be set in first request.")
     if request.member_epoch < LEAVE:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "MemberEpoch is invalid.")
+        raise invalid("MemberEpoch is invalid.")
 
 
 def _assignment(partitions: Partitions) -> heartbeat.Assignment:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from odradek.broker.api.group_admin import by_coordinator, describable, require_topics
+from odradek.broker.api.group_requests import check_text, invalid
 from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
 from odradek.broker.coordinator.group.commands import Forbidden
@@ -127,62 +128,52 @@ def _is_valid(name: str) -> bool:
 def _check_unsupported(request: h.StreamsGroupHeartbeatRequest) -> None:
     """What Kafka 4.3.1 does not have yet."""
     if request.instance_id is not None:
-        raise _invalid("Static membership is not yet supported.")
+        raise invalid("Static membership is not yet supported.")
     if request.task_offsets is not None:
-        raise _invalid("TaskOffsets are not supported yet.")
+        raise invalid("TaskOffsets are not supported yet.")
     if request.task_end_offsets is not None:
-        raise _invalid("TaskEndOffsets are not supported yet.")
+        raise invalid("TaskEndOffsets are not supported yet.")
     if request.warmup_tasks:
-        raise _invalid("WarmupTasks are not supported yet.")
+        raise invalid("WarmupTasks are not supported yet.")
     if request.topology is not None and any(each.source_topic_regex for each in request.topology.subtopologies):
-        raise _invalid("Regular expressions for source topics are not supported yet.")
+        raise invalid("Regular expressions for source topics are not supported yet.")
 
 
 def _check(request: h.StreamsGroupHeartbeatRequest) -> None:
     """What is wrong with a request whatever the group."""
     epoch = request.member_epoch
-    _check_text(request.member_id, "MemberId")
-    _check_text(request.group_id, "GroupId")
-    if request.rack_id is not None:
-        _check_text(request.rack_id, "RackId")
+    check_text(request.member_id, "MemberId")
+    check_text(request.group_id, "GroupId")
+    check_text(request.rack_id, "RackId")
     if epoch == JOINING:
         _check_first(request)
     elif epoch == _STATIC_LEAVING:
-        raise _invalid("InstanceId can't be null.")
+        raise invalid("InstanceId can't be null.")
     elif epoch < LEAVING:
-        raise _invalid(f"MemberEpoch is {epoch}, but must be greater than or equal to -2.")
+        raise invalid(f"MemberEpoch is {epoch}, but must be greater than or equal to -2.")
     if (request.active_tasks, request.standby_tasks, request.warmup_tasks).count(None) in (1, 2):
-        raise _invalid("If one task-type is non-null, all must be non-null.")
+        raise invalid("If one task-type is non-null, all must be non-null.")
     if epoch != JOINING and request.topology is not None:
-        raise _invalid("Topology can only be provided when (re-)joining.")
+        raise invalid("Topology can only be provided when (re-)joining.")
 
 
 def _check_first(request: h.StreamsGroupHeartbeatRequest) -> None:
     if request.rebalance_timeout_ms == -1:
-        raise _invalid("RebalanceTimeoutMs must be provided in first request.")
+        raise invalid("RebalanceTimeoutMs must be provided in first request.")
     for tasks, what in (
         (request.active_tasks, "ActiveTasks"),
         (request.standby_tasks, "StandbyTasks"),
         (request.warmup_tasks, "WarmupTasks"),
     ):
         if tasks is None or tasks:
-            raise _invalid(f"{what} must be empty when (re-)joining.")
+            raise invalid(f"{what} must be empty when (re-)joining.")
     if request.topology is None:
-        raise _invalid("Topology must be non-null when (re-)joining.")
+        raise invalid("Topology must be non-null when (re-)joining.")
     for each in request.topology.subtopologies:
         for topic in each.state_changelog_topics:
             if topic.partitions != 0:
                 text = f"Changelog topic {topic.name} must have an undefined partition count, but it is set to"
                 raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, f"{text} {topic.partitions}.")
-
-
-def _check_text(text: str, what: str) -> None:
-    if not text.strip():
-        raise _invalid(f"{what} can't be empty.")
-
-
-def _invalid(text: str) -> KafkaError:
-    return KafkaError(ErrorCode.INVALID_REQUEST, text)
 
 
 def _unique(rows: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -17,6 +17,7 @@ MODULES: Sequence[str] = (
     "broker.api.fetch_reader",
     "broker.api.fetch_sources",
     "broker.api.group_offsets",
+    "broker.api.group_requests",
     "broker.api.groups",
     "broker.api.guards.fetch",
     "broker.api.guards.produce",

@@ -253,7 +253,8 @@ def test_a_heartbeat_without_news_costs_the_same_in_a_group_of_any_size() -> Non
 # -- members that want nothing
 
 
-_HALF, _NOTHING = ([2, 3], [0, 1]), ([], [])
+_HALF: tuple[list[int], list[int]] = [2, 3], [0, 1]
+_NOTHING: tuple[list[int], list[int]] = [], []
 
 
 @pytest.mark.parametrize(
