@@ -19,6 +19,7 @@ from odradek.broker.net.choose_poller import new_poller
 from odradek.broker.net.poller import Poller
 from odradek.broker.net.server import Server
 from odradek.broker.net.tls_connection import TlsTerms
+from odradek.broker.partitions.registry import PartitionRegistry
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.kept_answers import KeptAnswers
@@ -59,7 +60,7 @@ class FakeCluster:
             nodes=self.nodes,
             unserved=deque(),
             handlers=SERVED,
-            topics=SimpleNamespace(by_id=lambda _: None),
+            topics=PartitionRegistry(self.config, self.clock),
             image=_new_image(),
             answers=KeptAnswers(),
             telemetry=SimpleNamespace(made=None),
