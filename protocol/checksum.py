@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
+from typing import Final
 
 
 def _load() -> Callable[..., int]:
@@ -26,5 +27,5 @@ def _load() -> Callable[..., int]:
     return packaged
 
 
-crc32c: Callable[..., int] = _load()
+crc32c: Final[Callable[..., int]] = _load()
 """`crc32c(data, value=0)`: the checksum of bytes or a view, going on from `value`."""

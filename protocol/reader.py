@@ -21,6 +21,9 @@ WINDOW: Final = 4096
 """Bytes that are copied at a time from a buffer that is not `bytes`: a request's records stay where they are."""
 
 
+_WORTH_A_VIEW: Final = 4096
+
+
 @final
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Reader:
@@ -208,22 +211,22 @@ class Reader:
         length: i64 = self._compact()
         return None if length < 0 else self._content(length)
 
-    def records(self) -> memoryview:
+    def records(self) -> bytes | memoryview:
         return self._slice(self._int32())
 
-    def records_or_null(self) -> memoryview | None:
+    def records_or_null(self) -> bytes | memoryview | None:
         length: i64 = self._int32()
         return None if length < 0 else self._slice(length)
 
-    def compact_records(self) -> memoryview:
+    def compact_records(self) -> bytes | memoryview:
         return self._slice(self._compact())
 
-    def compact_records_or_null(self) -> memoryview | None:
+    def compact_records_or_null(self) -> bytes | memoryview | None:
         length: i64 = self._compact()
         return None if length < 0 else self._slice(length)
 
-    def _slice(self, length: i64) -> memoryview:
-        """The next bytes of the source itself."""
+    def _slice(self, length: i64) -> bytes | memoryview:
+        """The next bytes of the source itself; few of `bytes` are copied, which costs less than a view."""
         start: i64 = self._base + self._pos
         stop: i64 = start + self._possible(length, 1)
         self._pos += length
@@ -232,7 +235,11 @@ class Reader:
             self._pos = 0
             self._stop = 0
         source = self._source
-        if isinstance(source, bytes | bytearray):
+        if isinstance(source, bytes):
+            if length <= _WORTH_A_VIEW:
+                return source[start:stop]
+            source = memoryview(source)
+        elif isinstance(source, bytearray):
             source = memoryview(source)
         view: memoryview = source[start:stop]
         return view

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
@@ -20,6 +20,9 @@ from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 """base_offset, batch_length, partition_leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
 max_timestamp, producer_id, producer_epoch, base_sequence, record_count."""
+
+Header: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+"""The fields of `HEADER` in its order."""
 
 HEADER_SIZE: Final = HEADER.size
 LOG_OVERHEAD: Final = 12

@@ -9,7 +9,7 @@ Source: KIP-98 (message format v2), KIP-82 (headers).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 
@@ -232,13 +232,9 @@ def iter_keys(body: Buffer, count: int) -> Iterator[tuple[int, bytes | None, boo
 # --- checking without decoding ---------------------------------------------------------------------------------------
 
 
-class RecordScan(NamedTuple):
-    """What a full scan of a record body found; indices are positions of records within the batch."""
-
-    max_timestamp_delta: int
-    min_timestamp_delta: int
-    sequential_offsets: bool
-    keyless: list[int]
+RecordScan: TypeAlias = tuple[int, int, bool, bool]
+"""What a full scan of a record body found: the largest and the smallest timestamp delta, whether the offsets are
+consecutive, and whether a record lacks a key."""
 
 
 _RUN = 64
@@ -312,18 +308,23 @@ def scan_records(body: Buffer, count: int, start: int = 0) -> RecordScan:
     """
     # Varints of one and two bytes are read in line, zigzag form and all (odd: negative): this loop is the cost of
     # every small and every compressed batch.
-    data = bytes(body)
+    data = body if isinstance(body, bytes) else bytes(body)
     end = len(data)
     pos = start
-    max_delta, min_delta = -(1 << 63), (1 << 63) - 1
+    max_delta = min_delta = 0
     sequential = True
-    keyless: list[int] = []
+    keyless = False
     try:
         for index in range(count):
             size = data[pos]
             pos += 1
             if size > 0x7F:
-                size, pos = _more(data, pos, size)
+                more = data[pos]
+                if more < 0x80:
+                    size = size & 0x7F | more << 7
+                    pos += 1
+                else:
+                    size, pos = _more(data, pos, size)
             stop = pos + (size >> 1)
             if stop > end or size & 1:
                 raise InvalidRecordError(f"record {index} claims to end at byte {stop} of {end}")
@@ -337,9 +338,11 @@ def scan_records(body: Buffer, count: int, start: int = 0) -> RecordScan:
                 else:
                     delta, pos = _more(data, pos, delta)
             delta = -(delta >> 1) - 1 if delta & 1 else delta >> 1
-            if delta > max_delta:
+            if not index:
+                max_delta = min_delta = delta
+            elif delta > max_delta:
                 max_delta = delta
-            if delta < min_delta:
+            elif delta < min_delta:
                 min_delta = delta
             number = data[pos]
             pos += 1
@@ -357,7 +360,7 @@ def scan_records(body: Buffer, count: int, start: int = 0) -> RecordScan:
             if size > 0x7F:
                 size, pos = _more(data, pos, size)
             if size & 1:
-                keyless.append(index)
+                keyless = True
             else:
                 pos += size >> 1
             size = data[pos]
@@ -382,7 +385,7 @@ def scan_records(body: Buffer, count: int, start: int = 0) -> RecordScan:
         raise InvalidRecordError("a record ends early or holds a malformed field") from None
     if pos != end:
         raise InvalidRecordError(f"{end - pos} bytes remain after the {count} declared records")
-    return _new(RecordScan, (max_delta, min_delta, sequential, keyless))
+    return max_delta, min_delta, sequential, keyless
 
 
 def _more(data: bytes, pos: int, first: int) -> tuple[int, int]:

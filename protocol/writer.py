@@ -145,7 +145,7 @@ class Writer:
 
     def _put(self, records: Any, size: i64) -> None:
         """A large record field ends the part at hand and becomes one itself, or several."""
-        pieces = records if isinstance(records, list | tuple) else (records,)
+        pieces = records if isinstance(records, (list, tuple)) else (records,)
         if size <= INLINE_RECORDS:
             self._pieces.extend(pieces)
             return
@@ -193,7 +193,12 @@ def _utf8(text: str | None) -> bytes:
 
 
 def _size_of(records: Any) -> int:
-    return sum(map(len, records)) if isinstance(records, list | tuple) else len(records)
+    if not isinstance(records, (list, tuple)):
+        return len(records)
+    size = 0
+    for part in records:
+        size += len(part)
+    return size
 
 
 def in_one_piece(parts: list[Part]) -> bytes:

@@ -107,6 +107,6 @@ def annotation(body: Construct) -> str:
         return f"list[{annotation(body.element)}]" + (" | None" if body.nullable else "")
     kind = kind_of(body)
     if kind is not None:
-        return {"string": "str", "records": "memoryview", "byte_string": "bytes"}[kind]
+        return {"string": "str", "records": "bytes | memoryview", "byte_string": "bytes"}[kind]
     code = format_of(body)
     return "bytes" if code == "16s" else "bool" if code == "?" else "int"

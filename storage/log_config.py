@@ -12,7 +12,7 @@ DELETE = "delete"
 COMPACT = "compact"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LogConfig:
     """Immutable; a changed topic config is a new LogConfig set on the log. Sizes in bytes, times in milliseconds.
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from odradek.protocol.file_slice import FileSlice
 from odradek.protocol.native import mypyc_attr
-from odradek.protocol.record_batch import LEADER_EPOCH_AT, assign_offsets
+from odradek.protocol.record_batch import LOG_OVERHEAD, assign_offsets
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import LoadedLog, LogStore, SegmentStores
 from odradek.storage.chunks import DEFAULT_LIMIT, Chunk, ChunkPool
@@ -31,8 +31,8 @@ _OWN_CHUNK: Final = 128 * 1024
 _MIN_SEGMENT: Final = 1024 * 1024
 _NO_END: Final = 1 << 62
 _NOWHERE: Final = Chunk(bytearray(), None)
-_put_offset = struct.Struct(">q").pack_into
-_put_epoch = struct.Struct(">i").pack_into
+_put_front: Final = struct.Struct(">qii").pack_into
+"""Offset, length and leader epoch, with which a batch begins: one call costs half of two."""
 
 
 class MemoryBatchStore:
@@ -57,8 +57,7 @@ class MemoryBatchStore:
             return self._append_elsewhere(batch, base_offset, leader_epoch)
         writer = chunk.writer
         writer[start:end] = batch
-        _put_offset(writer, start, base_offset)
-        _put_epoch(writer, start + LEADER_EPOCH_AT, leader_epoch)
+        _put_front(writer, start, base_offset, length - LOG_OVERHEAD, leader_epoch)
         chunk.fill = end
         position = self.size
         self.size = position + length

@@ -134,8 +134,11 @@ class Segment:
         """The error for a place where no batch is. The bytes of a log were checked once, so the medium changed them."""
         return CorruptBatchError(f"the segment from offset {self.base_offset} has no batch at position {position}")
 
-    def boundary_before(self, start: int, limit: int) -> int:
-        """The largest batch boundary in (start, limit], or `start` when its batch does not end by `limit`."""
+    def boundary_before(self, start: int, limit: int, *, min_one: bool = False) -> int:
+        """The largest batch boundary in (start, limit].
+
+        When the batch at `start` does not end by `limit`: `start`, or with `min_one` the end of that batch.
+        """
         batches = self.stores.batches
         if limit >= batches.size:
             return batches.size
@@ -150,10 +153,11 @@ class Segment:
                     raise self._damaged(position + at - begin)
                 after = at + LOG_OVERHEAD + length
                 if after > stop:
-                    return position + at - begin
+                    found = position + at - begin
+                    return found if found > start or not min_one else found + after - at
                 at = after
             position += at - begin
-        return position
+        return position if position > start or not min_one else start + self.batch_size(start)
 
     def batch_size(self, position: int) -> int:
         view, at = self.stores.batches.view(position)

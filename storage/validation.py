@@ -11,7 +11,7 @@ Cost: a large batch is checked by its header, its checksum and the chain of reco
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import Codec, CompressionError, compress
@@ -29,6 +29,7 @@ from odradek.protocol.record_batch import (
     TIMESTAMP_TYPE_FLAG,
     TRANSACTIONAL_FLAG,
     CorruptBatchError,
+    Header,
     RecordBatch,
     TimestampType,
     assemble,
@@ -37,7 +38,7 @@ from odradek.protocol.record_batch import (
     iter_batches,
     read_batch,
 )
-from odradek.protocol.records import Buffer, Record, RecordScan, check_record_chain, iter_records, scan_records
+from odradek.protocol.records import Buffer, Record, check_record_chain, iter_records, scan_records
 from odradek.storage.log_config import MAX_LONG, LogConfig
 
 _FULL_SCAN: Final = 32
@@ -47,6 +48,7 @@ followed (a few ns to 0.2 us a record instead of 1 us), unless the topic's rules
 _KEPT_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG | DELETE_HORIZON_FLAG
 """What a rewritten header keeps of a producer's attributes; the timestamp type is set anew."""
 
+_LAST_CODEC: Final = int(Codec.ZSTD)
 _LENGTH: Final = struct.Struct(">8xi")
 _MAX_INT: Final = 0x7FFFFFFF
 
@@ -88,7 +90,12 @@ def _invalid(message: str) -> RecordsRefused:
     return RecordsRefused(ErrorCode.INVALID_RECORD, message, in_log=True)
 
 
-def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
+CheckedBatch: TypeAlias = tuple[Buffer, int, int, int, int, int, int, int]
+"""A batch as it is to be stored, and of its header: attributes, last offset delta, largest timestamp, producer id,
+producer epoch, base sequence, record count. A plain tuple, since there is one for each append."""
+
+
+def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> CheckedBatch:
     """Check the records of one partition of a produce request; returns the batch as it is to be stored.
 
     `name` is the partition's (`topic-0`), for messages. Offsets and leader epoch are not assigned yet. Raises
@@ -96,9 +103,9 @@ def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str
     """
     if len(buf) < HEADER_SIZE:
         buf = single_batch(buf)
-    fields = HEADER.unpack_from(buf)
+    header: Header = HEADER.unpack_from(buf)
     # Thirteen names at once cost less than four attributes of a batch.
-    base_offset, length, _, magic, crc, attributes, last_delta, _, newest, producer_id, _, sequence, count = fields
+    base_offset, length, _, magic, crc, attributes, last_delta, _, newest, producer_id, epoch, sequence, count = header
     if magic != 2 or length + LOG_OVERHEAD != len(buf):
         buf = single_batch(buf)
     if base_offset:
@@ -108,7 +115,7 @@ def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str
     if crc32c(buf[CRC_FROM:]) != crc:
         raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"The checksum of a record batch for {name} is wrong")
     codec = attributes & CODEC_MASK
-    if codec > Codec.ZSTD:
+    if codec > _LAST_CODEC:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"There is no compression codec {codec}")
     if count <= 0 or last_delta + 1 != count:
         raise _invalid(f"A batch for {name} declares {count} records over {last_delta + 1} offsets")
@@ -116,13 +123,26 @@ def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str
         raise _invalid("Clients are not allowed to write control records")
     if sequence < 0 <= producer_id:
         raise _invalid(f"Invalid sequence number {sequence} in a batch of producer {producer_id}")
-    batch = _new(RecordBatch, fields + (buf,))
     if codec or config.compression_type:
-        return _validate_compressed(batch, config, now_ms, name)
-    max_timestamp = _check_records(batch, buf, HEADER_SIZE, config, now_ms, name, False)
+        return _checked(_validate_compressed(_new(RecordBatch, (*header, buf)), config, now_ms, name))
+    max_timestamp = _check_records(header, buf, buf, HEADER_SIZE, config, now_ms, name, False)
     if max_timestamp == newest and not config.message_timestamp_type and not attributes & TIMESTAMP_TYPE_FLAG:
-        return batch
-    return _restamp(batch, buf[HEADER_SIZE:], attributes, config, now_ms, max_timestamp)
+        return buf, attributes, last_delta, newest, producer_id, epoch, sequence, count
+    batch = _new(RecordBatch, (*header, buf))
+    return _checked(_restamp(batch, buf[HEADER_SIZE:], attributes, config, now_ms, max_timestamp))
+
+
+def _checked(batch: RecordBatch) -> CheckedBatch:
+    return (
+        batch.data,
+        batch.attributes,
+        batch.last_offset_delta,
+        batch.max_timestamp,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        batch.record_count,
+    )
 
 
 def too_large(size: int, config: LogConfig, name: str) -> RecordsRefused:
@@ -159,34 +179,41 @@ def single_batch(buf: Buffer) -> Buffer:
 
 
 def _check_records(
-    batch: RecordBatch, body: Buffer, start: int, config: LogConfig, now_ms: int, name: str, kept_compressed: bool
+    header: Header,
+    data: Buffer,
+    body: Buffer,
+    start: int,
+    config: LogConfig,
+    now_ms: int,
+    name: str,
+    kept_compressed: bool,
 ) -> int:
-    """Check the records of a batch, which begin at byte `start` of `body`; returns their largest timestamp.
+    """Check the records of the batch `data`, which begin at byte `start` of `body`; returns their largest timestamp.
 
     A compressed batch that is kept as it is must have consecutive offsets, and Kafka's messages name its records
     otherwise.
     """
-    count = batch.record_count
+    attributes, base_timestamp, max_timestamp, count = header[5], header[7], header[8], header[12]
     if count > _FULL_SCAN and not config.compact and config.message_timestamp_before_max_ms == MAX_LONG:
         check_record_chain(body[start:], count)
-        max_timestamp = batch.max_timestamp
-        if max_timestamp - now_ms <= config.message_timestamp_after_max_ms and not batch.has_append_time:
+        if max_timestamp - now_ms <= config.message_timestamp_after_max_ms and not attributes & TIMESTAMP_TYPE_FLAG:
             return max_timestamp
-    scan = scan_records(body, count, start)
-    has_append_time = batch.attributes & TIMESTAMP_TYPE_FLAG
-    base_timestamp = batch.base_timestamp
-    largest, smallest = base_timestamp + scan.max_timestamp_delta, base_timestamp + scan.min_timestamp_delta
+    newest, oldest, sequential, keyless = scan_records(body, count, start)
+    has_append_time = attributes & TIMESTAMP_TYPE_FLAG
+    largest, smallest = base_timestamp + newest, base_timestamp + oldest
     if not (
         not has_append_time
         and largest - now_ms <= config.message_timestamp_after_max_ms
         and now_ms - smallest <= config.message_timestamp_before_max_ms
-        and not (config.compact and scan.keyless)
-    ) and _records_refused(batch, scan, config, now_ms):
-        _raise_record_errors(batch, body[start:], config, now_ms, name, partial=kept_compressed)
-    if kept_compressed and not scan.sequential_offsets:
+        and not (keyless and config.compact)
+    ):
+        batch = _new(RecordBatch, (*header, data))
+        if _records_refused(batch, largest, smallest, keyless, config, now_ms):
+            _raise_record_errors(batch, body[start:], config, now_ms, name, partial=kept_compressed)
+    if kept_compressed and not sequential:
         raise CompressionError(f"The records of a compressed batch for {name} do not have consecutive offsets")
     if has_append_time:
-        largest = batch.max_timestamp
+        largest = max_timestamp
     return largest if largest > NO_TIMESTAMP else NO_TIMESTAMP
 
 
@@ -195,7 +222,8 @@ def _validate_compressed(batch: RecordBatch, config: LogConfig, now_ms: int, nam
     target = source if config.compression_type is None else config.compression_type
     body = batch.body()
     kept = target == source
-    max_timestamp = _check_records(batch, body, 0, config, now_ms, name, kept)
+    header: Any = batch[:13]
+    max_timestamp = _check_records(header, batch.data, body, 0, config, now_ms, name, kept)
     if kept:
         return _stamped(batch, config, now_ms, max_timestamp)
     stored = _recompressed(batch, body, target, config, now_ms)
@@ -256,9 +284,14 @@ def _restamp(
     return read_batch(assemble(batch.base_offset, batch.partition_leader_epoch, tail, body))
 
 
-def _records_refused(batch: RecordBatch, scan: RecordScan, config: LogConfig, now_ms: int) -> bool:
-    """Whether any record breaks a rule of the topic. `_raise_record_errors` finds out which."""
-    if scan.keyless and config.compact:
+def _records_refused(
+    batch: RecordBatch, largest: int, smallest: int, keyless: bool, config: LogConfig, now_ms: int
+) -> bool:
+    """Whether any record breaks a rule of the topic. `_raise_record_errors` finds out which.
+
+    `largest`, `smallest`: timestamps of the records themselves.
+    """
+    if keyless and config.compact:
         return True
     if config.message_timestamp_type == TimestampType.LOG_APPEND_TIME:
         return batch.has_append_time
@@ -266,10 +299,9 @@ def _records_refused(batch: RecordBatch, scan: RecordScan, config: LogConfig, no
         return now_ms - batch.max_timestamp > config.message_timestamp_before_max_ms or (
             batch.max_timestamp - now_ms > config.message_timestamp_after_max_ms
         )
-    base = batch.base_timestamp
-    if base + scan.max_timestamp_delta - now_ms > config.message_timestamp_after_max_ms:
+    if largest - now_ms > config.message_timestamp_after_max_ms:
         return True
-    return now_ms - (base + scan.min_timestamp_delta) > config.message_timestamp_before_max_ms
+    return now_ms - smallest > config.message_timestamp_before_max_ms
 
 
 def _raise_record_errors(

@@ -185,7 +185,7 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
                     or partition.topic.internal
                 ):
                     _check(ctx, partition, records, acks, refusals)
-                base_offset, last_offset, append_time_ms, start_offset, _ = partition.append(records, now_ms=now_ms)
+                base_offset, last_offset, append_time_ms, start_offset, _ = partition.append_plainly(records, now_ms)
                 answer = PartitionProduceResponse(
                     index, 0, base_offset, append_time_ms, start_offset, _NO_ERRORS, None, _NO_LEADER
                 )

@@ -240,6 +240,9 @@ class BrokerConfig:
 
     def get_int(self, name: str, node_id: int | None = None) -> int:
         """The value of a number config; TypeError if it is null or no integer."""
+        value = self._cluster_values.get(name) if node_id is None else None
+        if type(value) is int:
+            return value
         value = self.get(name, node_id)
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError(f"{name} is no integer: {value!r}")

@@ -59,7 +59,7 @@ class ReceiveBuffer:
         elif self._start and (self._start + wanted > size or self._end == size):
             self._view[:held] = self._view[self._start : self._end]
             self._start, self._end = 0, held
-        return self._view[self._end :]
+        return self._view[self._end :] if self._end else self._view
 
     def received(self, count: int) -> None:
         """`count` bytes were written at the start of the last `space()`."""

@@ -30,9 +30,12 @@ if TYPE_CHECKING:
     from odradek.broker.security.quotas.quotas import Quotas
     from odradek.protocol.message_codec import MessageCodec
 
-_log = logging.getLogger("odradek.broker.requests")
+_log: Final = logging.getLogger("odradek.broker.requests")
+_is_told: Final = _log.isEnabledFor
 
+_INFO: Final = logging.INFO
 _LONGEST_KEPT_CLIENT_ID: Final = 256
+_read_head: Final = REQUEST_HEADER.unpack_from
 _SIZED_CORRELATION: Final = Struct(">ii")
 
 Parts = list[Part]
@@ -191,9 +194,10 @@ class Dispatcher:
         if it is parked and for `finish` otherwise. Raises CloseConnection where Kafka closes the connection.
         """
         try:
-            key, version, correlation_id, id_length = REQUEST_HEADER.unpack_from(frame)
+            head: tuple[int, int, int, int] = _read_head(frame)
         except Exception:
             raise CloseConnection("a frame too short for a request header") from None
+        key, version, correlation_id, id_length = head
         route = self._routes.get(key << 16 | version)
         if route is None:
             route = self._find_route(key, version)
@@ -233,7 +237,7 @@ class Dispatcher:
                     position += 1
                 else:
                     position = skip_tagged_fields(frame, position)
-            request, _ = route.request.decode(frame, position)
+            request, _ = route.request.decode(frame if kept is None else kept, position)
         except ProtocolError as unreadable:
             closed_for = CloseConnection(f"{route.handler.spec.name} v{version}: {unreadable}")
             raise self._cut(exchange, closed_for) from unreadable
@@ -337,7 +341,7 @@ class Dispatcher:
 
     def _answer_unmetered(self, route: Route, context: RequestContext, request: Any, response: Any) -> Parts | None:
         """What the client gets: the response as parts, with size and header; None for no answer."""
-        if _log.isEnabledFor(logging.INFO):
+        if _is_told(_INFO):
             self._log_answer(context, request, response)
         if response is None:
             context.exchange[ANSWERED] = self._clock.source()
@@ -425,7 +429,7 @@ class Dispatcher:
         exchange[ANSWER_SIZE] = size - 4
         if size <= route.whole_bytes:  # joined to be kept, as it would be to be sent
             small: Any = parts  # what a file holds is never that small
-            whole = exchange[ANSWER] = b"".join(small)
+            whole = exchange[ANSWER] = small[0] + small[1] if len(parts) == 2 else b"".join(small)
             return [whole]
         if route.whole_bytes >= 0:
             self.recent.keep_answer(exchange, response, parts, size)

@@ -15,10 +15,15 @@ def filled(pool: ChunkPool, sizes: list[int]) -> tuple[MemoryBatchStore, bytes]:
     """A store with batches of these sizes, and what it holds."""
     store, model = MemoryBatchStore(pool), []
     for i, size in enumerate(sizes):
-        batch = os.urandom(size)
+        batch = sized(os.urandom(size))
         store.append(batch, i, 3)
         model.append(as_stored(batch, i, 3))
     return store, b"".join(model)
+
+
+def sized(content: bytes) -> bytes:
+    """These bytes, with their length where a batch has it."""
+    return content[:8] + (len(content) - 12).to_bytes(4, "big") + content[12:]
 
 
 def as_stored(batch: bytes, base_offset: int, leader_epoch: int) -> bytes:

@@ -15,7 +15,7 @@ from odradek.protocol.file_slice import FileSlice, joined
 from odradek.storage.chunks import ChunkPool
 from odradek.storage.memory_backend import MemoryBatchStore
 from tests.fakes.held_file import held_disk, settle
-from tests.storage.chunk_stores import KB, MB, as_stored, filled, in_files, whole
+from tests.storage.chunk_stores import KB, MB, as_stored, filled, in_files, sized, whole
 
 
 def test_small_logs_need_no_file() -> None:
@@ -165,7 +165,7 @@ class PoolModel(RuleBasedStateMachine):
         store, model = self.stores[which]
         for size in sizes:
             self.count += 1
-            batch = bytes([self.count % 251]) * size
+            batch = sized(bytes([self.count % 251]) * size)
             assert store.append(batch, self.count, 5) == len(model)
             model += as_stored(batch, self.count, 5)
         self.stores[which] = store, model

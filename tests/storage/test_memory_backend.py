@@ -13,6 +13,8 @@ from odradek.storage.formats.indexes import AbortedTxn, TimeEntry
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend, MemoryBatchStore
 from odradek.storage.memory_indexes import MemoryOffsetIndex, MemoryTimeIndex, MemoryTxnIndex
+from odradek.storage.partition_log import PartitionLog
+from tests.storage.chunk_stores import sized
 from tests.storage.logs import NOW, make_log
 
 
@@ -25,7 +27,7 @@ def test_any_range_reads_back(sizes: list[int], data: st.DataObject) -> None:
     store = MemoryBatchStore()
     model = b""
     for i, size in enumerate(sizes):
-        batch = bytes([i % 251]) * size
+        batch = sized(bytes([i % 251]) * size)
         assert store.append(batch, i, 7) == len(model)
         model += i.to_bytes(8, "big") + batch[8:12] + (7).to_bytes(4, "big") + batch[16:]
     assert store.size == len(model)
@@ -82,10 +84,11 @@ def test_a_sealed_segment_holds_no_unused_memory() -> None:
 
 
 def test_an_idle_log_costs_little() -> None:
-    make_log()
+    config, backend = LogConfig(), MemoryBackend()  # which logs share
+    PartitionLog("t", 0, config, backend)
     tracemalloc.start()
     try:
-        logs = [make_log() for _ in range(100)]
+        logs = [PartitionLog("t", index, config, backend) for index in range(100)]
         assert tracemalloc.get_traced_memory()[0] / len(logs) < 5_000
     finally:
         tracemalloc.stop()

@@ -26,7 +26,11 @@ def test_positions_and_boundaries(lengths: list[int], interval: int, data: st.Da
     start = data.draw(st.sampled_from(starts))
     limit = start + data.draw(st.integers(0, segment.size))
     assert segment.boundary_before(start, limit) == max(p for p in [*starts, segment.size] if start <= p <= limit)
-    assert segment.batch_size(start) == segment.batch_at(start).size_bytes
+    size = segment.batch_size(start)
+    assert segment.boundary_before(start, limit, min_one=True) == max(
+        segment.boundary_before(start, limit), start + size
+    )
+    assert size == segment.batch_at(start).size_bytes
 
 
 @given(sizes, st.sampled_from([0, 100, 4096]))
