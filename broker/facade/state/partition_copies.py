@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.replicas import ReplicaSet
     from odradek.storage.backend import LogBackend
     from odradek.storage.partition_log import PartitionLog
+    from odradek.storage.segment import Segment
 
 PartitionKey = tuple[bytes, int]
 """Topic id and index."""
@@ -23,9 +24,13 @@ CopyLog = Callable[["PartitionLog", bytes], "PartitionLog"]
 
 
 class _Stamp(NamedTuple):
-    """How far a log was. While it has the same stamp it holds the same: it grows, or it loses its start."""
+    """How far a log was. While it has the same stamp it holds the same: it grows, loses its start, or is compacted.
+
+    Whatever is compacted is in other segments afterwards.
+    """
 
     log: PartitionLog
+    segments: tuple[Segment, ...]
     start: int
     end: int
     high_watermark: int
@@ -36,7 +41,7 @@ class _Stamp(NamedTuple):
     def of(cls, partition: Partition) -> _Stamp:
         log = partition.log
         marks = log.log_start_offset, log.log_end_offset, log.high_watermark
-        return cls(log, *marks, len(log.producers), partition.leader_epoch)
+        return cls(log, tuple(log.segments), *marks, len(log.producers), partition.leader_epoch)
 
 
 class PartitionCopy:

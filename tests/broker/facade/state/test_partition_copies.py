@@ -47,6 +47,23 @@ def test_a_copy_knows_whether_the_partition_still_has_it() -> None:
     assert copy.log.log_start_offset == 0
 
 
+def test_a_compacted_log_is_another_one() -> None:
+    cluster = Cluster()
+    partition = cluster.create_topic("t", configs={"cleanup.policy": "compact"}).partitions[0]
+    for _ in range(2):
+        partition.append(build_batch([Record(0, 1, b"k", b"v", ())]), now_ms=1)
+    partition.log.roll(1)
+    copy = PartitionCopy(partition, _copy())
+    assert copy.is_what(partition)
+    assert partition.log.compact(1, force=True) is not None
+    assert not copy.is_what(partition)
+    log, replicas = copy.put_into(partition, _copy())
+    assert log.segments[0].size > partition.log.segments[0].size
+    partition.go_on_with(log, replicas, cluster.replicator)
+    copy.is_in(partition)
+    assert copy.is_what(partition)
+
+
 def test_replicas_that_differ_are_copied_with_their_logs() -> None:
     cluster, partition = _cluster(nodes=3)
     _append(partition)
