@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from odradek.broker.net.connection import Connection
     from odradek.broker.requests.parked import Parked
 
-EVENTS_AT_ONCE: Final = 64
 _TURN: Final = 64  # connections served before other tasks get their turn
-_HELD_AT_ONCE: Final = 16
-"""So many answers of one turn are sent one right behind the other: a client's thread that the first one wakes finds the
-others, where it would go to sleep between answers that come one by one."""
+EVENTS_AT_ONCE: Final = 64
+"""So many requests are served in one turn, and their answers sent one right behind the other: a client's thread that
+the first one wakes finds the others, where it would go to sleep between answers that come one by one, and wake up again
+on the broker's own CPU where there are few."""
 
 _WATCHED: Final[ConnectionState] = ConnectionState.WATCHED
 _PARKED: Final[ConnectionState] = ConnectionState.PARKED
@@ -98,9 +98,6 @@ class EpollPoller:
             connection.last_used_ms = now_ms
             if connection.serve_now(until_empty=mask != select.EPOLLIN, hold=True):
                 holding.append(connection)
-                if len(holding) >= _HELD_AT_ONCE:
-                    self._send_held(holding)
-                    holding = []
             else:
                 self._settle(connection)
         self._send_held(holding)
