@@ -38,6 +38,7 @@ _log = logging.getLogger("odradek.broker.net")
 _BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_S = 0.1
+_CONGESTION: int | None = getattr(socket, "TCP_CONGESTION", None)  # Linux and FreeBSD
 _LONGEST_IDLE_CHECK_S = 60.0
 _SHORTEST_IDLE_CHECK_S = 0.05
 
@@ -446,6 +447,8 @@ class Server:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             local = sock.getsockname()
+            if local[0] == peer[0]:
+                _do_not_pace(sock)
         except OSError:
             sock.close()
             return
@@ -516,6 +519,16 @@ def _no_fault(node_id: int, listener: str) -> None:
 def _no_delay(node_id: int, address: str) -> int:
     """What a connection waits where no address has a quota."""
     return 0
+
+
+def _do_not_pace(sock: socket.socket) -> None:
+    """Spare a connection within this machine what a network asks for.
+
+    Some systems pace all connections (BBR), with a timer and a model of the path for each answer.
+    """
+    if _CONGESTION is not None:
+        with suppress(OSError):  # a system may allow what is its default only
+            sock.setsockopt(socket.IPPROTO_TCP, _CONGESTION, b"reno")
 
 
 def _listen(host: str, port: int, backlog: int | None = _BACKLOG) -> socket.socket:
