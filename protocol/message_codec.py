@@ -33,7 +33,10 @@ class MessageCodec(Generic[M]):
     """
 
     decode: Callable[..., tuple[M, int]]
-    """`decode(buf, offset=0) -> (message, offset after it)`. More bytes may follow; records are slices of `buf`."""
+    """`decode(buf, offset=0) -> (message, offset after it)`. More bytes may follow.
+
+    Records are slices of `buf`; small ones of `bytes` may be copies.
+    """
     encode: Callable[[M], bytes]
     """`encode(message) -> bytes`."""
     encode_parts: Callable[[M], list[Part]]

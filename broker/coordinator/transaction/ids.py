@@ -9,6 +9,8 @@ from odradek.broker.coordinator.transaction.transaction import Transaction, reco
 from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 
+_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
+
 
 class TransactionalIds:
     """Owner: the machine of the partition. Hard state, changed in `replay` only, but for `unsettled`.
@@ -73,6 +75,3 @@ class TransactionalIds:
 def tombstones(transactional_ids: Iterable[str]) -> list[NewRecord]:
     """The records that forget ids."""
     return [NewRecord(record_key(transactional_id)) for transactional_id in transactional_ids]
-
-
-_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
