@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.commands import CommandError
+from odradek.lasting_imports import lasting_imports
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -98,11 +99,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
-    import trio
+    with lasting_imports():
+        import trio
 
-    from odradek.broker.clock import BrokerClock
-    from odradek.broker.cluster import Cluster
-    from odradek.broker.config.config_file import broker_config
+        from odradek.broker.clock import BrokerClock
+        from odradek.broker.cluster import Cluster
+        from odradek.broker.config.config_file import broker_config
 
     logging.basicConfig(level=arguments.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     topics = _topics(arguments.topic)

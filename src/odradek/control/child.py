@@ -16,6 +16,7 @@ import threading
 from typing import Any
 
 from odradek.broker.facade.remote.encoding import error_told
+from odradek.lasting_imports import lasting_imports
 
 _LOOK_EVERY_S = 0.5
 
@@ -41,8 +42,9 @@ def main() -> int:
 
 
 def _start(arguments: dict[str, Any], token: str) -> tuple[str, Any, Any]:
-    from odradek.broker.facade.threaded import KafkaBroker
-    from odradek.control.server import ControlServer
+    with lasting_imports():
+        from odradek.broker.facade.threaded import KafkaBroker
+        from odradek.control.server import ControlServer
 
     broker = KafkaBroker(**arguments)
     server = ControlServer(broker, token=token)

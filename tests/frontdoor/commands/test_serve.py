@@ -44,6 +44,19 @@ def test_serve_says_where_and_ends_cleanly(how: signal.Signals) -> None:
     assert any(serve_and_end(how) < 1.5 for _ in range(5))  # once is enough: the machine may be busy
 
 
+def test_a_start_imports_only_what_it_needs() -> None:
+    """Not what interprets declarations, compresses or encodes names of hosts: those are for who first needs them."""
+    measured = [sys.executable, "-X", "importtime", "-m", "odradek", "serve", "--port", "0"]
+    with subprocess.Popen(measured, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("odradek ready on ")
+        process.terminate()
+        _, imported = process.communicate(timeout=60)
+    found = {line.rpartition("|")[2].strip() for line in imported.splitlines()}
+    assert "odradek.broker.cluster" in found
+    assert not found & {"construct", "cramjam", "encodings.idna", "odradek.storage.compaction"}
+
+
 def serve_and_end(how: signal.Signals) -> float:
     """The seconds from the signal to the end of the process."""
     with serving("--topic", "orders:3:cleanup.policy=compact,delete,retention.ms=5", "--nodes", "2") as (process, line):

@@ -1,0 +1,91 @@
+"""The collector rests while a serving process imports its modules; it works again afterwards."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+
+_BEFORE_AND_AFTER = """
+import gc, json, weakref
+from odradek.lasting_imports import lasting_imports
+
+class Ring:
+    def __init__(self):
+        self.me = self
+
+collections = []
+gc.callbacks.append(lambda phase, about: collections.append(phase))
+gc.set_threshold(100)
+with lasting_imports():
+    collections.clear()
+    kept = [[] for _ in range(1000)]
+    rested = not collections
+    inside = weakref.ref(Ring())
+outside = weakref.ref(Ring())
+kept = [[] for _ in range(1000)]
+works = bool(collections)
+gc.collect()
+print(json.dumps([rested, works, inside() is not None, outside() is None]))
+"""
+
+
+def test_the_collector_rests_while_modules_are_imported_and_leaves_them_alone_afterwards() -> None:
+    done = subprocess.run([sys.executable, "-c", _BEFORE_AND_AFTER], capture_output=True, text=True, check=True)
+    rested, works, left_alone, collected = json.loads(done.stdout)
+    assert rested
+    assert works
+    assert left_alone
+    assert collected
+
+
+_FAILING = """
+import gc
+from odradek.lasting_imports import lasting_imports
+
+try:
+    with lasting_imports():
+        import odradek.there_is_no_such_module
+except ImportError:
+    print(gc.isenabled())
+"""
+
+
+def test_the_collector_works_again_after_an_import_that_failed() -> None:
+    done = subprocess.run([sys.executable, "-c", _FAILING], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    from odradek.lasting_imports import lasting_imports
+
+    frozen = gc.get_freeze_count()
+    gc.disable()
+    try:
+        with lasting_imports():
+            pass
+        assert not gc.isenabled()
+        assert gc.get_freeze_count() == frozen
+    finally:
+        gc.enable()
+
+
+_SERVE = """
+import gc, sys
+
+seen = []
+
+def while_importing(phase, about):
+    seen.append("trio" in sys.modules and "odradek.broker.cluster" not in sys.modules)
+
+gc.callbacks.append(while_importing)
+from odradek.__main__ import main
+status = main(["serve", "--config", "listeners=NONSENSE"])
+print(status, any(seen), gc.isenabled(), gc.get_freeze_count() > 10_000)
+"""
+
+
+def test_serve_imports_its_modules_so() -> None:
+    done = subprocess.run([sys.executable, "-c", _SERVE], capture_output=True, text=True, check=True)
+    assert done.stdout == "2 False True True\n", done.stderr
