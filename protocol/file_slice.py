@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
+SENDS_FILES: Final = sys.platform == "linux"
+"""Whether a socket takes bytes from a file without a copy. Other systems have such calls, too, each its own."""
+WORTH_SENDING: Final = 64 * 1024
+"""A slice from so many bytes on is sent by its file's descriptor; a smaller one is looked at, which costs less."""
 INLINE_RECORDS: Final = 4096
 """Record fields up to this size are copied into the part before them: that costs less than one more part to send."""
 

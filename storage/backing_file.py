@@ -14,12 +14,16 @@ from contextlib import nullcontext
 from functools import partial
 from threading import Lock
 
+from odradek.protocol.file_slice import WORTH_SENDING
 from odradek.protocol.records import Buffer
 
 _PAGE = mmap.ALLOCATIONGRANULARITY
 _PIECE = 256 * 1024
 """What is written at once where readers need the same position of the file."""
 _PUNCHES = sys.platform == "linux"
+_STEP = 2 * 1024 * 1024
+"""Extents that may be sent by descriptor begin at multiples of this where holes are made. The system may cache a file
+in pages of up to this size, and clears the part of one that becomes a hole: a socket may not have sent it yet."""
 _MOST_MAPS = 128
 """Each map has a descriptor of its own, so there are so many at most; further views are copies."""
 
@@ -48,14 +52,19 @@ class BackingFile:
         if free:
             return Extent(self, free.pop(), rounded)
         offset = self._end
-        os.truncate(self.descriptor, offset + rounded)
-        self._end = offset + rounded
+        end = offset + rounded
+        if _PUNCHES and rounded >= WORTH_SENDING:
+            offset = _stepped(offset)
+            end = offset + _stepped(rounded)
+        os.truncate(self.descriptor, end)
+        self._end = end
         return Extent(self, offset, rounded)
 
     def release(self, offset: int, size: int) -> None:
         """Give an extent's room back. It may be called in any thread, at any point.
 
-        Linux makes a hole, so that the disk has the room back. Elsewhere the next extent of that size gets it.
+        Linux makes a hole, so that the disk has the room back, and the room is not used again: a socket may still have
+        its pages. Elsewhere nothing is sent by descriptor, and the next extent of that size gets the room.
         """
         if not _PUNCHES:
             self._free.setdefault(size, []).append(offset)
@@ -65,6 +74,8 @@ class BackingFile:
             self._punch(offset, size)
 
     def _punch(self, offset: int, size: int) -> None:
+        if size >= WORTH_SENDING:
+            size = _stepped(size)
         try:
             with mmap.mmap(self.descriptor, size, offset=offset) as room:
                 room.madvise(mmap.MADV_REMOVE)
@@ -101,6 +112,10 @@ class BackingFile:
 
     def __del__(self) -> None:
         os.close(self.descriptor)
+
+
+def _stepped(size: int) -> int:
+    return -(-size // _STEP) * _STEP
 
 
 class Extent:

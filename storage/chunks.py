@@ -2,7 +2,8 @@
 
 A `Chunk` is filled once and never changed. It begins as a bytearray. Beyond the limit the oldest chunks move to a
 temporary file, so that the page cache holds them and not the process. Logs that have bytes in common share a chunk, and
-all see it move. Views stay valid wherever it goes.
+all see it move. What sockets take again and again moves, too, where they take it from a file without a copy. Views stay
+valid wherever it goes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from itertools import count
 from weakref import ref
 
+from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING
 from odradek.storage.backing_file import Extent
 from odradek.storage.chunk_maps import ChunkMaps
 from odradek.storage.chunk_writer import ChunkWriter
@@ -21,6 +23,8 @@ DEFAULT_LIMIT = 160 * 1024 * 1024
 LEAST_SLACK = 16 * 1024 * 1024
 _WORTH_TRIMMING = 16 * 1024
 _MORE_BEFORE_NEXT_TRY = 4 * 1024 * 1024
+_OFTEN = 2
+"""A chunk that was sent so many times moves: one reader of everything does not pay for it, many readers gain."""
 _NOTHING = memoryview(b"")
 _log = logging.getLogger("odradek.storage")
 
@@ -29,10 +33,11 @@ class Chunk:
     """A run of whole batches. Owner: the batch store that appends to it; `pool` may end and move it at any time.
 
     `view`: its bytes, None while they are in a file and not mapped. `writer` and `capacity`: of the bytearray, none
-    once it has ended. `held`: the bytes that count against the pool's limit.
+    once it has ended. `held`: the bytes that count against the pool's limit. `sent`: how many went out in large
+    answers.
     """
 
-    __slots__ = ("__weakref__", "capacity", "extent", "fill", "held", "number", "pool", "view", "writer")
+    __slots__ = ("__weakref__", "capacity", "extent", "fill", "held", "number", "pool", "sent", "view", "writer")
 
     def __init__(self, buffer: bytearray, pool: ChunkPool | None) -> None:
         self.writer = memoryview(buffer)
@@ -43,6 +48,7 @@ class Chunk:
         self.pool = pool
         self.number = -1
         self.held = 0
+        self.sent = 0
 
     def bytes(self) -> memoryview:
         """A view of everything, from the first byte on."""
@@ -83,18 +89,19 @@ class ChunkPool:
     are written. `held`: the bytes in memory; `leaving`: those of them that were handed over. `crowded`: whether these
     are more than the slack, a quarter of the limit and at least 16 MiB. Then those who can should wait before they
     append; `on_crowded` is told of each change. A failure ends the wait too: records stay in memory then, and the next
-    try comes when there are a quarter more.
+    try comes when there are a quarter more. `sends_files`: whether what is sent often moves, too.
 
     Owner: the backend, one thread. Chunks may end, and be looked at, in any thread.
     """
 
     __slots__ = (
         *("_give_up_at", "_leaving", "_live", "_numbers", "_on_written", "_seen", "_slack", "_writer"),
-        *("__weakref__", "crowded", "gone", "held", "leaving", "limit", "maps", "on_crowded"),
+        *("__weakref__", "crowded", "gone", "held", "leaving", "limit", "maps", "on_crowded", "sends_files"),
     )
 
     def __init__(self, limit: int = DEFAULT_LIMIT, least_slack: int = LEAST_SLACK) -> None:
         self.limit = limit if limit >= 0 else 1 << 62
+        self.sends_files = SENDS_FILES and limit >= 0
         self.held = 0
         self.leaving = 0
         self.crowded = False
@@ -138,11 +145,31 @@ class ChunkPool:
             number, which = self._live.popitem(last=False)
             chunk = which()
             if chunk is not None:
-                chunk.freeze()
-                self._leaving[number] = which, chunk.held
-                self.leaving += chunk.held
-                writer.put(chunk)
+                self._hand_over(writer, number, chunk)
         self._compare()
+
+    def _hand_over(self, writer: ChunkWriter, number: int, chunk: Chunk) -> None:
+        chunk.freeze()
+        self._leaving[number] = ref(chunk), chunk.held
+        self.leaving += chunk.held
+        writer.put(chunk)
+
+    def sent(self, chunk: Chunk, count: int) -> None:
+        """So many bytes of a chunk in memory went out in a large answer. What is sent often moves to the file.
+
+        It never makes anybody wait: what would crowd the writer stays for now.
+        """
+        chunk.sent += count
+        if chunk.sent < _OFTEN * chunk.fill or chunk.fill < WORTH_SENDING or not self.sends_files:
+            return
+        if self.leaving:
+            self.collect()
+        if self._give_up_at or self.leaving + chunk.held > self._slack // 2 or chunk.number not in self._live:
+            return
+        writer = self._writer or self._start_writer()
+        if writer is not None:
+            del self._live[chunk.number]
+            self._hand_over(writer, chunk.number, chunk)
 
     def _start_writer(self) -> ChunkWriter | None:
         try:
@@ -196,8 +223,8 @@ class ChunkPool:
     def _failed(self, error: Exception) -> None:
         self._give_up_at = self.held + self.held // 4 + _MORE_BEFORE_NEXT_TRY
         _log.error(
-            "no temporary file takes records (%s: %s): they stay in memory, beyond odradek.memory.bytes. The next try "
-            "comes when there are %d MiB of them",
+            "no temporary file takes records (%s: %s): they stay in memory, even beyond odradek.memory.bytes. The next "
+            "try comes when there are %d MiB of them",
             *(type(error).__name__, error, self._give_up_at >> 20),
         )
 

@@ -1,9 +1,9 @@
 """The batches of one segment in a `.log` file.
 
 What is appended goes to the file at once and stays in memory chunks until 4 MiB came together; older bytes are read
-through a read-only map of the file. So a consumer at the end of the log never waits for a map, a log that is only
-written is never mapped, and nothing is copied on the way to a socket. Maps stay valid while views of them are held,
-also after the file was removed.
+through a read-only map of the file, or sent by its descriptor. So a consumer at the end of the log never waits for a
+map, a log that is only written is never mapped, and nothing is copied on the way to a socket. Maps stay valid while
+views of them are held, also after the file was removed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING, FileSlice
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
 from odradek.storage.memory_backend import MemoryBatchStore
+from odradek.storage.sent_file import SentFile
 
 _TAIL_LIMIT = 4 * 1024 * 1024
 
@@ -78,9 +80,18 @@ class DiskBatchStore:
             return [mapped[position:end]]
         return [mapped[position:start], *self._tail.read(0, end - start)]
 
-    def slices(self, position: int, length: int) -> list[memoryview]:
-        """See `BatchStore.slices`: a map of the whole file stays, and is sent faster than anything else."""
-        return self.read(position, length)
+    def slices(self, position: int, length: int) -> list[memoryview | FileSlice]:
+        """See `BatchStore.slices`. Without a descriptor to spare the bytes are views of the map."""
+        in_file = min(length, self._tail_start - position)
+        if in_file >= WORTH_SENDING and SENDS_FILES:
+            mapped = self._mapped()
+            try:
+                file = SentFile(self._fs, self._fs.open_read(self.path), mapped)
+            except StorageError:
+                return [*self.read(position, length)]
+            rest = self._tail.read(0, length - in_file) if in_file < length else ()
+            return [FileSlice(file, position, in_file), *rest]
+        return [*self.read(position, length)]
 
     def view(self, position: int) -> tuple[memoryview, int]:
         start = self._tail_start

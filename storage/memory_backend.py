@@ -127,6 +127,8 @@ class MemoryBatchStore:
             extent = chunk.extent
             if extent is None:
                 parts.append(chunk.bytes()[position - start : stop - start])
+                if chunk.pool is not None and chunk.pool is self._pool:  # another broker's pool is another thread's
+                    chunk.pool.sent(chunk, stop - position)
             else:
                 parts.append(FileSlice(extent, extent.offset + position - start, stop - position))
             position = stop

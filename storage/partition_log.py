@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
-from odradek.protocol.file_slice import FileSlice
+from odradek.protocol.file_slice import WORTH_SENDING, FileSlice
 from odradek.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, TRANSACTIONAL_FLAG, RecordBatch
 from odradek.protocol.records import Buffer
 from odradek.storage import loading, retention, time_lookup, txn_index
@@ -82,8 +82,6 @@ SentResult: TypeAlias = tuple[Sequence[memoryview | FileSlice], int]
 """The same for a socket alone, as a plain tuple: what a file holds as slices of it."""
 
 _EMPTY: Final = ReadResult([], 0)
-_WORTH_A_SLICE: Final = 64 * 1024
-"""A read of fewer bytes is sent as views: that costs less."""
 _CLIENT: Final = AppendOrigin.CLIENT
 _COORDINATOR: Final = AppendOrigin.COORDINATOR
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
@@ -433,19 +431,22 @@ class PartitionLog:
         return _new(ReadResult, (batches.read(start, size), size))
 
     def read_to_send(self, offset: int, *, max_bytes: int, up_to_offset: int, min_one: bool = True) -> SentResult:
-        """The same as `read` for a socket: the process does not look at what a file holds."""
-        found = self._range(offset, max_bytes, up_to_offset, min_one)
+        """What Fetch sends: as `read`, but as many bytes as allowed, so the last batch may be cut off, as in Kafka.
+
+        The first batch is never cut. The process does not look at what a file holds.
+        """
+        found = self._range(offset, max_bytes, up_to_offset, min_one, whole=False)
         if found is None:
             return [], 0
         batches, start, size = found
-        if size < _WORTH_A_SLICE:
+        if size < WORTH_SENDING:
             return batches.read(start, size), size
         return batches.slices(start, size), size
 
     def _range(
-        self, offset: int, max_bytes: int, up_to_offset: int, min_one: bool
+        self, offset: int, max_bytes: int, up_to_offset: int, min_one: bool, *, whole: bool = True
     ) -> tuple[BatchStore, int, int] | None:
-        """What a read returns: store, position, size in bytes."""
+        """What a read returns: store, position, size in bytes; `whole`: it ends with a whole batch."""
         if offset >= up_to_offset and self.log_start_offset <= offset <= self.log_end_offset:
             return None
         found = self._find(offset)
@@ -460,7 +461,10 @@ class PartitionLog:
             end = end if limit is None else limit
             next_offset = up_to_offset
         if end - start > max_bytes:
-            end = segment.boundary_before(start, start + max_bytes, min_one=min_one)
+            if whole:
+                end = segment.boundary_before(start, start + max_bytes, min_one=min_one)
+            else:
+                end = segment.cut_at(start, start + max_bytes, min_one=min_one)
             next_offset = -1
         if end <= start:
             return None

@@ -159,6 +159,13 @@ class Segment:
             position += at - begin
         return position if position > start or not min_one else start + self.batch_size(start)
 
+    def cut_at(self, start: int, limit: int, *, min_one: bool = False) -> int:
+        """`limit`, where the batch at `start` ends before it; else `start`, or with `min_one` the end of that batch."""
+        end = start + self.batch_size(start)
+        if end <= limit:
+            return limit
+        return end if min_one else start
+
     def batch_size(self, position: int) -> int:
         view, at = self.stores.batches.view(position)
         return LOG_OVERHEAD + int(_WALK(view, at)[1])

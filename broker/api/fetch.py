@@ -8,8 +8,8 @@ names the current leader beside errors (KIP-951); v17 and v18 add fields for rep
 A fetch waits until `min_bytes` are there or `max_wait_ms` have passed on the broker's clock; it is woken by what
 changes its partitions and never polls. Limits are Kafka's: `partition_max_bytes` for each partition, `max_bytes`
 (at most `fetch.max.bytes`) for all, but the first batch of the first partition that has any comes whole. Records are
-views into the log: nothing is copied on the way to the socket.
-Difference from Kafka: a response ends with a whole batch where Kafka may cut the last one at the limit.
+views into the log, or slices of a file: nothing is copied on the way to the socket. Where a limit falls into a batch
+the answer ends there, as in Kafka; clients drop that part.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ _FIRST_VERSION_WITH_SESSIONS: Final = 7
 @handles(
     FetchRequest,
     access=ByItem((Operation.READ, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER), guard="fetch.fetch"),
-    differs="a response ends with a whole batch",
 )
 def fetch(
     ctx: RequestContext, request: FetchRequest, new_reader: type[FetchReader] = FetchReader

@@ -38,7 +38,7 @@ from odradek.protocol.messages.offset_for_leader_epoch import (
 )
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch, iter_batches
-from odradek.protocol.records import Record
+from odradek.protocol.records import Buffer, Record
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
 
@@ -49,6 +49,11 @@ RETRY = frozenset({14, 15, 16, 51})
 BIG = 1 << 20
 Place = tuple[int, int]
 _LONG_NUMBER = re.compile(r"-?\d{12,}")
+
+
+def _cut_off(records: Buffer) -> int:
+    """How many bytes of a batch that is not there whole are at the end."""
+    return len(records) - sum(batch.size_bytes for batch in iter_batches(records))
 
 
 class Conversation:
@@ -216,6 +221,7 @@ class Conversation:
                     [batch.base_offset, batch.record_count, batch.attributes]
                     for batch in iter_batches(data.records or b"")
                 ],
+                _cut_off(data.records or b""),
             ]
             for topic in response.responses
             for data in topic.partitions
@@ -406,6 +412,10 @@ def reading(c: Conversation) -> None:
     c.fetch("in the middle of a batch", [("b", [(1, 1)])])
     c.fetch("two batches' worth", [("a", [(0, 0)])], limit=2 * size)
     c.fetch("no bytes", [("a", [(0, 0)]), ("b", [(1, 0)])], limit=0)
+    for limit in (1, size - 1, size, size + 1, 2 * size - 1, 2 * size + 16, 5 * size - 1):
+        c.fetch(f"a limit of {limit}", [("a", [(0, 0)])], limit=limit)
+        c.fetch(f"a limit of {limit}, not the first", [("b", [(1, 0)]), ("a", [(0, 1)])], limit=limit, version=13)
+        c.fetch(f"a response of {limit}", [("a", [(0, 0)]), ("b", [(1, 0)])], max_bytes=limit)
     c.fetch("a response of one batch", [("a", [(1, 0), (0, 0)]), ("b", [(1, 0)])], max_bytes=size)
     c.fetch("negative limit of the response", [("a", [(0, 0)])], max_bytes=-1)
     c.fetch("negative limit of a partition", [("a", [(0, 0)])], limit=-1)

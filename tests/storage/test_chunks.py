@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from contextlib import ExitStack
 
@@ -16,6 +17,8 @@ from odradek.storage.chunks import ChunkPool
 from odradek.storage.memory_backend import MemoryBatchStore
 from tests.fakes.held_file import held_disk, settle
 from tests.storage.chunk_stores import KB, MB, as_stored, filled, in_files, sized, whole
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="files are sent by descriptor on Linux")
 
 
 def test_small_logs_need_no_file() -> None:
@@ -82,6 +85,77 @@ def test_an_open_chunk_that_moved_is_followed_by_another() -> None:
     assert (one.size, whole(one)[-200:-192]) == (len(model) + 200, (99).to_bytes(8, "big"))
     assert bytes(view) == before
     assert all(whole(store) == content for store, content in others)
+
+
+@linux
+@pytest.mark.parametrize("size", [700, 100 * KB, 900 * KB])
+def test_what_is_sent_again_and_again_moves(size: int) -> None:
+    pool = ChunkPool()
+    store, model = filled(pool, [size] * (6 * MB // size))
+    other, _ = filled(pool, [size] * (6 * MB // size))
+    for start in range(0, store.size, MB):
+        store.slices(start, min(MB, store.size - start))
+    settle(pool)
+    assert not in_files(store), "one reader of everything does not pay for others"
+    for _ in range(4):  # what would crowd the writer is left for the next time
+        for start in range(0, store.size, MB):
+            store.slices(start, min(MB, store.size - start))
+        settle(pool)
+    assert in_files(store) >= store.size - MB, "the first chunks of small batches are too small for it"
+    assert not in_files(other)
+    assert whole(store) == joined(store.slices(0, store.size)) == model
+    store.append(sized(bytes(700)), 9, 9)
+    assert whole(store) == model + as_stored(sized(bytes(700)), 9, 9)
+
+
+@linux
+def test_nothing_moves_for_its_readers_where_memory_has_no_limit() -> None:
+    pool = ChunkPool(-1)
+    store, _ = filled(pool, [900 * KB])
+    for _ in range(5):
+        assert all(isinstance(part, memoryview) for part in store.slices(0, store.size))
+    assert not pool.leaving
+
+
+@linux
+def test_readers_of_a_twin_leave_the_pool_alone() -> None:
+    pool = ChunkPool()
+    store, _ = filled(pool, [900 * KB])
+    twin = store.shared(store.size, ChunkPool())  # of another broker, in another thread
+    for _ in range(5):
+        twin.slices(0, twin.size)
+    assert not pool.leaving
+
+
+@linux
+def test_readers_make_nobody_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    with held_disk(monkeypatch):
+        pool = ChunkPool(100 * MB, least_slack=4 * MB)
+        stores = [filled(pool, [900 * KB])[0] for _ in range(60)]
+        for store in stores * 4:
+            store.slices(0, store.size)
+        assert pool.leaving > 0
+        assert not pool.crowded
+    settle(pool)
+
+
+@linux
+def test_a_disk_that_fails_is_not_asked_for_readers_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with held_disk(monkeypatch) as disk:
+        disk.error = OSError(28, "No space left on device")
+        pool = ChunkPool()
+        store, model = filled(pool, [900 * KB] * 3)
+        for _ in range(2):
+            store.slices(0, store.size)
+        disk.work()
+        settle(pool)
+        for _ in range(3):
+            store.slices(0, store.size)
+        assert not pool.leaving
+        assert caplog.text.count("No space left") == 1
+        assert joined(store.slices(0, store.size)) == model
 
 
 def test_logs_that_share_bytes_move_together() -> None:

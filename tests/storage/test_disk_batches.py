@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import sys
 from pathlib import Path
 
 import pytest
 
+from odradek.protocol.file_slice import FileSlice, joined
 from odradek.protocol.record_batch import Record, build_batch, read_batch
 from odradek.storage.backend import StorageError
 from odradek.storage.disk_batches import DiskBatchStore
@@ -21,6 +23,10 @@ def batch(value: bytes) -> bytes:
 
 def read(store: DiskBatchStore, position: int, length: int) -> bytes:
     return b"".join(store.read(position, length))
+
+
+def no_descriptor_left(_: FaultyFileSystem, path: Path) -> int:
+    raise StorageError(f"{path}: Too many open files")
 
 
 @pytest.fixture
@@ -56,6 +62,26 @@ def test_old_bytes_come_from_the_file_new_ones_from_memory(path: Path) -> None:
     store.close()
     path.unlink()
     assert b"".join(early) == data[:1000]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files are sent by descriptor on Linux")
+def test_what_is_large_is_sent_by_the_files_descriptor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fs = FaultyFileSystem()
+    store = DiskBatchStore(fs, path, 0)
+    for i in range(5):
+        store.append(batch(bytes([65 + i]) * MEGABYTE), i, 0)
+    data = path.read_bytes()
+    one = len(data) // 5
+    assert [type(part) for part in store.slices(one, one)] == [FileSlice]
+    across = store.slices(7, len(data) - 7)
+    assert [(type(part), len(part)) for part in across] == [(FileSlice, 4 * one - 7), (memoryview, one)]
+    assert joined(across) == data[7:]
+    assert [type(part) for part in store.slices(10, 1000)] == [memoryview], "a map costs less for a small one"
+    assert [type(part) for part in store.slices(4 * one, one)] == [memoryview], "it is in memory"
+    monkeypatch.setattr(FaultyFileSystem, "open_read", no_descriptor_left)
+    views = store.slices(7, 3 * one)
+    assert FileSlice not in map(type, views)
+    assert joined(views) == data[7:][: 3 * one]
 
 
 @pytest.mark.parametrize("sealed", [False, True])

@@ -31,6 +31,9 @@ def test_positions_and_boundaries(lengths: list[int], interval: int, data: st.Da
         segment.boundary_before(start, limit), start + size
     )
     assert size == segment.batch_at(start).size_bytes
+    cut = limit if limit >= start + size else start
+    assert segment.cut_at(start, limit) == cut
+    assert segment.cut_at(start, limit, min_one=True) == max(cut, start + size)
 
 
 @given(sizes, st.sampled_from([0, 100, 4096]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,7 @@ from odradek.protocol.file_slice import FileSlice, Part
 from odradek.storage.backing_file import Extent, temporary_file
 
 KB, MB = 1024, 1024 * 1024
+linux = pytest.mark.skipif(sys.platform != "linux", reason="files are sent by descriptor on Linux")
 
 
 @pytest.fixture
@@ -22,6 +24,8 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = socket.create_connection(listener.getsockname())
         server, _ = listener.accept()
+    if sys.platform == "linux":
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")  # as the broker does within a machine
     server.setblocking(False)
     with client, server:
         yield server, client
@@ -61,6 +65,11 @@ def mixed(seed: int) -> tuple[list[Part], bytes]:
     return [*parts, b"end"], b"".join([*content, big, b"end"])
 
 
+def maps_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a connection whose congestion control, whichever it is, paces what is sent; or on another system."""
+    monkeypatch.setattr(sending, "_PACING", b"")
+
+
 def received(transport: sending.Sender, parts: list[Part], client: socket.socket) -> bytes:
     """What comes when the client reads only while the server cannot go on."""
     got = bytearray()
@@ -76,14 +85,18 @@ def received(transport: sending.Sender, parts: list[Part], client: socket.socket
     return bytes(got)
 
 
-@pytest.mark.parametrize("how", ["with sendmsg", "without sendmsg", "without pread", "another transport"])
+@pytest.mark.parametrize("how", ["by descriptor", "paced", "without sendmsg", "without pread", "another transport"])
 def test_everything_arrives_in_order(
     pair: tuple[socket.socket, socket.socket], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, client = pair
-    if how == "without sendmsg":
+    if how == "paced":
+        maps_only(monkeypatch)
+    elif how == "without sendmsg":
+        maps_only(monkeypatch)
         monkeypatch.setattr(sending, "HAS_SENDMSG", False)
     elif how == "without pread":
+        maps_only(monkeypatch)
         for name in ("pread", "pwrite", "sendfile"):
             monkeypatch.delattr(os, name)
     transport: sending.Sender = Wrapped(server) if how == "another transport" else server
@@ -106,23 +119,62 @@ def test_what_is_left_of_a_file_is_no_memory(pair: tuple[socket.socket, socket.s
     assert 0 < len(rest) < 20 * MB
 
 
+@pytest.mark.parametrize("by_descriptor", [pytest.param(True, marks=linux), False])
 def test_one_call_sends_no_more_than_its_share(
+    pair: tuple[socket.socket, socket.socket], by_descriptor: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, _ = pair
+    if not by_descriptor:
+        maps_only(monkeypatch)
+    monkeypatch.setattr(sending, "_MOST_AT_ONCE", 100_000)
+    parts: list[Part] = [stored(letter * 80_000)[1] for letter in (b"a", b"b", b"c")]
+    left = send_large(server, parts)
+    if by_descriptor:
+        assert left is not None
+        assert sum(map(len, left)) == 140_000
+    else:
+        assert left == parts[2:], "what makes it more than that goes along"
+    while left is not None:
+        left = send_large(server, left)
+
+
+def test_a_file_is_mapped_only_while_it_is_sent(
     pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, _ = pair
-    monkeypatch.setattr(sending, "_MOST_AT_ONCE", 10_000)
-    parts: list[Part] = [stored(letter * 8_000)[1] for letter in (b"a", b"b", b"c")]
-    left = send_large(server, parts)
-    assert left == parts[2:], "what makes it more than that goes along"
-    assert send_large(server, left) is None
-
-
-def test_a_file_is_mapped_only_while_it_is_sent(pair: tuple[socket.socket, socket.socket]) -> None:
-    server, _ = pair
+    maps_only(monkeypatch)
     extent, part = stored(os.urandom(20 * MB))
     left = send_large(server, [part])
     assert left is not None
     assert extent.file.maps == 0
+
+
+@linux
+def test_by_descriptor_nothing_is_mapped(
+    pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, client = pair
+    _, part = stored(os.urandom(MB))
+    content = bytes(part.view())
+    monkeypatch.setattr(FileSlice, "view", None)
+    assert received(server, [b"head", part, b"tail"], client) == b"head" + content + b"tail"
+
+
+@linux
+def test_a_small_slice_is_looked_at(pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch) -> None:
+    server, client = pair
+    _, part = stored(b"s" * 5000)
+    monkeypatch.delattr(os, "sendfile")
+    assert received(server, [b"head", part], client) == b"head" + b"s" * 5000
+
+
+@linux
+def test_a_file_that_was_cut_ends_the_connection(pair: tuple[socket.socket, socket.socket]) -> None:
+    server, _ = pair
+    extent, part = stored(b"a" * 100_000)
+    os.truncate(extent.descriptor, 0)
+    with pytest.raises(ConnectionError, match="cut while an answer was under way"):
+        send_large(server, [b"head", part])
 
 
 def test_the_answer_outlives_whoever_made_it(pair: tuple[socket.socket, socket.socket]) -> None:
