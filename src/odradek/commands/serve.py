@@ -145,13 +145,10 @@ async def _serve(
 ) -> None:
     import trio
 
-    from odradek.broker.facade.topic_spec import create_topic
-
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with cluster.run():
-            for name, spec in topics.items():
-                if cluster.topics.get(name) is None:
-                    create_topic(cluster, name, spec)
+            if topics:
+                _create(cluster, topics)
             for user in users:
                 cluster.add_scram_user(user)
             await cluster.listen(*address)
@@ -161,6 +158,15 @@ async def _serve(
                 print("odradek ready on " + ",".join(_addresses(cluster)), flush=True)
                 async for _ in signals:
                     break
+
+
+def _create(cluster: Cluster, topics: dict[str, TopicSpec]) -> None:
+    """Those that a data directory does not have already."""
+    from odradek.broker.facade.topic_spec import create_topic
+
+    for name, spec in topics.items():
+        if cluster.topics.get(name) is None:
+            create_topic(cluster, name, spec)
 
 
 def _control(arguments: argparse.Namespace) -> Control:
