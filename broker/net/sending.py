@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from itertools import takewhile
-from typing import Final, Protocol
+from typing import Protocol
 
 from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING, FileSlice, Part, in_memory, joined
 
@@ -13,7 +13,7 @@ HAS_SENDMSG = hasattr(socket.socket, "sendmsg")
 _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
 _MOST_AT_ONCE = 8 * 1024 * 1024
 """When so much of an answer was sent the other connections get their turn."""
-_PACING: Final = b"bbr"
+_PACING = b"bbr"
 """Congestion control that spreads what is sent over time. `sendfile` hands over 64 KiB at once, and each waits then."""
 
 
