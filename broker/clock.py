@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import trio
 
+from odradek.broker.clock_face import ClockFace
+
 _SETTLE_TIMEOUT_S = 5.0
 _LAST_MS = 253_402_300_799_999
 """The end of the year 9999: what is added to a time still fits into the 64 bits that Kafka has for it."""
@@ -63,13 +65,9 @@ class BrokerClock(trio.abc.Clock):
 
     def __init__(self, *, start_ms: int | None = None) -> None:
         """`start_ms`: what `now_ms` shows at first (milliseconds since 1970); by default the machine's time."""
-        self.source: Callable[[], float] = time.monotonic
-        """The time below this one, in seconds: of the machine or of the run. No change moves it; see `ms_at`."""
-        self._offset = 0.0
-        self._frozen_at: float | None = None
-        self._frozen_ns = 0
         wall = time.time() if start_ms is None else start_ms / 1000
-        self._epoch = wall - time.monotonic()
+        self.face = ClockFace(time.monotonic, wall - time.monotonic())
+        """What it shows, to be read where that has to be quick."""
         self._lock = threading.Lock()
         self._token: trio.lowlevel.TrioToken | None = None
         self._thread_id: int | None = None
@@ -94,8 +92,7 @@ class BrokerClock(trio.abc.Clock):
 
     def current_time(self) -> float:
         """Seconds on this clock, from an arbitrary origin."""
-        frozen = self._frozen_at
-        return self.source() + self._offset if frozen is None else frozen
+        return self.face.current_time()
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
         """What trio asks just before it sleeps: see `seconds_until`."""
@@ -104,15 +101,22 @@ class BrokerClock(trio.abc.Clock):
     def seconds_until(self, deadline: float) -> float:
         """Real seconds until `deadline`; infinite while the clock stands still before it."""
         left = deadline - self.current_time()
-        return left if left <= 0 or self._frozen_at is None else inf
+        return left if left <= 0 or self.face.frozen_at is None else inf
 
     # -- reading
 
     def now_ms(self) -> int:
         """Milliseconds since 1970-01-01 UTC, as records carry them."""
-        if self._frozen_at is not None:
-            return self._frozen_ns // 1_000_000
-        return int((self.source() + self._offset + self._epoch) * 1000)
+        return self.face.now_ms()
+
+    @property
+    def source(self) -> Callable[[], float]:
+        """The time below this one, in seconds: of the machine or of the run. No change moves it; see `ms_at`."""
+        return self.face.source
+
+    @source.setter
+    def source(self, source: Callable[[], float]) -> None:
+        self.face.source = source
 
     def ms_at(self, source_seconds: float) -> int:
         """What `now_ms` was when `source` was this. Any thread may ask."""
@@ -128,7 +132,7 @@ class BrokerClock(trio.abc.Clock):
     @property
     def frozen(self) -> bool:
         """Whether the clock stands still."""
-        return self._frozen_at is not None
+        return self.face.frozen_at is not None
 
     # -- moving
 
@@ -166,8 +170,8 @@ class BrokerClock(trio.abc.Clock):
             else:
                 self._go_on()
             shown = time.time() if now_ms is None else (now_ms + 0.5) / 1000
-            self._epoch = shown - self.current_time()
-            self._frozen_ns = round(shown * 1e9)
+            self.face.epoch = shown - self.current_time()
+            self.face.frozen_ns = round(shown * 1e9)
 
         self._change(change)
 
@@ -192,9 +196,9 @@ class BrokerClock(trio.abc.Clock):
         now = self.current_time()
         self._hosted = True
         self.source = run_clock.current_time
-        self._epoch += now - self.source() - self._offset
-        if self._frozen_at is not None:
-            self._frozen_at = self.source() + self._offset
+        self.face.epoch += now - self.source() - self.face.ahead
+        if self.face.frozen_at is not None:
+            self.face.frozen_at = self.source() + self.face.ahead
         self._changes.clear()
         self._note("start")
 
@@ -229,36 +233,36 @@ class BrokerClock(trio.abc.Clock):
     # -- inside
 
     def _host_deadline(self, due: float) -> float:
-        if self._frozen_at is not None:
-            return -inf if due <= self._frozen_at else inf
-        return due - self._offset
+        if self.face.frozen_at is not None:
+            return -inf if due <= self.face.frozen_at else inf
+        return due - self.face.ahead
 
     def _jump(self, step: float) -> None:
-        if self._frozen_at is None:
-            self._offset += step
+        if self.face.frozen_at is None:
+            self.face.ahead += step
         else:
             # Rounded up, so that steps that add up to a wait reach its end.
-            self._frozen_at += step + 4 * ulp(self._frozen_at + step)
-            self._frozen_ns += round(step * 1e9)
+            self.face.frozen_at += step + 4 * ulp(self.face.frozen_at + step)
+            self.face.frozen_ns += round(step * 1e9)
         self._note("advance", step)
 
     def _stop(self) -> None:
-        if self._frozen_at is None:
-            self._frozen_at = self.source() + self._offset
-            shown = self._frozen_at + self._epoch
-            self._frozen_ns = max(int(shown * 1e9), int(shown * 1000) * 1_000_000)
+        if self.face.frozen_at is None:
+            self.face.frozen_at = self.source() + self.face.ahead
+            shown = self.face.frozen_at + self.face.epoch
+            self.face.frozen_ns = max(int(shown * 1e9), int(shown * 1000) * 1_000_000)
             self._note("freeze")
 
     def _go_on(self) -> None:
-        if self._frozen_at is not None:
-            self._offset = self._frozen_at - self.source()
-            self._epoch = self._frozen_ns / 1e9 - self._frozen_at + _ROUNDING_S
-            self._frozen_at = None
+        if self.face.frozen_at is not None:
+            self.face.ahead = self.face.frozen_at - self.source()
+            self.face.epoch = self.face.frozen_ns / 1e9 - self.face.frozen_at + _ROUNDING_S
+            self.face.frozen_at = None
             self._note("resume")
 
     def _note(self, what: str, seconds: float = 0) -> None:
-        stands_at = None if self._frozen_at is None else self._frozen_ns
-        self._changes.append(ClockChange(self.source(), what, seconds, self._offset + self._epoch, stands_at))
+        stands_at = None if self.face.frozen_at is None else self.face.frozen_ns
+        self._changes.append(ClockChange(self.source(), what, seconds, self.face.ahead + self.face.epoch, stands_at))
         if len(self._changes) > _MAX_CHANGES:
             del self._changes[1]
 

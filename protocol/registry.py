@@ -15,6 +15,7 @@ from odradek.protocol.message import ApiMessage
 from odradek.protocol.messages.index import APIS
 
 API_VERSIONS_KEY = 18
+PRODUCE_KEY = 0
 
 
 class ApiSpec:

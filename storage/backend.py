@@ -25,17 +25,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import FileSlice
+from odradek.protocol.native import mypyc_attr
 from odradek.protocol.records import Buffer
 from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
+from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
-
-if TYPE_CHECKING:
-    from odradek.storage.leader_epochs import LeaderEpochs
-    from odradek.storage.producer_state import ProducerStates
+from odradek.storage.producer_state import ProducerStates
 
 
 class StorageError(KafkaError):
@@ -138,6 +137,7 @@ class TxnIndex(Protocol):
     def close(self) -> None: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SegmentStores:
     """The stores of one segment."""
 

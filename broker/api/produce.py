@@ -161,7 +161,7 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
     unusual = version < _FIRST_VERSION_WITH_ZSTD or not -1 <= acks <= 1 or refusals is not None
     services = ctx.services
     topics = services.topics
-    now_ms = services.clock.now_ms()
+    now_ms = services.face.now_ms()
     node_id = ctx.node.id
     responses = []
     failed = False
@@ -200,7 +200,8 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
                 failed = True
                 answers.append(_refused(ctx, topic, data, error))
         if answers:
-            responses.append(TopicProduceResponse(asked.name, asked.topic_id, answers))
+            name = asked.name if topic is None or by_id else topic.name  # equal, and hashed already
+            responses.append(TopicProduceResponse(name, asked.topic_id, answers))
     response = ProduceResponse(responses)
     if waiting:
         return ReplicationWait(ctx, request, response, waiting, _name_leaders)

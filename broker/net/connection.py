@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 import trio
 
 from odradek.broker.net.connection_states import RULES, ConnectionState
-from odradek.broker.net.receive_buffer import ReceiveBuffer, SpeaksTlsError
+from odradek.broker.net.receive_buffer import SMALL, ReceiveBuffer, SpeaksTlsError
 from odradek.broker.net.sending import send_large
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Disturbed, Pending, Throttled
+from odradek.broker.requests.exchange import Frame
 from odradek.broker.requests.parked import Parked
 from odradek.protocol.errors import ProtocolError
 
@@ -79,13 +80,13 @@ class Held(Pending):
 
     __slots__ = ()
 
-    def __init__(self, frame: memoryview) -> None:
+    def __init__(self, frame: Frame) -> None:
         self.frame = frame
         self.response = None
 
 
-Begin = Callable[["Node", ConnectionInfo, memoryview], "Parts | Pending | None"]
-Look = Callable[[Begin, "Node", ConnectionInfo, memoryview], "Parts | Pending | None"]
+Begin = Callable[["Node", ConnectionInfo, Frame], "Parts | Pending | None"]
+Look = Callable[[Begin, "Node", ConnectionInfo, Frame], "Parts | Pending | None"]
 
 _WATCHED: Final[ConnectionState] = ConnectionState.WATCHED
 _SERVING: Final[ConnectionState] = ConnectionState.SERVING
@@ -122,6 +123,7 @@ class Connection:
         "_look",
         "_max_request_bytes",
         "_muted_until_ms",
+        "_recv",
         "_socket",
         "_watcher",
         "closing",
@@ -154,7 +156,7 @@ class Connection:
         self.wire: Wire | None = None
         self.new_wire: Callable[[Connection], Wire] = _no_wire
         self.last_used_ms = clock.now_ms()
-        self._socket = sock
+        self._use(sock)
         self._watcher = watcher
         self._dispatcher = dispatcher
         self._clock = clock
@@ -173,6 +175,11 @@ class Connection:
     def fileno(self) -> int:
         """The socket's file descriptor."""
         return self._socket.fileno()
+
+    def _use(self, transport: Transport) -> None:
+        """Read and send through this from now on."""
+        self._socket = transport
+        self._recv: Callable[[int], bytes] | None = transport.recv if isinstance(transport, socket.socket) else None
 
     def waits_for(self, parked: Parked) -> bool:
         """Whether this is the request that the connection is parked with."""
@@ -208,13 +215,15 @@ class Connection:
 
     def put_wire(self, wire: Wire) -> None:
         """Read and send through a wire, which has the connection's socket."""
-        self.wire, self._socket = wire, wire
+        self.wire = wire
+        self._use(wire)
         self.unread = True
 
     def take_wire(self) -> None:
         """Read and send without the wire again."""
         if self.wire is not None:
-            self._socket, self.wire = self.wire.inner, None
+            self._use(self.wire.inner)
+            self.wire = None
             self.unread = True
 
     def watch_requests(self, look: Look | None) -> None:
@@ -408,6 +417,20 @@ class Connection:
         budget = _BYTES_AT_ONCE
         try:
             while budget > 0 and self._release():
+                if self._recv is not None and buffer.small:
+                    data = self._recv(SMALL)
+                    count = len(data)
+                    if count == 0:
+                        self._enter(_CLOSED)
+                        return
+                    self.unread = until_empty or count == SMALL
+                    frame = buffer.whole_frame(data)
+                    if not (self._answer_received(hold) if frame is None else self._answer(frame, hold)):
+                        return
+                    if not self.unread:
+                        return
+                    budget -= count
+                    continue
                 space = buffer.space()
                 count = self._socket.recv_into(space)
                 if count == 0:
@@ -431,22 +454,25 @@ class Connection:
     def _answer_received(self, hold: bool = False) -> bool:
         """Answer the whole frames of the buffer; False if something has to be waited for or the turn is used up."""
         buffer = self._buffer
-        begin = self._begin
         for _ in range(_REQUESTS_AT_ONCE):
             frame = buffer.next_frame()
             if frame is None:
                 return True
-            answer = begin(self.node, self.info, frame)
-            if isinstance(answer, Pending):
-                self._wait_for(answer)
-                return False
-            if hold and not buffer.partial:
-                self._held = answer
-                return True
-            if not self._send(answer):
+            if not self._answer(frame, hold and not buffer.partial):
                 return False
         self._enter(_SERVING)
         return False
+
+    def _answer(self, frame: Frame, hold: bool) -> bool:
+        """Answer a request; False if something has to be waited for."""
+        answer = self._begin(self.node, self.info, frame)
+        if isinstance(answer, Pending):
+            self._wait_for(answer)
+            return False
+        if hold:
+            self._held = answer
+            return True
+        return self._send(answer)
 
     def _release(self) -> bool:
         """Send what was held back, unless the connection was cut; False if the socket does not take all of it now."""

@@ -18,7 +18,7 @@ from odradek.broker.net.connection import Begin, Connection, Held
 from odradek.broker.net.pace import PROMPT
 from odradek.broker.net.wire import FREE, Terms, Wire
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
-from odradek.broker.requests.exchange import CLIENT_ID, CONNECTION
+from odradek.broker.requests.exchange import CLIENT_ID, CONNECTION, Frame
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class Links:
     def _look_for(self, connection: Connection) -> Callable[..., Parts | Pending | None]:
         """Find out with the next request whose connection it is."""
 
-        def look(begin: Begin, node: Node, info: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
+        def look(begin: Begin, node: Node, info: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
             client_id = client_id_of(frame)
             if client_id is not None and info.client_id is None:
                 info.client_id = client_id
@@ -214,7 +214,7 @@ class Links:
         return look
 
 
-def client_id_of(frame: memoryview) -> str | None:
+def client_id_of(frame: Frame) -> str | None:
     """The client's id in a request; None where there is none, or no header."""
     try:
         length = REQUEST_HEADER.unpack_from(frame)[3]

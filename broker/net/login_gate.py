@@ -20,6 +20,7 @@ import trio
 
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending, Throttled
+from odradek.broker.requests.exchange import Frame
 from odradek.broker.security.denials import one_line
 from odradek.broker.security.sasl.server import MalformedToken, Refusal, SaslError, SaslServer, WaitingSaslServer, waits
 from odradek.broker.security.wrong_protocol import NO_LOG_IN
@@ -142,7 +143,7 @@ class LoginGate:
 
     # -- in the dispatcher's place
 
-    def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
+    def begin(self, node: Node, connection: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
         """See `Dispatcher.begin`."""
         info = connection
         state = self.state
@@ -172,7 +173,7 @@ class LoginGate:
         if self.state is not LoginState.DONE:
             self._fail(info, f"Failing SASL authentication due to invalid receive size: {reason}")
 
-    def _before_the_mechanism(self, node: Node, info: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
+    def _before_the_mechanism(self, node: Node, info: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
         key = _api_key(frame)
         if key not in (API_VERSIONS_KEY, _HANDSHAKE_KEY):
             if key in API_BY_KEY:
@@ -189,13 +190,13 @@ class LoginGate:
             self.state = LoginState.VERSIONS if refused else LoginState.HANDSHAKE
         return answer
 
-    def _token_request(self, node: Node, info: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
+    def _token_request(self, node: Node, info: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
         key = _api_key(frame)
         if key == _AUTHENTICATE_KEY:
             return self._dispatcher.begin(node, info, frame)
         return self._dispatcher.refusing(self._refuse).begin(node, info, frame)
 
-    def _in_session(self, node: Node, info: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
+    def _in_session(self, node: Node, info: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
         now_ms = self._clock.now_ms()
         if len(frame) >= 2 and _api_key(frame) == _HANDSHAKE_KEY and self._may_begin_again(now_ms):
             return self._begin_again(node, info, frame, now_ms)
@@ -208,7 +209,7 @@ class LoginGate:
         began_ms = self._began_again_ms
         return began_ms is None or now_ms - began_ms >= _SHORTEST_BETWEEN_LOGINS_MS
 
-    def _begin_again(self, node: Node, info: ConnectionInfo, frame: memoryview, now_ms: int) -> Parts | Pending | None:
+    def _begin_again(self, node: Node, info: ConnectionInfo, frame: Frame, now_ms: int) -> Parts | Pending | None:
         self._began_again_ms = self.since_ms = now_ms
         self._again = True
         self.state = LoginState.HANDSHAKE
@@ -360,7 +361,7 @@ class LoginGate:
 NewGate = Callable[[Gated], LoginGate]
 
 
-def _api_key(frame: memoryview) -> int:
+def _api_key(frame: Frame) -> int:
     try:
         key, *_ = REQUEST_HEADER.unpack_from(frame)
     except Exception:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odradek.broker.net.connection import Connection
     from odradek.broker.requests.parked import Parked
 
+_IN: Final = select.EPOLLIN if hasattr(select, "EPOLLIN") else 1
 _TURN: Final = 64  # connections served before other tasks get their turn
 EVENTS_AT_ONCE: Final = 64
 """So many requests are served in one turn, and their answers sent one right behind the other: a client's thread that
@@ -45,6 +46,7 @@ class EpollPoller:
 
     def __init__(self, clock: BrokerClock) -> None:
         self._clock = clock
+        self._face = clock.face
         self._epoll = select.epoll()
         self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
         self._parked: ParkedConnections[Connection] = ParkedConnections(clock, self._resume)
@@ -84,7 +86,7 @@ class EpollPoller:
                     left -= len(events)
 
     def _serve(self, events: list[tuple[int, int]]) -> None:
-        now_ms = self._clock.now_ms()
+        now_ms = self._face.now_ms()
         self._parked.begin_turn()
         holding: list[Connection] = []
         for fd, mask in events:
@@ -96,9 +98,9 @@ class EpollPoller:
                 connection.unread = True
                 continue
             connection.last_used_ms = now_ms
-            if connection.serve_now(until_empty=mask != select.EPOLLIN, hold=True):
+            if connection.serve_now(until_empty=mask != _IN, hold=True):
                 holding.append(connection)
-            else:
+            elif connection.state is not _WATCHED:
                 self._settle(connection)
         self._send_held(holding)
         self._parked.end_turn()
@@ -107,7 +109,8 @@ class EpollPoller:
         """Send the answers that these connections hold back."""
         for connection in holding:
             connection.send_held()
-            self._settle(connection)
+            if connection.state is not _WATCHED:
+                self._settle(connection)
 
     def wake(self, connection: Connection) -> None:
         """Read a watched connection's socket, in which something may have come unseen."""

@@ -135,7 +135,7 @@ class TlsConnection(Connection):
             raise ValueError(f"{PLAIN_TEXT}{self.info.listener}")
         transport = self._tls = TlsTransport(sock, self._terms.context)
         if self.wire is None:
-            self._socket = transport
+            self._use(transport)
         else:
             self.wire.inner = transport
         while not transport.handshake():

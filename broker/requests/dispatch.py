@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
-from odradek.broker.requests.exchange import ANSWER, ANSWER_SIZE, ANSWERED, CUT, RawExchange
+from odradek.broker.requests.exchange import ANSWER, ANSWER_SIZE, ANSWERED, CUT, Frame, RawExchange
 from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.registry import Handler
@@ -18,7 +18,7 @@ from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, Pro
 from odradek.protocol.file_slice import Part
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 from odradek.protocol.native import mypyc_attr
-from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
+from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY, PRODUCE_KEY
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class Route:
     """Everything that one (key, version) needs, looked up once.
 
     `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the handler is called as
-    it is. `whole_bytes`: see `RecentRequests`.
+    it is. `usual`: writes the API's most frequent answer with its header, None for another answer; it is None where
+    there is no such function. `whole_bytes`: see `RecentRequests`.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class Route:
         "handler",
         "request",
         "response",
+        "usual",
         "whole_bytes",
     )
 
@@ -71,6 +73,11 @@ class Route:
         self.flexible_request = spec.request_header_version(version) >= 2
         self.flexible_response = spec.response_header_version(version) >= 1
         self.whole_bytes = whole_bytes
+        self.usual: Callable[[int, Any], bytes | None] | None = None
+        if spec.key == PRODUCE_KEY:
+            from odradek.protocol.usual_produce import UsualProduceAnswer
+
+            self.usual = UsualProduceAnswer(version).frame
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -84,7 +91,7 @@ class Pending:
     __slots__ = ("appended", "context", "frame", "request", "response", "route")
 
     def __init__(
-        self, route: Route, context: RequestContext, request: Any, frame: memoryview, response: Any, appended: int
+        self, route: Route, context: RequestContext, request: Any, frame: Frame, response: Any, appended: int
     ) -> None:
         self.route = route
         self.context = context
@@ -155,6 +162,7 @@ class Dispatcher:
         self.recent = recent
         self._entries = recent.entries
         self._clock = services.clock
+        self._face = services.clock.face
         self._bugs = bugs
         self.append_watch = append_watch
         self.faults: FaultSet | None = None
@@ -187,7 +195,7 @@ class Dispatcher:
         other._instead = instead
         return other
 
-    def begin(self, node: Node, connection: ConnectionInfo, frame: memoryview) -> Parts | Pending | None:
+    def begin(self, node: Node, connection: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
         """Serve one request frame (without its size) until something has to be waited for.
 
         Returns the response as parts, with its size; None for no answer; a Throttled; or another Pending, for `resume`
@@ -207,15 +215,17 @@ class Dispatcher:
         client_id: str | None = None
         size = len(frame)
         whole_bytes = route.whole_bytes
-        kept = frame.tobytes() if size <= whole_bytes else None
+        kept: bytes | None = None
+        if size <= whole_bytes:
+            kept = frame if isinstance(frame, bytes) else frame.tobytes()
         if id_length >= 0:
             position += id_length
-            raw = frame[CLIENT_ID_AT:position].tobytes() if kept is None else kept[CLIENT_ID_AT:position]
+            raw = bytes(frame[CLIENT_ID_AT:position]) if kept is None else kept[CLIENT_ID_AT:position]
             if len(raw) != id_length:
                 raise CloseConnection("the client id is longer than the frame")
             client_id = self._client_ids.get(raw) or self._decode_client_id(raw)
         exchange: RawExchange = [  # in the order of an Exchange
-            self._clock.source(),
+            self._face.source(),
             connection.id,
             node.id,
             key,
@@ -344,7 +354,7 @@ class Dispatcher:
         if _is_told(_INFO):
             self._log_answer(context, request, response)
         if response is None:
-            context.exchange[ANSWERED] = self._clock.source()
+            context.exchange[ANSWERED] = self._face.source()
             return None
         return self._encode(route, context, response)
 
@@ -404,9 +414,13 @@ class Dispatcher:
         log_answer(context, request, response)
 
     def _encode(self, route: Route, context: RequestContext, response: Any) -> Parts:
+        usual = route.usual
         try:
-            if response.__class__ is EncodedBody:
-                parts: Parts = [response.body]
+            whole = None if usual is None else usual(context.correlation_id, response)
+            if whole is not None:
+                parts: Parts = []
+            elif response.__class__ is EncodedBody:
+                parts = [response.body]
             else:
                 parts = route.response.encode_parts(response)
         except Exception as error:
@@ -415,6 +429,8 @@ class Dispatcher:
             )
             closed = CloseConnection("the answer cannot be encoded")
             raise self._cut(context.exchange, closed) from error
+        if whole is not None:
+            return self._kept(route, context, response, [whole], len(whole))
         size = 4
         for part in parts:
             size += len(part)
@@ -423,19 +439,25 @@ class Dispatcher:
             parts.insert(0, _SIZED_CORRELATION.pack(size, context.correlation_id) + b"\0")
         else:
             parts.insert(0, _SIZED_CORRELATION.pack(size, context.correlation_id))
-        size += 4
+        return self._kept(route, context, response, parts, size + 4)
+
+    def _kept(self, route: Route, context: RequestContext, response: Any, parts: Parts, size: int) -> Parts:
+        """Keep an answer of so many bytes, as far as it is kept."""
         exchange = context.exchange
-        exchange[ANSWERED] = self._clock.source()
+        exchange[ANSWERED] = self._face.source()
         exchange[ANSWER_SIZE] = size - 4
         if size <= route.whole_bytes:  # joined to be kept, as it would be to be sent
             small: Any = parts  # what a file holds is never that small
+            if len(parts) == 1:
+                exchange[ANSWER] = parts[0]
+                return parts
             whole = exchange[ANSWER] = small[0] + small[1] if len(parts) == 2 else b"".join(small)
             return [whole]
         if route.whole_bytes >= 0:
             self.recent.keep_answer(exchange, response, parts, size)
         return parts
 
-    def error_answer(self, context: RequestContext, request: Any, error: Exception, frame: memoryview) -> Any:
+    def error_answer(self, context: RequestContext, request: Any, error: Exception, frame: Frame) -> Any:
         """The response for a handler that raised: KafkaError and damaged data as they say, all else as a bug."""
         from odradek.broker.requests.error_answers import error_response
 
@@ -467,7 +489,7 @@ class Dispatcher:
         self._routes[key << 16 | version] = route
         return route
 
-    def _refuse_version(self, key: int, correlation_id: int, connection: ConnectionInfo, frame: memoryview) -> Parts:
+    def _refuse_version(self, key: int, correlation_id: int, connection: ConnectionInfo, frame: Frame) -> Parts:
         """ApiVersions in an unknown version is answered in v0 (KIP-511); anything else that is not served closes."""
         handler = self._services.handlers.find(key)
         if handler is None or key != API_VERSIONS_KEY:
@@ -498,7 +520,7 @@ class Dispatcher:
         return text
 
 
-def skip_tagged_fields(frame: memoryview, position: int) -> int:
+def skip_tagged_fields(frame: Frame, position: int) -> int:
     """The position behind the header's tag buffer (unknown tags are allowed); ProtocolError if it is cut short."""
     try:
         return read_unknown_fields(frame, position)[1]

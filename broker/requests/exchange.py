@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from odradek.broker.requests.subjects import Subjects
 
+Frame: TypeAlias = bytes | memoryview
+"""A request without its size; a view is one of the connection's receive buffer."""
+
 Trimmed: TypeAlias = tuple[tuple[bytes, int], ...]
 """A frame in parts: the beginning of each, and how long it was. What is left out is the payload of records."""
 

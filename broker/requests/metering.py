@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import work_ns
 from odradek.broker.requests.charge import Charge, FetchUnderQuota, response_bytes
-from odradek.broker.requests.exchange import SIZE
+from odradek.broker.requests.exchange import SIZE, Frame
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.quotas.limits import FETCH, MUTATION, PRODUCE, REQUEST
 from odradek.broker.security.quotas.quotas import Quotas, Throttle
@@ -45,7 +45,7 @@ class Meter:
         self.work_ns: Callable[[], int] = work_ns
         self._clock = clock
 
-    def charge_of(self, frame: memoryview) -> Charge:
+    def charge_of(self, frame: Frame) -> Charge:
         """For a request that is served later than begun."""
         return Charge(len(frame))
 

@@ -13,6 +13,7 @@ from odradek.broker.requests.exchange import (
     FRAME,
     SIZE,
     Exchange,
+    Frame,
     Head,
     Kept,
     RawExchange,
@@ -84,7 +85,7 @@ class RecentRequests:
 
     # -- messages that are not kept as they are
 
-    def keep_request(self, exchange: RawExchange, request: Any, frame: memoryview, topics: TopicsById) -> None:
+    def keep_request(self, exchange: RawExchange, request: Any, frame: Frame, topics: TopicsById) -> None:
         """Keep what is worth it of a request above `whole_bytes`."""
         size = len(frame)
         if exchange[API_KEY] == _PRODUCE_KEY:
@@ -93,11 +94,11 @@ class RecentRequests:
                 records = data[0].partition_data[0].records
                 kept = size if records is None else min(size, size - len(records) + HEADER_SIZE)
                 if kept <= WHOLE_BYTES:  # up to the header of the batch; all behind it is records, and tags of length 0
-                    exchange[FRAME] = ((frame[:kept].tobytes(), size),)
+                    exchange[FRAME] = ((bytes(frame[:kept]), size),)
                     return
             parts = _parts_of(Exchange._make(exchange), request, frame)
             if parts is None:
-                exchange[FRAME] = Head(frame[:WHOLE_BYTES].tobytes(), size)
+                exchange[FRAME] = Head(bytes(frame[:WHOLE_BYTES]), size)
             else:
                 self._keep_parts(exchange, FRAME, parts, size)
         elif exchange[API_KEY] in SECRET_REQUESTS:
@@ -147,13 +148,13 @@ def _head(part: Part) -> bytes:
     return part.head(HEADER_SIZE) if isinstance(part, FileSlice) else bytes(part[:HEADER_SIZE])
 
 
-def _parts_of(exchange: Exchange, request: Any, frame: memoryview) -> list[Part] | None:
+def _parts_of(exchange: Exchange, request: Any, frame: Frame) -> list[Part] | None:
     """The frame of a Produce request for several partitions, its records apart; None if it is not as we write it."""
     parts = codec(type(request), exchange.version).encode_parts(request)
     header = exchange.size - sum(map(len, parts))
-    if header < 0 or not frame[header:].tobytes().startswith(joined(parts[:1])):
+    if header < 0 or not bytes(frame[header:]).startswith(joined(parts[:1])):
         return None
-    return [frame[:header].tobytes(), *parts]
+    return [bytes(frame[:header]), *parts]
 
 
 def _line(exchange: Exchange) -> str:

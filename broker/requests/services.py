@@ -32,12 +32,12 @@ class Services:
     """What a handler finds in `ctx.services`.
 
     The cluster makes one for all its nodes and fills it once; only `cluster_id` changes later: a log directory has
-    its own. `image` is the cluster's metadata, to be read; whoever changes it asks the `controller`. `topics` has
-    the live partitions. `answers` keeps encoded answers, `topic_answers` parts of them (what they were made of,
-    and the part). `fetch_sessions` has node ids as keys. `authorizer` is None where everybody may do everything;
-    `denials` has what was refused. `auto_created`: topics that were created as a client asked for them -> its id.
-    `unserved`: the last requests in versions that are not served. `quotas` is None unless some user or client id has a
-    quota.
+    its own. `face` is the clock's, to be read with every request. `image` is the cluster's metadata, to be read;
+    whoever changes it asks the `controller`. `topics` has the live partitions. `answers` keeps encoded answers,
+    `topic_answers` parts of them (what they were made of, and the part). `fetch_sessions` has node ids as keys.
+    `authorizer` is None where everybody may do everything; `denials` has what was refused. `auto_created`: topics that
+    were created as a client asked for them -> its id. `unserved`: the last requests in versions that are not served.
+    `quotas` is None unless some user or client id has a quota.
     """
 
     __slots__ = (
@@ -49,6 +49,7 @@ class Services:
         "config",
         "controller",
         "denials",
+        "face",
         "fetch_sessions",
         "groups",
         "handlers",
@@ -87,6 +88,7 @@ class Services:
         self.auto_created: dict[str, str | None] = {}
         self.unserved: deque[Unserved] = deque(maxlen=UNSERVED_KEPT)
         self.clock = clock
+        self.face = clock.face
         self.cluster_id = cluster_id
         self.config = config
         self.controller = controller

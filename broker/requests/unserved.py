@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from odradek.broker.requests.exchange import Frame
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 from odradek.protocol.registry import API_BY_KEY
 
@@ -28,7 +29,7 @@ class Unserved(NamedTuple):
         return f"{self.api} is not served in version {self.version}, but in {self.served}"
 
 
-def unserved(when_ms: int, host: str, frame: memoryview, versions: tuple[int, int] | None) -> Unserved:
+def unserved(when_ms: int, host: str, frame: Frame, versions: tuple[int, int] | None) -> Unserved:
     """What a frame asks for. `versions`: the lowest and the highest that are served, None if the API is not."""
     key, version, _, length = REQUEST_HEADER.unpack_from(frame)
     raw = bytes(frame[CLIENT_ID_AT : CLIENT_ID_AT + max(0, min(length, _LONGEST_ID))])

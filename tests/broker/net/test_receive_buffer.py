@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.broker.net.receive_buffer import ReceiveBuffer
+from odradek.broker.net.receive_buffer import SMALL, ReceiveBuffer
 from odradek.protocol.errors import ProtocolError
 
 
@@ -44,6 +44,54 @@ def test_frames_survive_any_split(sizes: list[int], steps: list[int]) -> None:
             seen.append(bytes(frame))
     assert seen == contents
     assert not buffer.partial
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    sizes=st.lists(st.one_of(st.integers(0, 40), st.integers(4000, 9000)), max_size=8),
+    steps=st.lists(st.integers(1, 9000), min_size=1, max_size=20),
+)
+def test_frames_survive_any_split_where_small_ones_are_bytes(sizes: list[int], steps: list[int]) -> None:
+    contents = [bytes([number % 251]) * size for number, size in enumerate(sizes)]
+    stream = b"".join(framed(content) for content in contents)
+    buffer = ReceiveBuffer(100_000)
+    seen: list[bytes] = []
+    turn = 0
+    while stream:
+        step = steps[turn % len(steps)]
+        turn += 1
+        if buffer.small:
+            data = stream[: min(step, SMALL)]
+            stream = stream[len(data) :]
+            whole = buffer.whole_frame(data)
+            if whole is not None:
+                seen.append(whole)
+        else:
+            stream = stream[feed(buffer, stream[:step]) :]
+        while (frame := buffer.next_frame()) is not None:
+            seen.append(bytes(frame))
+    assert seen == contents
+    assert not buffer.partial
+
+
+def test_after_a_large_frame_the_next_one_is_not_expected_to_be_small() -> None:
+    buffer = ReceiveBuffer(100_000)
+    assert buffer.small
+    for size, small in ((SMALL, False), (SMALL - 1, True)):
+        stream = framed(bytes(size))
+        while stream:
+            stream = stream[feed(buffer, stream) :]
+        assert not buffer.small
+        assert buffer.next_frame() is not None
+        assert buffer.small is small
+
+
+@pytest.mark.parametrize("size", [-1, 1001])
+def test_a_small_read_is_held_against_the_limit(size: int) -> None:
+    buffer = ReceiveBuffer(1000)
+    assert buffer.whole_frame(struct.pack(">i", size) + bytes(max(0, size))) is None
+    with pytest.raises(ProtocolError):
+        buffer.next_frame()
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 1001, 2**31 - 1])

@@ -118,7 +118,7 @@ def test_a_clock_that_stands_still_holds_up_nobody(install: Install) -> None:
 def test_a_fault_of_the_poller_is_raised_by_its_task(monkeypatch: pytest.MonkeyPatch, install: Install) -> None:
     cluster = answering(install)
 
-    def break_down(self: SleepingPoller, connection: object) -> None:
+    def break_down(self: SleepingPoller, holding: object) -> None:
         raise ValueError("broken")
 
     servers = []
@@ -128,7 +128,7 @@ def test_a_fault_of_the_poller_is_raised_by_its_task(monkeypatch: pytest.MonkeyP
             servers.append(server)
             await stream.send_all(beat())
             await read_frame(stream)
-            monkeypatch.setattr(SleepingPoller, "_settle", break_down)
+            monkeypatch.setattr(SleepingPoller, "_send_held", break_down)
             await stream.send_all(beat())
             await trio.sleep_forever()
 

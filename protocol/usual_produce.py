@@ -1,0 +1,112 @@
+"""The usual answer to Produce, in one piece with its header: one partition, which took its records. Written by hand, as
+the headers are: with small requests every answer is one.
+
+`codecs.produce` says the same in general; a test compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+from odradek.protocol.errors import ENCODING_ERRORS
+from odradek.protocol.messages.produce import ProduceResponse, TopicProduceResponse
+from odradek.protocol.native import mypyc_attr
+
+_LONGEST_NAME: Final = 126  # its compact length is one byte
+_KEPT_TOPICS: Final = 1024
+_NOBODY: Final = -1
+_FIRST_WITH_LOG_START: Final = 5
+_FIRST_FLEXIBLE: Final = 9
+_FIRST_WITH_TOPIC_ID: Final = 13
+
+
+@mypyc_attr(acyclic=True)
+class _Layout:
+    """How the answers for one topic look: what comes before the numbers, and behind them, is the same each time."""
+
+    __slots__ = ("front", "pack", "size")
+
+    def __init__(self, front: bytes, numbers: str, end: bytes) -> None:
+        whole = Struct(f">ii{len(front)}s{numbers}{len(end)}s")
+        self.front = front
+        self.pack: Callable[..., bytes] = whole.pack
+        self.size = whole.size - 4
+
+
+class UsualProduceAnswer:
+    """Writes the usual answers of one version."""
+
+    __slots__ = ("_by_topic", "_end", "_version")
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        if version >= 9:
+            self._end = b"\1\0\0\0\0\0\0\0\0"  # no errors, no message, tags twice, throttle time, tags
+        elif version == 8:
+            self._end = b"\0\0\0\0\xff\xff\0\0\0\0"  # no errors, no message, throttle time
+        else:
+            self._end = b"\0\0\0\0"  # throttle time
+        self._by_topic: dict[object, _Layout] = {}
+
+    @property
+    def topics_kept(self) -> int:
+        """How many topics it keeps a layout for."""
+        return len(self._by_topic)
+
+    def frame(self, correlation_id: int, response: ProduceResponse) -> bytes | None:
+        """The answer with its size and header; None for one that is not the usual, or that cannot be written."""
+        topics = response.responses
+        if len(topics) != 1 or response.throttle_time_ms or response.unknown_tagged_fields:
+            return None
+        topic = topics[0]
+        partitions = topic.partition_responses
+        if len(partitions) != 1 or topic.unknown_tagged_fields or len(response.node_endpoints):
+            return None
+        one = partitions[0]
+        leader = one.current_leader
+        if (
+            one.error_code
+            or one.error_message is not None
+            or len(one.record_errors)
+            or one.unknown_tagged_fields
+            or leader.leader_id != _NOBODY
+            or leader.leader_epoch != _NOBODY
+            or leader.unknown_tagged_fields
+        ):
+            return None
+        try:
+            layout = self._by_topic.get(topic.name if self._version < _FIRST_WITH_TOPIC_ID else topic.topic_id)
+            if layout is None:
+                layout = self._layout_of(topic)
+            index, base, time = one.index, one.base_offset, one.log_append_time_ms
+            if self._version < _FIRST_WITH_LOG_START:
+                return layout.pack(layout.size, correlation_id, layout.front, index, 0, base, time, self._end)
+            start = one.log_start_offset
+            return layout.pack(layout.size, correlation_id, layout.front, index, 0, base, time, start, self._end)
+        except ENCODING_ERRORS:
+            return None
+
+    def _layout_of(self, topic: TopicProduceResponse) -> _Layout:
+        """A new layout; ValueError for a topic that it is not worth keeping one for."""
+        name = topic.name.encode()
+        if self._version >= _FIRST_WITH_TOPIC_ID:
+            key: object = topic.topic_id
+            front = b"\0\2" + topic.topic_id + b"\2"
+            unusual = len(topic.topic_id) != 16
+        elif self._version >= _FIRST_FLEXIBLE:
+            key = topic.name
+            front = b"\0\2" + (len(name) + 1).to_bytes(1, "big") + name + b"\2"
+            unusual = len(name) > _LONGEST_NAME
+        else:
+            key = topic.name
+            front = b"\0\0\0\1" + len(name).to_bytes(2, "big") + name + b"\0\0\0\1"
+            unusual = len(name) > _LONGEST_NAME
+        if unusual:
+            raise ValueError(key)
+        if len(self._by_topic) >= _KEPT_TOPICS:
+            self._by_topic.clear()
+        numbers = "ihqq" if self._version < _FIRST_WITH_LOG_START else "ihqqq"
+        layout = self._by_topic[key] = _Layout(front, numbers, self._end)
+        return layout
