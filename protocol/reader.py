@@ -181,7 +181,11 @@ class Reader:
     def _text(self, length: i64) -> str:
         if length < 0 or length > MAX_STRING_BYTES:
             raise ProtocolError
-        return self._content(length).decode("utf-8", "replace")
+        content = self._content(length)
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            return content.decode("utf-8", "replace")
 
     def string(self) -> str:
         return self._text(self._int16())

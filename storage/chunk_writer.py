@@ -19,9 +19,11 @@ class Movable(Protocol):
     """A chunk, as far as writing goes. `held`: the bytes that it takes in memory; `fill`: how many are used."""
 
     extent: Extent | None
-    fill: int
     held: int
     number: int
+
+    @property
+    def fill(self) -> int: ...
 
     def bytes(self) -> memoryview:
         """What it holds, from the first byte on."""

@@ -18,6 +18,7 @@ from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING
 from odradek.storage.backing_file import Extent
 from odradek.storage.chunk_maps import ChunkMaps
 from odradek.storage.chunk_writer import ChunkWriter
+from odradek.storage.filling import Filling
 
 DEFAULT_LIMIT = 160 * 1024 * 1024
 LEAST_SLACK = 16 * 1024 * 1024
@@ -25,30 +26,32 @@ _WORTH_TRIMMING = 16 * 1024
 _MORE_BEFORE_NEXT_TRY = 4 * 1024 * 1024
 _OFTEN = 2
 """A chunk that was sent so many times moves: one reader of everything does not pay for it, many readers gain."""
-_NOTHING = memoryview(b"")
 _log = logging.getLogger("odradek.storage")
 
 
 class Chunk:
     """A run of whole batches. Owner: the batch store that appends to it; `pool` may end and move it at any time.
 
-    `view`: its bytes, None while they are in a file and not mapped. `writer` and `capacity`: of the bytearray, none
-    once it has ended. `held`: the bytes that count against the pool's limit. `sent`: how many went out in large
-    answers.
+    `view`: its bytes, None while they are in a file and not mapped. `filling`: how far it is filled; nothing can be
+    appended to it once the chunk has ended. `held`: the bytes that count against the pool's limit. `sent`: how many
+    went out in large answers.
     """
 
-    __slots__ = ("__weakref__", "capacity", "extent", "fill", "held", "number", "pool", "sent", "view", "writer")
+    __slots__ = ("__weakref__", "extent", "filling", "held", "number", "pool", "sent", "view")
 
     def __init__(self, buffer: bytearray, pool: ChunkPool | None) -> None:
-        self.writer = memoryview(buffer)
-        self.view: memoryview | None = self.writer.toreadonly()
-        self.capacity = len(buffer)
-        self.fill = 0
+        self.filling = Filling(buffer)
+        self.view: memoryview | None = self.filling.writer.toreadonly()
         self.extent: Extent | None = None
         self.pool = pool
         self.number = -1
         self.held = 0
         self.sent = 0
+
+    @property
+    def fill(self) -> int:
+        """How many bytes are used."""
+        return self.filling.fill
 
     def bytes(self) -> memoryview:
         """A view of everything, from the first byte on."""
@@ -60,16 +63,17 @@ class Chunk:
 
     def end(self) -> None:
         """Nothing more is appended; a large unused end is given back."""
-        if self.capacity - self.fill >= _WORTH_TRIMMING:
-            kept = bytes(self.writer[: self.fill])
+        filling = self.filling
+        if filling.capacity - filling.fill >= _WORTH_TRIMMING:
+            kept = bytes(filling.writer[: filling.fill])
             if self.pool is not None:
-                self.pool.shrunk(self, self.capacity - len(kept))
+                self.pool.shrunk(self, filling.capacity - len(kept))
             self.view = memoryview(kept)
         self.freeze()
 
     def freeze(self) -> None:
         """Nothing more is appended."""
-        self.writer, self.capacity = _NOTHING, 0
+        self.filling.end()
 
     def moved(self, extent: Extent) -> None:
         """The bytes are there now. Other threads may be reading meanwhile."""

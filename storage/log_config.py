@@ -53,6 +53,8 @@ class LogConfig:
     """Whether old values of a key are cleaned away (from `cleanup_policy`)."""
     delete: bool = field(init=False)
     """Whether retention removes whole segments (from `cleanup_policy`)."""
+    any_age: bool = field(init=False)
+    """Whether records may be of any age (from `message_timestamp_before_max_ms`)."""
     max_segment_ms: int = field(init=False)
     """Age at which a segment rolls: a compacted log must roll in time for `max_compaction_lag_ms`."""
 
@@ -64,6 +66,7 @@ class LogConfig:
             oldest = min(oldest, self.max_compaction_lag_ms)
         object.__setattr__(self, "compact", compact)
         object.__setattr__(self, "delete", DELETE in self.cleanup_policy)
+        object.__setattr__(self, "any_age", self.message_timestamp_before_max_ms == MAX_LONG)
         object.__setattr__(self, "max_segment_ms", oldest)
 
     def compression_level(self, codec: Codec) -> int | None:

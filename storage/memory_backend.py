@@ -33,32 +33,46 @@ _NO_END: Final = 1 << 62
 _NOWHERE: Final = Chunk(bytearray(), None)
 _put_front: Final = struct.Struct(">qii").pack_into
 """Offset, length and leader epoch, with which a batch begins: one call costs half of two."""
+_BEHIND_FRONT: Final = 16
+_SMALL: Final = 1024
+_put_small: Final[list[Callable[..., None] | None]] = [None] * _SMALL
+"""By its length: puts a small batch of `bytes` and its front at one go. Each is made when it is needed first."""
+
+
+def _make_put(length: int) -> Callable[..., None]:
+    put = _put_small[length] = struct.Struct(f">qii{max(0, length - _BEHIND_FRONT)}s").pack_into
+    return put
 
 
 class MemoryBatchStore:
     """The batches of one segment in chunks; see the module's text. Without a pool the chunks stay bytearrays."""
 
-    __slots__ = ("_chunks", "_last", "_next_chunk", "_pool", "_starts", "size")
+    __slots__ = ("_chunks", "_filling", "_last", "_next_chunk", "_pool", "_starts", "size")
 
     def __init__(self, pool: ChunkPool | None = None) -> None:
         self.size = 0
         self._starts: list[int] = []
         self._chunks: list[Chunk] = []
         self._last = _NOWHERE
+        self._filling = _NOWHERE.filling
         self._next_chunk = _FIRST_CHUNK
         self._pool = pool
 
     def append(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
-        chunk = self._last
+        filling = self._filling
         length = len(batch)
-        start = chunk.fill
+        start = filling.fill
         end = start + length
-        if end > chunk.capacity:
+        if end > filling.capacity:
             return self._append_elsewhere(batch, base_offset, leader_epoch)
-        writer = chunk.writer
-        writer[start:end] = batch
-        _put_front(writer, start, base_offset, length - LOG_OVERHEAD, leader_epoch)
-        chunk.fill = end
+        writer = filling.writer
+        if isinstance(batch, bytes) and length < _SMALL:
+            put = _put_small[length] or _make_put(length)
+            put(writer, start, base_offset, length - LOG_OVERHEAD, leader_epoch, batch[_BEHIND_FRONT:])
+        else:
+            writer[start:end] = batch
+            _put_front(writer, start, base_offset, length - LOG_OVERHEAD, leader_epoch)
+        filling.fill = end
         position = self.size
         self.size = position + length
         return position
@@ -75,7 +89,7 @@ class MemoryBatchStore:
         own = bytearray(batch)
         assign_offsets(own, base_offset, leader_epoch)
         chunk = self._chunk_of(own)
-        chunk.fill = length
+        chunk.filling.fill = length
         self._add(chunk)
         position = self.size
         self.size = position + length
@@ -88,11 +102,18 @@ class MemoryBatchStore:
         self._starts.append(self.size)
         self._chunks.append(chunk)
         self._last = chunk
+        self._filling = chunk.filling
 
     def _end_last(self) -> None:
-        last, self._last = self._last, _NOWHERE
+        last = self._last
+        self._leave_last()
         if last is not _NOWHERE:
             last.end()
+
+    def _leave_last(self) -> None:
+        """What is appended next goes to a new chunk."""
+        self._last = _NOWHERE
+        self._filling = _NOWHERE.filling
 
     def read(self, position: int, length: int) -> list[memoryview]:
         starts, chunks = self._starts, self._chunks
@@ -156,7 +177,7 @@ class MemoryBatchStore:
         self.size = size - len(tail)
         if tail:
             chunk = self._chunk_of(bytearray(tail))
-            chunk.fill = len(tail)
+            chunk.filling.fill = len(tail)
             self._starts.append(self.size)
             self._chunks.append(chunk)
             chunk.end()
@@ -182,7 +203,7 @@ class MemoryBatchStore:
 
     def close(self) -> None:
         self._starts, self._chunks = [], []
-        self._last = _NOWHERE
+        self._leave_last()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

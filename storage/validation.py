@@ -39,7 +39,7 @@ from odradek.protocol.record_batch import (
     read_batch,
 )
 from odradek.protocol.records import Buffer, Record, check_record_chain, iter_records, scan_records
-from odradek.storage.log_config import MAX_LONG, LogConfig
+from odradek.storage.log_config import LogConfig
 
 _FULL_SCAN: Final = 32
 """Batches of up to so many records are walked field by field. In larger ones only the lengths of the records are
@@ -194,7 +194,7 @@ def _check_records(
     otherwise.
     """
     attributes, base_timestamp, max_timestamp, count = header[5], header[7], header[8], header[12]
-    if count > _FULL_SCAN and not config.compact and config.message_timestamp_before_max_ms == MAX_LONG:
+    if count > _FULL_SCAN and not config.compact and config.any_age:
         check_record_chain(body[start:], count)
         if max_timestamp - now_ms <= config.message_timestamp_after_max_ms and not attributes & TIMESTAMP_TYPE_FLAG:
             return max_timestamp
@@ -204,7 +204,9 @@ def _check_records(
     if not (
         not has_append_time
         and largest - now_ms <= config.message_timestamp_after_max_ms
-        and now_ms - smallest <= config.message_timestamp_before_max_ms
+        and (
+            (config.any_age and smallest >= NO_TIMESTAMP) or now_ms - smallest <= config.message_timestamp_before_max_ms
+        )
         and not (keyless and config.compact)
     ):
         batch = _new(RecordBatch, (*header, data))

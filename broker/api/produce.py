@@ -81,7 +81,7 @@ _WITHOUT_LOG_START: Final = frozenset(
 )
 
 # Shared by all answers for partitions that took their batch: made once, never changed.
-_NO_ERRORS: list[BatchIndexAndErrorMessage] = []
+_NO_ERRORS: Final[list[BatchIndexAndErrorMessage]] = []
 _NO_LEADER: Final = LeaderIdAndEpoch()
 
 
@@ -182,7 +182,7 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
                     or records is None
                     or partition.leader_id != node_id
                     or len(partition.isr) < len(partition.replicas)
-                    or partition.topic.internal
+                    or partition.internal
                 ):
                     _check(ctx, partition, records, acks, refusals)
                 base_offset, last_offset, append_time_ms, start_offset, _ = partition.append_plainly(records, now_ms)

@@ -76,6 +76,7 @@ class Partition:
         "durability",
         "failure",
         "index",
+        "internal",
         "isr",
         "leader_epoch",
         "leader_id",
@@ -99,6 +100,7 @@ class Partition:
     ) -> None:
         self.topic = topic
         self.index = index
+        self.internal = topic.internal
         self.replicas = registration.replicas
         self.isr = registration.isr
         self.leader_id = registration.leader

@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("odradek.broker.requests")
 _is_told: Final = _log.isEnabledFor
+_levels: Final[dict[int, bool]] = getattr(_log, "_cache", {})
+"""What the logger remembers of `isEnabledFor`, which is slow: it forgets it all when a level changes."""
 
 _INFO: Final = logging.INFO
 _LONGEST_KEPT_CLIENT_ID: Final = 256
+_CLIENT_ID_AT: Final = CLIENT_ID_AT
 _read_head: Final = REQUEST_HEADER.unpack_from
 _SIZED_CORRELATION: Final = Struct(">ii")
 
@@ -51,6 +54,7 @@ class Route:
 
     __slots__ = (
         "answer",
+        "decode",
         "flexible_request",
         "flexible_response",
         "function",
@@ -69,6 +73,7 @@ class Route:
         self.function = handler.access.guarded(handler.function) if guarded else handler.function
         self.answer = spec.response
         self.request: MessageCodec[Any] = codec(spec.request, version)
+        self.decode: Callable[..., tuple[Any, int]] = self._decode
         self.response: MessageCodec[Any] = codec(spec.response, version)
         self.flexible_request = spec.request_header_version(version) >= 2
         self.flexible_response = spec.response_header_version(version) >= 1
@@ -78,6 +83,14 @@ class Route:
             from odradek.protocol.usual_produce import UsualProduceAnswer
 
             self.usual = UsualProduceAnswer(version).frame
+
+    def _decode(self, data: Frame, position: int) -> tuple[Any, int]:
+        """The codec's `decode`, which stands here itself once it is the final one: the first ones are makeshifts."""
+        decode = self.request.decode
+        found = decode(data, position)
+        if self.request.decode is decode:
+            self.decode = decode
+        return found
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -160,7 +173,7 @@ class Dispatcher:
     ) -> None:
         self._services = services
         self.recent = recent
-        self._entries = recent.entries
+        self._remember = recent.entries.append
         self._clock = services.clock
         self._face = services.clock.face
         self._bugs = bugs
@@ -211,7 +224,7 @@ class Dispatcher:
             route = self._find_route(key, version)
             if route is None:
                 return self._refuse_version(key, correlation_id, connection, frame)
-        position = CLIENT_ID_AT
+        position = _CLIENT_ID_AT
         client_id: str | None = None
         size = len(frame)
         whole_bytes = route.whole_bytes
@@ -220,7 +233,7 @@ class Dispatcher:
             kept = frame if isinstance(frame, bytes) else frame.tobytes()
         if id_length >= 0:
             position += id_length
-            raw = bytes(frame[CLIENT_ID_AT:position]) if kept is None else kept[CLIENT_ID_AT:position]
+            raw = bytes(frame[_CLIENT_ID_AT:position]) if kept is None else kept[_CLIENT_ID_AT:position]
             if len(raw) != id_length:
                 raise CloseConnection("the client id is longer than the frame")
             client_id = self._client_ids.get(raw) or self._decode_client_id(raw)
@@ -240,14 +253,14 @@ class Dispatcher:
             None,
             None,
         ]
-        self._entries.append(exchange)
+        self._remember(exchange)
         try:
             if route.flexible_request:
                 if position < len(frame) and frame[position] == 0:
                     position += 1
                 else:
                     position = skip_tagged_fields(frame, position)
-            request, _ = route.request.decode(frame if kept is None else kept, position)
+            request, _ = route.decode(frame if kept is None else kept, position)
         except ProtocolError as unreadable:
             closed_for = CloseConnection(f"{route.handler.spec.name} v{version}: {unreadable}")
             raise self._cut(exchange, closed_for) from unreadable
@@ -351,7 +364,7 @@ class Dispatcher:
 
     def _answer_unmetered(self, route: Route, context: RequestContext, request: Any, response: Any) -> Parts | None:
         """What the client gets: the response as parts, with size and header; None for no answer."""
-        if _is_told(_INFO):
+        if _levels.get(_INFO) is not False and _is_told(_INFO):
             self._log_answer(context, request, response)
         if response is None:
             context.exchange[ANSWERED] = self._face.source()
