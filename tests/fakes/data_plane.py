@@ -102,7 +102,7 @@ class DataPlane:
         found = self.cluster.topics.get(topic)
         assert found is not None
         batches: Any = found.partitions[0].log.segments[0].stores.batches
-        batches._last.writer[position : position + len(data)] = data
+        batches._last.filling.writer[position : position + len(data)] = data
 
     # -- fetch
 
