@@ -28,7 +28,7 @@ class PatientClock(BrokerClock):
     def __init__(self) -> None:
         super().__init__()
         self._seen = self._shown = time.monotonic()
-        self.source = self._look
+        self._source = self._look
 
     def _look(self) -> float:
         now = time.monotonic()
