@@ -26,7 +26,7 @@ def consumer_group_info(
         state=group.state_name,
         generation=group.epoch,
         protocol_type=group.protocol_type,
-        protocol=preferred_assignor(group) or configs.assignors[0],
+        protocol=preferred_assignor(group) or configs.first_assignor,
         leader=None,
         members=tuple(_member(group, member, machine.context.topics, timeout_ms) for member in group.members.values()),
         offsets=offsets,

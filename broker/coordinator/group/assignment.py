@@ -88,12 +88,14 @@ class GroupSpec(NamedTuple):
 
 
 Assignor = Callable[[GroupSpec], dict[str, Partitions]]
-"""Gives each member its partitions; a member that is not in the result gets none. Raises `KafkaError` if it cannot."""
+"""Gives members their partitions. A member that is not in the result keeps what it has, in the very same order.
+
+Raises `KafkaError` if it cannot.
+"""
 
 
-def stored_order(rows: Iterable[tuple[bytes, Sequence[int]]]) -> Partitions:
-    """The rows of a stored assignment as Kafka walks them once it has read them."""
-    by_topic = dict(rows)
+def stored_order(by_topic: Mapping[bytes, Sequence[int]]) -> Partitions:
+    """A stored assignment, partitions by topic id, as Kafka walks it once it has read it."""
     if len(by_topic) < 2:
         return {topic_id: _in_set_order(partitions) for topic_id, partitions in by_topic.items()}
     return {topic_id: _in_set_order(by_topic[topic_id]) for topic_id in HashTable(hash_of_uuid, by_topic)}

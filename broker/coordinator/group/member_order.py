@@ -8,6 +8,7 @@ costs one search. Only a table that grows sorts all of them anew.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import timeline_bits, timeline_hash
 from odradek.protocol.java_maps import hash_of_text, slots_of_map, spread
@@ -19,14 +20,22 @@ _Place = tuple[int, int, int]
 _LAST = 1 << 64
 
 
+class _Hashes(NamedTuple):
+    """Where a member stands in tables of any size, and when it has come."""
+
+    in_map: int
+    in_timeline: int
+    turn: int
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MemberOrder:
     """Owner: the group, which tells of members that come and go."""
 
-    __slots__ = ("_bits", "_ids", "_places", "_slots", "_turn", "_turns")
+    __slots__ = ("_bits", "_hashes", "_ids", "_places", "_slots", "_turn")
 
     def __init__(self) -> None:
-        self._turns: dict[str, int] = {}
+        self._hashes: dict[str, _Hashes] = {}
         self._turn = 0
         self._bits = self._slots = 0
         self._places: list[_Place] = []
@@ -35,7 +44,7 @@ class MemberOrder:
     def add(self, member_id: str) -> None:
         """A member has come that was not there."""
         self._turn -= 1
-        self._turns[member_id] = self._turn
+        self._hashes[member_id] = _Hashes(spread(hash_of_text(member_id)), timeline_hash(member_id), self._turn)
         if self._slots:
             self._enter(member_id)
 
@@ -44,12 +53,12 @@ class MemberOrder:
         if self._slots:
             at = bisect_left(self._places, self._place(member_id))
             del self._places[at], self._ids[at]
-        del self._turns[member_id]
+        del self._hashes[member_id]
 
     def with_change(self, peak: int, more: str, without: str | None) -> list[str]:
         """See `member_order`: the members, with `more` if it is none of them yet, and not `without`."""
-        joins = more not in self._turns
-        self._make_room(peak, len(self._turns) + joins)
+        joins = more not in self._hashes
+        self._make_room(peak, len(self._hashes) + joins)
         ordered = self._ids.copy()
         if joins:
             slot = spread(hash_of_text(more)) & (self._slots - 1)
@@ -63,7 +72,7 @@ class MemberOrder:
         if (bits, slots) == (self._bits, self._slots):
             return
         self._bits, self._slots = bits, slots
-        entries = sorted((self._place(member_id), member_id) for member_id in self._turns)
+        entries = sorted((self._place(member_id), member_id) for member_id in self._hashes)
         self._places = [place for place, _ in entries]
         self._ids = [member_id for _, member_id in entries]
 
@@ -74,5 +83,5 @@ class MemberOrder:
         self._ids.insert(at, member_id)
 
     def _place(self, member_id: str) -> _Place:
-        slot = spread(hash_of_text(member_id)) & (self._slots - 1)
-        return slot, timeline_hash(member_id) >> (64 - self._bits), self._turns[member_id]
+        in_map, in_timeline, turn = self._hashes[member_id]
+        return in_map & (self._slots - 1), in_timeline >> (64 - self._bits), turn

@@ -21,6 +21,7 @@ KIND_OF_RECORD: Mapping[int, GroupType] = {
 """Record type (the first two bytes of a key) to kind; 0 and 1 are committed offsets, of all kinds."""
 
 _INT16 = Struct(">h")
+_VERSION_0 = _INT16.pack(0)
 V = TypeVar("V", bound=CoordinatorRecord)
 
 
@@ -81,7 +82,8 @@ def value_of(kind: type[V], record: NewRecord | LogRecord) -> V | None:
 
 def encode_value(value: CoordinatorRecord, version: int = 0) -> bytes:
     """A record's value: its version and its fields."""
-    return _INT16.pack(version) + codec(type(value), version).encode(value)
+    body = codec(value.__class__, version).encode(value)
+    return (_INT16.pack(version) if version else _VERSION_0) + body
 
 
 def decode_value(kind: type[V], value: bytes) -> V:

@@ -44,8 +44,15 @@ class Subscriptions:
         return topic in self.by_name or topic in self.by_regex
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.by_name
-        yield from (topic for topic in self.by_regex if topic not in self.by_name)
+        return iter(self.topics())
+
+    def topics(self) -> list[str]:
+        """All of them: those that are named, then those that are only matched."""
+        by_name = self.by_name
+        topics = list(by_name)
+        if self.by_regex:
+            topics += [topic for topic in self.by_regex if topic not in by_name]
+        return topics
 
     def copy(self) -> Subscriptions:
         """One to try out changes on."""
@@ -54,7 +61,10 @@ class Subscriptions:
     def all_name_the_same(self, members: int) -> bool:
         """Whether each of that many members names each of the topics, and no pattern adds any."""
         by_name = self.by_name
-        return all(by_name.get(topic, 0) == members for topic in self)
+        for count in by_name.values():
+            if count != members:
+                return False
+        return self.by_regex.keys() <= by_name.keys()
 
     def all_match_one_regex(self) -> bool:
         """Whether the topics come from one pattern alone."""

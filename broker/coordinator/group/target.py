@@ -50,10 +50,12 @@ class TargetAssignment:
 
     def set(self, member_id: str, partitions: Partitions) -> None:
         """A member has got a target."""
-        self._release(member_id, partitions)
         before = self._by_member.get(member_id, NOTHING)
+        if before:
+            self._release(member_id, before, partitions)
         for topic_id, indexes in partitions.items():
-            gained = set(indexes).difference(before.get(topic_id, ()))
+            had = before.get(topic_id)
+            gained = indexes if had is None else set(indexes).difference(had)
             if gained:
                 self._owners.setdefault(topic_id, {}).update(dict.fromkeys(gained, member_id))
         self._by_member[member_id] = partitions
@@ -61,8 +63,9 @@ class TargetAssignment:
 
     def remove(self, member_id: str) -> None:
         """A member's target is gone."""
-        self._release(member_id, NOTHING)
-        self._count(member_id, self._by_member.pop(member_id, NOTHING), NOTHING)
+        before = self._by_member.pop(member_id, NOTHING)
+        self._release(member_id, before, NOTHING)
+        self._count(member_id, before, NOTHING)
 
     def inherited(self, old: str, new: str) -> TargetAssignment:
         """The same, with the target of one member in the hands of another."""
@@ -74,20 +77,22 @@ class TargetAssignment:
         return after
 
     def _count(self, member_id: str, before: Partitions, after: Partitions) -> None:
-        count_down(self._holders, before)
-        count_up(self._holders, after)
+        if before.keys() != after.keys():
+            count_down(self._holders, before)
+            count_up(self._holders, after)
         if after:
             self._sizes[member_id] = sum(map(len, after.values()))
         else:
             self._sizes.pop(member_id, None)
 
-    def _release(self, member_id: str, keeps: Partitions) -> None:
-        """What the member has and does not keep belongs to nobody, unless it was given to another one meanwhile."""
-        for topic_id, indexes in self._by_member.get(member_id, NOTHING).items():
+    def _release(self, member_id: str, before: Partitions, keeps: Partitions) -> None:
+        """What the member had and does not keep belongs to nobody, unless it was given to another one meanwhile."""
+        for topic_id, indexes in before.items():
             owners = self._owners.get(topic_id)
             if owners is None:
                 continue
-            for index in set(indexes).difference(keeps.get(topic_id, ())):
+            kept = keeps.get(topic_id)
+            for index in indexes if kept is None else set(indexes).difference(kept):
                 if owners.get(index) == member_id:
                     del owners[index]
             if not owners:

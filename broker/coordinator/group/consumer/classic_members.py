@@ -15,7 +15,7 @@ from odradek.broker.coordinator.group.consumer.departures import Departures
 from odradek.broker.coordinator.group.consumer.fencing import check_instance, check_room, known_static
 from odradek.broker.coordinator.group.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
 from odradek.broker.coordinator.group.consumer.heartbeats import replace_static
-from odradek.broker.coordinator.group.consumer.member import ClassicMember, Member, MemberState, without_epochs
+from odradek.broker.coordinator.group.consumer.member import ClassicMember, Member, MemberState, sorted_names, without_epochs
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress, RegexChange
 from odradek.broker.coordinator.group.consumer.step import Step
@@ -251,7 +251,7 @@ def _joined(member: Member, command: JoinGroup, subscription: ConsumerProtocolSu
         instance_id=member.instance_id if command.instance_id is None else command.instance_id,
         rack_id=subscription.rack_id or member.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        topics=tuple(sorted(set(subscription.topics))),
+        topics=sorted_names(subscription.topics),
         regex="",
         client_id=command.client_id,
         client_host=command.host,

@@ -45,10 +45,10 @@ class ConsumerConfigs:
         return value
 
     @property
-    def assignors(self) -> Sequence[str]:
-        """`group.consumer.assignors`; the first one is for groups whose members ask for none."""
+    def first_assignor(self) -> str:
+        """The first of `group.consumer.assignors`: for groups whose members ask for none."""
         listed: Sequence[str] = self._configs.broker("group.consumer.assignors")
-        return [CONSUMER_ASSIGNORS[name] for name in listed]
+        return CONSUMER_ASSIGNORS[listed[0]]
 
     @property
     def upgrades(self) -> bool:

@@ -15,7 +15,7 @@ from odradek.broker.coordinator.group.consumer.fencing import (
     known_static,
 )
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import LEAVING, Member, without_epochs
+from odradek.broker.coordinator.group.consumer.member import LEAVING, Member, sorted_names, without_epochs
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress
 from odradek.broker.coordinator.group.consumer.records import (
@@ -182,14 +182,14 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
     timeout_ms = command.rebalance_timeout_ms
     if command.says_nothing and _is_same(member, command):
         return member
-    return member._replace(
-        instance_id=member.instance_id if command.instance_id is None else command.instance_id,
-        rack_id=member.rack_id if command.rack_id is None else command.rack_id,
-        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        server_assignor=member.server_assignor if assignor is None else assignor,
-        topics=member.topics if topics is None else tuple(sorted(set(topics))),
-        regex=member.regex if regex is None else regex,
-        client_id=command.client_id,
-        client_host=command.host,
-        classic=None,
-    )
+    return Member(
+        member.member_id,
+        member.instance_id if command.instance_id is None else command.instance_id,
+        member.rack_id if command.rack_id is None else command.rack_id,
+        command.client_id,
+        command.host,
+        member.topics if topics is None else sorted_names(topics),
+        member.regex if regex is None else regex,
+        member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        member.server_assignor if assignor is None else assignor,
+    ).as_far_as(member)

@@ -79,9 +79,11 @@ class ConsumerKind:
         if record_type not in CHANGE_TOPICS:
             change(group, key, record)
             return
-        before = set(group.subscriptions)
+        before = group.subscriptions.topics()
         change(group, key, record)
-        self._by_topic.update(group_id, before, group.subscriptions)
+        after = group.subscriptions.topics()
+        if after != before:
+            self._by_topic.update(group_id, before, after)
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int

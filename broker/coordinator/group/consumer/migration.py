@@ -19,7 +19,7 @@ from odradek.broker.coordinator.group.classic.replies import join_refused, sync_
 from odradek.broker.coordinator.group.consumer.commands import FenceMember
 from odradek.broker.coordinator.group.consumer.configs import ConsumerConfigs
 from odradek.broker.coordinator.group.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import ClassicMember, Member, with_epoch
+from odradek.broker.coordinator.group.consumer.member import ClassicMember, Member, sorted_names, with_epoch
 from odradek.broker.coordinator.group.consumer.records import (
     current_record,
     epoch_record,
@@ -127,7 +127,7 @@ class Migration:
             rack_id=getattr(subscription, "rack_id", None) or None,
             client_id=member.client_id,
             client_host=member.client_host,
-            topics=tuple(sorted(set(subscription.topics))),
+            topics=sorted_names(subscription.topics),
             rebalance_timeout_ms=member.rebalance_timeout_ms,
             classic=ClassicMember(member.session_timeout_ms, member.protocols),
             epoch=classic.generation,

@@ -7,7 +7,7 @@ from enum import Enum
 from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation, ResolveRegexes
 from odradek.broker.coordinator.group.consumer.configs import ConsumerConfigs
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import Member, MemberState
+from odradek.broker.coordinator.group.consumer.member import UNREVOKED_PARTITIONS, Member, MemberState
 from odradek.broker.coordinator.group.consumer.reconciliation import Goal, Owned, reconcile
 from odradek.broker.coordinator.group.consumer.records import (
     current_record,
@@ -166,7 +166,7 @@ class Progress:
             return last_target(group, change.after)
         if homogeneous is None:
             homogeneous = group.is_homogeneous
-        assignor = preferred_assignor(group, change) or self.configs.assignors[0]
+        assignor = preferred_assignor(group, change) or self.configs.first_assignor
         target, records = compute_target(
             group, change, epoch, assignor, homogeneous=homogeneous, topics=self.topics, now_ms=step.now_ms
         )
@@ -205,10 +205,10 @@ class Progress:
     def _limit_revocation(self, step: Step, before: MemberState, member: Member) -> None:
         group_id = step.group.group_id
         key = rebalance_key(group_id, member.member_id)
-        if member.state is MemberState.UNREVOKED_PARTITIONS:
+        if member.state is UNREVOKED_PARTITIONS:
             command = ExpireRevocation(group_id, member.member_id, member.epoch)
             step.effects.append(Schedule(key, member.rebalance_timeout_ms, command))
-        elif before is MemberState.UNREVOKED_PARTITIONS:
+        elif before is UNREVOKED_PARTITIONS:
             step.effects.append(Cancel(key))
 
 

@@ -18,7 +18,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.consumer.member import Epochs, Member, MemberState
+from odradek.broker.coordinator.group.consumer.member import (
+    STABLE,
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+    Epochs,
+    Member,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 Owned = Mapping[bytes, Collection[int]]
@@ -44,15 +50,15 @@ def reconcile(member: Member, goal: Goal, *, subscription_changed: bool) -> Memb
 
     ``subscription_changed``: what it does not subscribe to any more is taken from it at once.
     """
-    if member.state is MemberState.STABLE:
+    if member.state is STABLE:
         if member.epoch != goal.epoch:
             return _next(member, member.epoch, goal)
         return _drop_unsubscribed(member, goal) if subscription_changed else member
-    if member.state is MemberState.UNREVOKED_PARTITIONS:
+    if member.state is UNREVOKED_PARTITIONS:
         if not _owns_any(member.revoking, goal.owned):
             return _next(member, member.epoch, goal)
         return _drop_unsubscribed(member, goal) if subscription_changed else member
-    if member.state is MemberState.UNRELEASED_PARTITIONS:
+    if member.state is UNRELEASED_PARTITIONS:
         return _next(member, member.epoch, goal)
     if goal.owned is None or goal.owned:
         raise KafkaError(
@@ -77,7 +83,7 @@ def _has_all(member: Member, goal: Goal) -> bool:
 
 def _next(member: Member, epoch: int, goal: Goal) -> Member:
     if _has_all(member, goal):
-        return member.in_epoch(goal.epoch, MemberState.STABLE, member.assigned, member.revoking)
+        return member.in_epoch(goal.epoch, STABLE, member.assigned, member.revoking)
     kept: Epochs = {}
     lost: Epochs = {}
     gained: Epochs = {}
@@ -96,10 +102,10 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
         unreleased = unreleased or len(free) < len(missing)
         _put(gained, topic_id, dict.fromkeys(free, goal.epoch))
     if lost and _owns_any(lost, goal.owned):
-        return member.in_epoch(epoch, MemberState.UNREVOKED_PARTITIONS, kept, lost)
+        return member.in_epoch(epoch, UNREVOKED_PARTITIONS, kept, lost)
     for topic_id, partitions in gained.items():
         kept[topic_id] = {**kept.get(topic_id, {}), **partitions}
-    state = MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE
+    state = UNRELEASED_PARTITIONS if unreleased else STABLE
     return member.in_epoch(goal.epoch, state, kept, {})
 
 
@@ -113,7 +119,7 @@ def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
     for topic_id, partitions in gone.items():
         revoking[topic_id] = {**revoking.get(topic_id, {}), **partitions}
     if _owns_any(revoking, goal.owned):
-        return member.in_epoch(member.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
+        return member.in_epoch(member.epoch, UNREVOKED_PARTITIONS, kept, revoking)
     return member.in_epoch(member.epoch, member.state, kept, member.revoking)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from odradek.broker.coordinator.group.assignment import Partitions, stored_order
-from odradek.broker.coordinator.group.consumer.member import Epochs, Member, same_names
+from odradek.broker.coordinator.group.consumer.member import Epochs, Member
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import encode_key, encode_known_key, encode_value, new_record
 from odradek.broker.runtime.machine import NewRecord
@@ -55,7 +55,7 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         server_assignor=member.server_assignor,
         classic_member_metadata=classic,
     )
-    said = member._replace(topics=same_names(member.topics)).before_all()
+    said = member.before_all()
     return NewRecord(_member_key(group_id, member.member_id), encode_value(value), said)
 
 
@@ -69,7 +69,7 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewR
     """The target of one member."""
     rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
     value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
-    return NewRecord(_target_key(group_id, member_id), value, stored_order(partitions.items()))
+    return NewRecord(_target_key(group_id, member_id), value, stored_order(partitions))
 
 
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:

@@ -13,7 +13,7 @@ from odradek.broker.coordinator.group.consumer.member import (
     Epochs,
     Member,
     MemberState,
-    same_names,
+    sorted_names,
 )
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import decode_value, known_key, record_type_of, value_of
@@ -87,7 +87,7 @@ def _read_member(member_id: str, value: bytes) -> Member:
         rack_id=said.rack_id,
         client_id=said.client_id,
         client_host=said.client_host,
-        topics=same_names(tuple(sorted(set(said.subscribed_topic_names)))),
+        topics=sorted_names(said.subscribed_topic_names),
         regex=said.subscribed_topic_regex,
         rebalance_timeout_ms=said.rebalance_timeout_ms,
         server_assignor=said.server_assignor,
@@ -113,7 +113,7 @@ def _apply_target(group: ConsumerGroup, key: Any, record: Written) -> None:
     partitions: Partitions | None = record.said
     if partitions is None:
         rows = decode_value(ConsumerGroupTargetAssignmentMemberValue, record.value).topic_partitions
-        partitions = stored_order((row.topic_id, row.partitions) for row in rows)
+        partitions = stored_order({row.topic_id: row.partitions for row in rows})
     group.target.set(member_id, partitions)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import compress, repeat
-from operator import is_not
+from itertools import filterfalse
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.assignment import NOTHING, GroupSpec, Partitions
+from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
@@ -70,8 +69,10 @@ def preferred_assignor(group: ConsumerGroup, change: Change | None = None) -> st
             count_down(votes, (change.before.server_assignor,))
         if change.after.server_assignor is not None:
             count_up(votes, (change.after.server_assignor,))
+    if not votes:
+        return None
     ranked = java_order(votes, hash_of_text)
-    return max(ranked, key=lambda name: votes[name], default=None)
+    return max(ranked, key=lambda name: votes[name])
 
 
 def compute_target(
@@ -91,16 +92,17 @@ def compute_target(
     except KafkaError as error:
         text = f"Failed to compute a new target assignment for epoch {epoch}: {error.message}"
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
-    present = group.target.by_member
-    order, nothing = list(spec.members), repeat(NOTHING)
-    other = map(is_not, map(assigned.get, order, nothing), map(present.get, order))
+    present, order = group.target.by_member, list(spec.members)
+    for member_id in filterfalse(present.__contains__, order):
+        assigned.setdefault(member_id, spec.present.of(member_id))
     records: list[NewRecord] = []
-    for member_id in compress(order, other):
-        partitions, before = assigned.get(member_id, NOTHING), present.get(member_id)
+    for member_id in filter(assigned.__contains__, order):
+        partitions, before = assigned[member_id], present.get(member_id)
         if before is None or not _same(partitions, before):
             records.append(target_record(group.group_id, member_id, partitions))
     records.append(target_epoch_record(group.group_id, epoch, now_ms))
-    return Target(epoch, assigned.get(change.after.member_id, NOTHING)), records
+    own = assigned.get(change.after.member_id)
+    return Target(epoch, spec.present.of(change.after.member_id) if own is None else own), records
 
 
 def last_target(group: ConsumerGroup, member: Member) -> Target:
@@ -119,7 +121,7 @@ def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: Topi
 
 
 def _same(one: Partitions, other: Partitions) -> bool:
-    if one == other:
+    if one is other or one == other:
         return True
     if one.keys() != other.keys():
         return False

@@ -18,11 +18,11 @@ _TOO_MANY = 1 << 62
 
 
 def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
-    """Shares differ by one partition at most. Whoever keeps what it has is given the very object back."""
+    """Shares differ by one partition at most. Only those whose partitions change are in the result."""
     first = next(iter(spec.members.values()))
     topics = _in_order(first)
     if not topics:
-        return {}
+        return {member_id: {} for member_id in spec.members}
     free: list[_Place] = []
     total = 0
     for topic_id in topics:
@@ -32,7 +32,7 @@ def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
         if len(taken) < count:  # a topic never shrinks
             free += [(topic_id, p) for p in sorted(set(range(count)).difference(taken))]
     kept, wanting = _settle(spec, topics, total, free)
-    result = dict(spec.present.by_member)
+    result: dict[str, Partitions] = {}
     rest = iter(free)
     for member_id, room in wanting:
         places = list(islice(rest, room))

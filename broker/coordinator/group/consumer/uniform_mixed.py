@@ -18,7 +18,7 @@ def assign_mixed(spec: GroupSpec) -> dict[str, Partitions]:
     """Nobody gets a topic that it does not subscribe to; subscribers of a topic end up about equally loaded."""
     plan = _Plan(spec)
     if not plan.subscribers:
-        return {}
+        return {member_id: {} for member_id in spec.members}
     plan.keep(spec)
     plan.fill()
     plan.balance()

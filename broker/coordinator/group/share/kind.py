@@ -177,8 +177,8 @@ class ShareKind:
         if value is None:
             group.set_target(key.member_id, None)
         else:
-            rows = ((row.topic_id, row.partitions) for row in value.topic_partitions)
-            group.set_target(key.member_id, stored_order(rows))
+            by_topic = {row.topic_id: row.partitions for row in value.topic_partitions}
+            group.set_target(key.member_id, stored_order(by_topic))
 
     def _replay_current(self, key: Any, value: Any) -> None:
         group = self._group(key)
@@ -187,12 +187,12 @@ class ShareKind:
             if member is not None:
                 group.put(member._replace(epoch=LEAVE, previous_epoch=LEAVE, assigned={}))
             return
-        rows = ((row.topic_id, row.partitions) for row in value.assigned_partitions)
+        by_topic = {row.topic_id: row.partitions for row in value.assigned_partitions}
         group.put(
             (member or ShareMember(key.member_id))._replace(
                 epoch=value.member_epoch,
                 previous_epoch=value.previous_member_epoch,
-                assigned=stored_order(rows),
+                assigned=stored_order(by_topic),
             )
         )
 

@@ -34,9 +34,9 @@ def test_members_of_one_slot_come_latest_first() -> None:
 
 def test_a_stored_assignment_keeps_its_partitions() -> None:
     other = b"o" * 16
-    stored = stored_order([(TOPIC, [5, 0, 17]), (other, [])])
+    stored = stored_order({TOPIC: [5, 0, 17], other: []})
     assert {topic_id: sorted(partitions) for topic_id, partitions in stored.items()} == {TOPIC: [0, 5, 17], other: []}
-    assert stored == stored_order([(other, []), (TOPIC, [17, 5, 0])])
+    assert stored == stored_order({other: [], TOPIC: [17, 5, 0]})
 
 
 def test_a_topic_that_vanished_is_the_assignors_failure() -> None:

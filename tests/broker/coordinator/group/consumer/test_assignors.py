@@ -80,7 +80,7 @@ def test_a_story(number: int) -> None:
         target = ASSIGNORS[row["story"]["assignor"]](spec)
         records: list[list[Any]] = []
         for member_id in spec.members:
-            assigned = target.get(member_id, {})
+            assigned = target.get(member_id, group.target.of(member_id))
             if group.target.by_member.get(member_id) is None or _as_sets(assigned) != _as_sets(
                 group.target.of(member_id)
             ):
@@ -88,7 +88,7 @@ def test_a_story(number: int) -> None:
                 records.append([member_id, rows])
         assert records == answer["records"]
         for member_id, rows in records:
-            stored = stored_order((uuid_from_text(topic_id), partitions) for topic_id, partitions in rows)
+            stored = stored_order({uuid_from_text(topic_id): partitions for topic_id, partitions in rows})
             group.target.set(member_id, stored)
 
 
