@@ -42,6 +42,7 @@ MODULES: Sequence[str] = (
     "broker.coordinator.group.classic.members",
     "broker.coordinator.group.classic.rebalance",
     "broker.coordinator.group.classic.records",
+    "broker.coordinator.group.classic.roster",
     "broker.coordinator.group.consumer.assignors",
     "broker.coordinator.group.consumer.configs",
     "broker.coordinator.group.consumer.fencing",

@@ -22,6 +22,7 @@ KIND_OF_RECORD: Mapping[int, GroupType] = {
 
 _INT16 = Struct(">h")
 _VERSION_0 = _INT16.pack(0)
+_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 V = TypeVar("V", bound=CoordinatorRecord)
 
 
@@ -69,7 +70,12 @@ _MOST_KNOWN_KEYS = 1 << 13
 
 def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRecord:
     """A record that says its value as it is: nothing of it may change afterwards."""
-    return NewRecord(key, encode_value(value, version), value)
+    return told_record(key, encode_value(value, version), value)
+
+
+def told_record(key: bytes, value: bytes, said: Any) -> NewRecord:
+    """A record with what its value says, in the form that `Machine.replay` makes of it."""
+    return _new(NewRecord, (key, value, said))
 
 
 def value_of(kind: type[V], record: NewRecord | LogRecord) -> V | None:

@@ -239,7 +239,7 @@ class Joining:
         if old.sync_ticket is not None:
             changes.effects.append(Answer(old.sync_ticket, sync_refused(ErrorCode.FENCED_INSTANCE_ID)))
         group.update(new, command.protocols, command.session_timeout_ms, command.rebalance_timeout_ms)
-        group.subscribed_topics = group.compute_subscribed_topics()
+        group.note_subscriptions()
         return new
 
 

@@ -15,7 +15,13 @@ from odradek.broker.coordinator.group.consumer.departures import Departures
 from odradek.broker.coordinator.group.consumer.fencing import check_instance, check_room, known_static
 from odradek.broker.coordinator.group.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
 from odradek.broker.coordinator.group.consumer.heartbeats import replace_static
-from odradek.broker.coordinator.group.consumer.member import ClassicMember, Member, MemberState, sorted_names, without_epochs
+from odradek.broker.coordinator.group.consumer.member import (
+    ClassicMember,
+    Member,
+    MemberState,
+    sorted_names,
+    without_epochs,
+)
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress, RegexChange
 from odradek.broker.coordinator.group.consumer.step import Step

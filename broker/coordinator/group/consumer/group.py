@@ -169,7 +169,8 @@ class ConsumerGroup(EpochGroup):
                 self._count(member, count_up, 1)
             self._move(before.assigned, member.assigned)
             self._move(before.revoking, member.revoking)
-        self.peak = max(self.peak, len(self.members) + 1)
+        if len(self.members) >= self.peak:
+            self.peak = len(self.members) + 1
         if member.instance_id is not None:
             self.static_ids[member.instance_id] = member.member_id
         self._state = None

@@ -8,7 +8,13 @@ from functools import lru_cache
 from odradek.broker.coordinator.group.assignment import Partitions, stored_order
 from odradek.broker.coordinator.group.consumer.member import Epochs, Member
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
-from odradek.broker.coordinator.group.records import encode_key, encode_known_key, encode_value, new_record
+from odradek.broker.coordinator.group.records import (
+    encode_key,
+    encode_known_key,
+    encode_value,
+    new_record,
+    told_record,
+)
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -56,7 +62,7 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         classic_member_metadata=classic,
     )
     said = member.before_all()
-    return NewRecord(_member_key(group_id, member.member_id), encode_value(value), said)
+    return told_record(_member_key(group_id, member.member_id), encode_value(value), said)
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
@@ -69,7 +75,7 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewR
     """The target of one member."""
     rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
     value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
-    return NewRecord(_target_key(group_id, member_id), value, stored_order(partitions))
+    return told_record(_target_key(group_id, member_id), value, stored_order(partitions))
 
 
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
@@ -90,7 +96,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
         assigned_partitions=_rows(member.assigned),
         partitions_pending_revocation=_rows(member.revoking),
     )
-    return NewRecord(_current_key(group_id, member.member_id), encode_value(value), member)
+    return told_record(_current_key(group_id, member.member_id), encode_value(value), member)
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:

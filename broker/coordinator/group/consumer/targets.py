@@ -93,6 +93,7 @@ def compute_target(
         text = f"Failed to compute a new target assignment for epoch {epoch}: {error.message}"
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
     present, order = group.target.by_member, list(spec.members)
+    # Whoever has no target yet gets one, if an empty one. Each of these loops is C for who does not change.
     for member_id in filterfalse(present.__contains__, order):
         assigned.setdefault(member_id, spec.present.of(member_id))
     records: list[NewRecord] = []

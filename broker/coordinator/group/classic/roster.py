@@ -1,0 +1,189 @@
+"""Who belongs to a group of the classic protocol, what each of them waits for, and what they have in common."""
+
+from __future__ import annotations
+
+from odradek.broker.coordinator.group.classic.commands import Protocols
+from odradek.broker.coordinator.group.classic.member import Member
+from odradek.protocol.consumer_protocol import subscribed_topics
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.native import mypyc_attr
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Roster:
+    """The members by id, and what follows from them; kept consistent with each that comes, changes or goes.
+
+    `static_members`: member ids by instance id. `pending_join`: ids that were given out and have not joined yet;
+    `pending_sync`: members that owe a SyncGroup. `awaiting_join`: how many members wait for the end of the join phase.
+    `supported`: how many members offer each protocol.
+    """
+
+    __slots__ = (
+        "awaiting_join",
+        "group_id",
+        "leader",
+        "members",
+        "pending_join",
+        "pending_sync",
+        "static_members",
+        "supported",
+    )
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        self.pending_join: dict[str, None] = {}
+        self.pending_sync: set[str] = set()
+        self.awaiting_join = 0
+        self.supported: dict[str, int] = {}
+
+    # -- coming and going
+
+    def add(self, member: Member) -> None:
+        """A member joins; the first one determines the protocol type and leads."""
+        self.members[member.member_id] = member
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
+        self._count(member, 1)
+        if member.join_ticket is not None:
+            self.awaiting_join += 1
+        self.pending_join.pop(member.member_id, None)
+
+    def remove(self, member_id: str) -> Member | None:
+        """A member, or an id given out, is gone; the next member leads if it was the leader."""
+        self.pending_join.pop(member_id, None)
+        self.pending_sync.discard(member_id)
+        member = self.members.pop(member_id, None)
+        if member is None:
+            return None
+        self._count(member, -1)
+        if member.join_ticket is not None:
+            self.awaiting_join -= 1
+        if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
+            del self.static_members[member.instance_id]
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        return member
+
+    def update(self, member: Member, protocols: Protocols, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
+        """A member joins again, maybe with other protocols."""
+        self._count(member, -1)
+        member.protocols = protocols
+        member.session_timeout_ms = session_timeout_ms
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+        self._count(member, 1)
+
+    def replace_static(self, old: Member, member_id: str) -> Member:
+        """A static member comes back under a new member id and takes its old place (KIP-345)."""
+        assert old.instance_id is not None
+        new = old.renamed(self.group_id, member_id)
+        leads = self.leader == old.member_id
+        self.members = {
+            (member_id if key == old.member_id else key): (new if value is old else value)
+            for key, value in self.members.items()
+        }
+        self.static_members[old.instance_id] = member_id
+        if leads:
+            self.leader = member_id
+        if old.join_ticket is not None:
+            self.awaiting_join -= 1
+        if old.member_id in self.pending_sync:
+            self.pending_sync.discard(old.member_id)
+            self.pending_sync.add(member_id)
+        return new
+
+    def await_join(self, member: Member, ticket: int) -> int | None:
+        """The member waits for the end of the join phase; returns the ticket it waited under before, if any."""
+        before = member.join_ticket
+        if before is None:
+            self.awaiting_join += 1
+        member.join_ticket = ticket
+        return before
+
+    def stop_awaiting_join(self, member: Member) -> int | None:
+        """The member's JoinGroup is about to be answered; returns its ticket."""
+        ticket = member.join_ticket
+        if ticket is not None:
+            member.join_ticket = None
+            self.awaiting_join -= 1
+        return ticket
+
+    def validate_member(self, member_id: str, instance_id: str | None) -> Member:
+        """The member; raises UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID when another one has taken the instance id."""
+        if instance_id is not None:
+            owner = self.static_members.get(instance_id)
+            if owner is None:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+            if owner != member_id:
+                raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
+        member = self.members.get(member_id)
+        if member is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        return member
+
+    @property
+    def all_joined(self) -> bool:
+        """Whether everybody who belongs to the group, or was given an id, waits for the end of the join phase."""
+        return not self.pending_join and self.awaiting_join == len(self.members)
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest of its members' rebalance timeouts."""
+        return max((m.rebalance_timeout_ms for m in self.members.values()), default=0)
+
+    def elect_joined_leader(self) -> bool:
+        """Make sure that the leader is one of those who have joined; false if nobody has."""
+        leader = self.members.get(self.leader or "")
+        if leader is None:
+            return False
+        if leader.join_ticket is not None:
+            return True
+        for member in self.members.values():
+            if member.join_ticket is not None:
+                self.leader = member.member_id
+                return True
+        return False
+
+    # -- what they have in common
+
+    def shares_any(self, protocols: Protocols) -> bool:
+        """Whether all members offer one of these protocols."""
+        everybody = len(self.members)
+        return any(self.supported.get(name, 0) == everybody for name, _ in protocols)
+
+    def select_protocol(self, instead_of: Member | None = None, protocols: Protocols = ()) -> str:
+        """The protocol that all members support and most prefer, if `instead_of` had these `protocols`.
+
+        Among equals the one wins that comes first in a Java hash map, as in Kafka.
+        """
+        offers = [protocols if m is instead_of else m.protocols for m in self.members.values()]
+        candidates = set.intersection(*({name for name, _ in offer} for offer in offers))
+        votes: dict[str, int] = {}
+        for offer in offers:
+            choice = next(name for name, _ in offer if name in candidates)
+            votes[choice] = votes.get(choice, 0) + 1
+        return max(java_order(votes, hash_of_text), key=votes.__getitem__)
+
+    def find_topics(self, protocol: str | None) -> frozenset[str] | None:
+        """All topics that the members, consumers, subscribe to with this protocol; None where that cannot be known."""
+        if not self.members:
+            return frozenset()
+        if protocol is None:
+            return None
+        try:
+            return frozenset(t for m in self.members.values() for t in subscribed_topics(m.metadata(protocol)))
+        except (ProtocolError, KeyError):
+            return None
+
+    def _count(self, member: Member, step: int) -> None:
+        for name in {name for name, _ in member.protocols}:
+            left = self.supported.get(name, 0) + step
+            if left:
+                self.supported[name] = left
+            else:
+                del self.supported[name]
