@@ -135,15 +135,19 @@ def test_fetch_over_its_quota_has_no_records_and_is_not_counted() -> None:
     for _ in range(3):
         asked.produce(9_000)
     asked.set(consumer_byte_rate=1000.0)
+    early = asked.fetch()
+    assert early.responses == [], "the window's bytes and the answer's header are more than the window's bytes"
+    assert early.throttle_time_ms == asked.wait_ms < 100
+    asked.cluster.clock.advance(early.throttle_time_ms / 1000)
     first = asked.fetch()
-    assert len(first.responses[0].partitions[0].records) == 9_000 + 72, "no more at once than the window's bytes"
+    assert len(first.responses[0].partitions[0].records) == 10_000, "no more at once than the window's bytes"
     assert first.throttle_time_ms == 0
     second = asked.fetch(1)
     assert second.responses == []
     assert (second.error_code, second.throttle_time_ms) == (0, asked.wait_ms)
     assert asked.wait_ms > 8000
     asked.cluster.clock.advance(11)
-    again = asked.fetch(1)
+    again = asked.fetch(2)
     assert len(again.responses[0].partitions[0].records) == 9_000 + 72
     assert again.throttle_time_ms == 0
 
