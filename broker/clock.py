@@ -109,17 +109,8 @@ class BrokerClock(trio.abc.Clock):
         """Milliseconds since 1970-01-01 UTC, as records carry them."""
         return self.face.now_ms()
 
-    @property
-    def source(self) -> Callable[[], float]:
-        """The time below this one, in seconds: of the machine or of the run. No change moves it; see `ms_at`."""
-        return self.face.source
-
-    @source.setter
-    def source(self, source: Callable[[], float]) -> None:
-        self.face.source = source
-
     def ms_at(self, source_seconds: float) -> int:
-        """What `now_ms` was when `source` was this. Any thread may ask."""
+        """What `now_ms` was when `face.source` was this. Any thread may ask."""
         changes = self._changes.copy()
         place = bisect_right(changes, source_seconds, key=lambda change: change.source_s) - 1
         return changes[max(0, place)].ms_at(source_seconds)
@@ -195,10 +186,10 @@ class BrokerClock(trio.abc.Clock):
             return
         now = self.current_time()
         self._hosted = True
-        self.source = run_clock.current_time
-        self.face.epoch += now - self.source() - self.face.ahead
+        self.face.source = run_clock.current_time
+        self.face.epoch += now - self.face.source() - self.face.ahead
         if self.face.frozen_at is not None:
-            self.face.frozen_at = self.source() + self.face.ahead
+            self.face.frozen_at = self.face.source() + self.face.ahead
         self._changes.clear()
         self._note("start")
 
@@ -248,21 +239,22 @@ class BrokerClock(trio.abc.Clock):
 
     def _stop(self) -> None:
         if self.face.frozen_at is None:
-            self.face.frozen_at = self.source() + self.face.ahead
+            self.face.frozen_at = self.face.source() + self.face.ahead
             shown = self.face.frozen_at + self.face.epoch
             self.face.frozen_ns = max(int(shown * 1e9), int(shown * 1000) * 1_000_000)
             self._note("freeze")
 
     def _go_on(self) -> None:
         if self.face.frozen_at is not None:
-            self.face.ahead = self.face.frozen_at - self.source()
+            self.face.ahead = self.face.frozen_at - self.face.source()
             self.face.epoch = self.face.frozen_ns / 1e9 - self.face.frozen_at + _ROUNDING_S
             self.face.frozen_at = None
             self._note("resume")
 
     def _note(self, what: str, seconds: float = 0) -> None:
         stands_at = None if self.face.frozen_at is None else self.face.frozen_ns
-        self._changes.append(ClockChange(self.source(), what, seconds, self.face.ahead + self.face.epoch, stands_at))
+        ahead_s = self.face.ahead + self.face.epoch
+        self._changes.append(ClockChange(self.face.source(), what, seconds, ahead_s, stands_at))
         if len(self._changes) > _MAX_CHANGES:
             del self._changes[1]
 

@@ -242,7 +242,7 @@ class Broker:
     @property
     def mark(self) -> float:
         """Now, as `report` and `strictness_since` take it: a number that means something to this broker alone."""
-        return self._cluster.clock.source()
+        return self._cluster.clock.face.source()
 
     def report(self, *, since: float | None = None, asked_only: bool = False) -> str:
         """What stands where, what was asked last, and what may explain that a test fails; as text, to print.

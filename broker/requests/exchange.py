@@ -44,7 +44,7 @@ much."""
 class Exchange(NamedTuple):
     """A request and its answer, in the order of a `RawExchange`.
 
-    `seconds`: when it came, in the time of `BrokerClock.source`; `answered`: when it was answered, 0 while it is not.
+    `seconds`: when it came, in the time of `ClockFace.source`; `answered`: when it was answered, 0 while it is not.
     `frame`: the request without its size. `answer`: the answer with its size, `answer_size`: without. `cut`: why the
     connection ended with it, None if it did not. `told`: what somebody has read out of it already.
     """

@@ -21,7 +21,7 @@ _MANY_ERRORS = 1000
 
 
 class Facts(Protocol):
-    """What is not in an exchange itself. `origin_s`: the broker's start, in the time of `BrokerClock.source`."""
+    """What is not in an exchange itself. `origin_s`: the broker's start, in the time of `ClockFace.source`."""
 
     @property
     def origin_s(self) -> float: ...

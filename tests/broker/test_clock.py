@@ -169,7 +169,7 @@ def test_a_frozen_clock_holds_timers_back() -> None:
 )
 def test_steps_that_add_up_to_a_wait_reach_its_end(begun: float, steps_ms: list[int], is_hosted: bool) -> None:
     clock = BrokerClock()
-    clock.source = lambda: begun
+    clock.face.source = lambda: begun
 
     async def main() -> None:
         if is_hosted:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def report_of(cluster: Cluster, look: Call, title: str, since_s: float | None, *, asked_only: bool) -> str:
-    """What stands where, what was asked (from a time of `BrokerClock.source` on), and what may explain a failure.
+    """What stands where, what was asked (from a time of `ClockFace.source` on), and what may explain a failure.
 
     `asked_only`: leave out what these requests are not about. Empty then if there is nothing to tell.
     """
@@ -41,7 +41,7 @@ def why_of(cluster: Cluster, look: Call, group_id: str) -> str:
 def findings_since(
     cluster: Cluster, look: Call, since_s: float | None = None, also: str = ""
 ) -> list[StrictnessFinding]:
-    """What clients relied on, from a time on (of `BrokerClock.source`), that a real cluster does not promise.
+    """What clients relied on, from a time on (of `ClockFace.source`), that a real cluster does not promise.
 
     `also`: names of rules that are asked only where they are named; TypeError or ValueError for others.
     """
@@ -79,7 +79,7 @@ def _situation(cluster: Cluster, look: Call, since_s: float | None) -> Situation
     """Requests are read in the caller's thread: the broker's has other things to do."""
     origin_s = cluster.clock.changes[0].source_s
     if since_s is not None:  # any number may come from a control API
-        since_s = min(max(origin_s, since_s), cluster.clock.source())
+        since_s = min(max(origin_s, since_s), cluster.clock.face.source())
     transcript = TranscriptView(cluster)
     requests = tuple(each for each in transcript if since_s is None or each.exchange.seconds >= since_s)
     since_ms = None if since_s is None else cluster.clock.ms_at(since_s)

@@ -28,7 +28,7 @@ class PatientClock(BrokerClock):
     def __init__(self) -> None:
         super().__init__()
         self._seen = self._shown = time.monotonic()
-        self._source = self._look
+        self.face.source = self._look
 
     def _look(self) -> float:
         now = time.monotonic()
@@ -36,8 +36,8 @@ class PatientClock(BrokerClock):
         self._seen = now
         return self._shown
 
-    def deadline_to_sleep_time(self, deadline: float) -> float:
-        return min(super().deadline_to_sleep_time(deadline), LOOK_EVERY_S)
+    def seconds_until(self, deadline: float) -> float:
+        return min(super().seconds_until(deadline), LOOK_EVERY_S)
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def test_of_a_part_of_the_time() -> None:
         with WireClient(host, int(port)) as client:
             client.request(MetadataRequest([MetadataRequestTopic(name="other")]), 12)
             broker.requests.wait_for("Metadata")
-            now = broker.clock.source()
+            now = broker.clock.face.source()
             assert report_of(broker.cluster, broker._look, "t", now, asked_only=True) == ""
             client.request(MetadataRequest([MetadataRequestTopic(name="orders")]), 12)
         text = report_of(broker.cluster, broker._look, "t", now, asked_only=True)
