@@ -23,7 +23,13 @@ from odradek.wire_client import WireClient
 from tests.fakes.state_walk import CONFIG, StateWalk
 from tests.fakes.wire_client import WireClient as RawClient
 
+_ACQUIRE = 12
 _STEPS = st.lists(st.tuples(st.integers(0, 22), st.integers(0, 11)), max_size=12)
+
+
+def _without_acquiring(steps: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Records that a member holds come back when its connection ends, or, after a restore, when their time is over."""
+    return [step for step in steps if step[0] != _ACQUIRE]
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +93,11 @@ def test_a_restored_broker_is_what_it_was(
     assert not walk.broker.bugs, walk.broker.bugs[0]
 
 
-@given(before=_STEPS, after=_STEPS, times=st.lists(st.tuples(st.just(22), st.integers(0, 3)), min_size=1, max_size=4))
+@given(
+    before=_STEPS.map(_without_acquiring),
+    after=_STEPS,
+    times=st.lists(st.tuples(st.just(22), st.integers(0, 3)), min_size=1, max_size=4),
+)
 @settings(max_examples=40)
 def test_the_same_timers_run_out_at_the_same_time(
     walk: StateWalk,
@@ -110,6 +120,29 @@ def test_the_same_timers_run_out_at_the_same_time(
     again = walk.look()
     del again["in flight"]
     assert again == seen
+
+
+def test_records_of_a_share_group_are_held_as_long_as_before() -> None:
+    with KafkaBroker(topics={"a": 1, "b": 2}, config=CONFIG) as broker:
+        broker.clock.freeze()
+        walk = StateWalk(broker)
+        assert walk.steps[_ACQUIRE] == walk.acquire
+        for step in (walk.produce, walk.join_share_group, walk.acquire):
+            step(0)
+        (held,) = broker.group("shared").share_partitions.values()
+        assert held.held == {"sharer-0": 1}
+        broker.clock.advance(10)
+        snapshot = broker.snapshot()
+        broker.clock.advance(12)
+        broker.restore(snapshot)
+        walk.reconnect()
+        broker.clock.advance(19.9)
+        (held,) = broker.group("shared").share_partitions.values()
+        assert held.held == {"sharer-0": 1}
+        broker.clock.advance(0.1)
+        (free,) = broker.group("shared").share_partitions.values()
+        assert (free.held, dict(free.records)) == ({}, {"available": 1})
+        assert not broker.bugs
 
 
 def test_a_snapshot_of_another_broker_is_refused() -> None:
