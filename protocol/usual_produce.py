@@ -18,6 +18,7 @@ _LONGEST_NAME: Final = 126  # its compact length is one byte
 _KEPT_TOPICS: Final = 1024
 _NOBODY: Final = -1
 _FIRST_WITH_LOG_START: Final = 5
+_FIRST_WITH_RECORD_ERRORS: Final = 8
 _FIRST_FLEXIBLE: Final = 9
 _FIRST_WITH_TOPIC_ID: Final = 13
 
@@ -38,13 +39,14 @@ class _Layout:
 class UsualProduceAnswer:
     """Writes the usual answers of one version."""
 
-    __slots__ = ("_by_topic", "_end", "_version")
+    __slots__ = ("_by_topic", "_end", "_numbers", "_version")
 
     def __init__(self, version: int) -> None:
         self._version = version
-        if version >= 9:
+        self._numbers = "ihqq" if version < _FIRST_WITH_LOG_START else "ihqqq"
+        if version >= _FIRST_FLEXIBLE:
             self._end = b"\1\0\0\0\0\0\0\0\0"  # no errors, no message, tags twice, throttle time, tags
-        elif version == 8:
+        elif version >= _FIRST_WITH_RECORD_ERRORS:
             self._end = b"\0\0\0\0\xff\xff\0\0\0\0"  # no errors, no message, throttle time
         else:
             self._end = b"\0\0\0\0"  # throttle time
@@ -77,9 +79,10 @@ class UsualProduceAnswer:
         ):
             return None
         try:
-            layout = self._by_topic.get(topic.name if self._version < _FIRST_WITH_TOPIC_ID else topic.topic_id)
+            key: object = topic.name if self._version < _FIRST_WITH_TOPIC_ID else topic.topic_id
+            layout = self._by_topic.get(key)
             if layout is None:
-                layout = self._layout_of(topic)
+                layout = self._keep(key, _Layout(self._front_of(topic), self._numbers, self._end))
             index, base, time = one.index, one.base_offset, one.log_append_time_ms
             if self._version < _FIRST_WITH_LOG_START:
                 return layout.pack(layout.size, correlation_id, layout.front, index, 0, base, time, self._end)
@@ -88,25 +91,21 @@ class UsualProduceAnswer:
         except ENCODING_ERRORS:
             return None
 
-    def _layout_of(self, topic: TopicProduceResponse) -> _Layout:
-        """A new layout; ValueError for a topic that it is not worth keeping one for."""
-        name = topic.name.encode()
+    def _front_of(self, topic: TopicProduceResponse) -> bytes:
+        """What comes before the numbers; ValueError for a topic that it is not worth keeping a layout for."""
         if self._version >= _FIRST_WITH_TOPIC_ID:
-            key: object = topic.topic_id
-            front = b"\0\2" + topic.topic_id + b"\2"
-            unusual = len(topic.topic_id) != 16
-        elif self._version >= _FIRST_FLEXIBLE:
-            key = topic.name
-            front = b"\0\2" + (len(name) + 1).to_bytes(1, "big") + name + b"\2"
-            unusual = len(name) > _LONGEST_NAME
-        else:
-            key = topic.name
-            front = b"\0\0\0\1" + len(name).to_bytes(2, "big") + name + b"\0\0\0\1"
-            unusual = len(name) > _LONGEST_NAME
-        if unusual:
-            raise ValueError(key)
+            if len(topic.topic_id) != 16:
+                raise ValueError(topic.topic_id)
+            return b"\0\2" + topic.topic_id + b"\2"
+        name = topic.name.encode()
+        if len(name) > _LONGEST_NAME:
+            raise ValueError(topic.name)
+        if self._version >= _FIRST_FLEXIBLE:
+            return b"\0\2" + (len(name) + 1).to_bytes(1, "big") + name + b"\2"
+        return b"\0\0\0\1" + len(name).to_bytes(2, "big") + name + b"\0\0\0\1"
+
+    def _keep(self, key: object, layout: _Layout) -> _Layout:
         if len(self._by_topic) >= _KEPT_TOPICS:
             self._by_topic.clear()
-        numbers = "ihqq" if self._version < _FIRST_WITH_LOG_START else "ihqqq"
-        layout = self._by_topic[key] = _Layout(front, numbers, self._end)
+        self._by_topic[key] = layout
         return layout

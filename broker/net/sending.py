@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from itertools import takewhile
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING, FileSlice, Part, in_memory, joined
 
@@ -56,14 +56,14 @@ def _takes_files(sock: socket.socket, parts: list[Part]) -> bool:
     return not sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).startswith(_PACING)
 
 
-def _is_large_slice(part: Part) -> bool:
+def _is_large_slice(part: Part) -> TypeGuard[FileSlice]:
     return isinstance(part, FileSlice) and part.length >= WORTH_SENDING
 
 
 def _send_files(sock: socket.socket, parts: list[Part], most: int) -> int:
     """Send what comes before the next large slice of a file, or that slice."""
     first = parts[0]
-    if isinstance(first, FileSlice) and first.length >= WORTH_SENDING:
+    if _is_large_slice(first):
         sent = os.sendfile(sock.fileno(), first.source.descriptor, first.offset, min(first.length, most))
         if sent == 0:
             raise ConnectionError("a segment was cut while an answer was under way")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
+from itertools import cycle
 
 import pytest
 from hypothesis import given, settings
@@ -25,6 +27,32 @@ def framed(content: bytes) -> bytes:
     return struct.pack(">i", len(content)) + content
 
 
+def read_directly(buffer: ReceiveBuffer, data: bytes) -> tuple[int, bytes | None]:
+    """A read as a connection does it where the next frame may be small: how much was read, and the frame that it is."""
+    if not buffer.small:
+        return feed(buffer, data), None
+    return len(data[:SMALL]), buffer.whole_frame(data[:SMALL])
+
+
+def frames_of(
+    stream: bytes, steps: list[int], read: Callable[[ReceiveBuffer, bytes], tuple[int, bytes | None]]
+) -> list[bytes]:
+    """The frames of a stream that comes in pieces of these sizes, over and over."""
+    buffer = ReceiveBuffer(100_000)
+    seen: list[bytes] = []
+    for step in cycle(steps):
+        if not stream:
+            break
+        count, whole = read(buffer, stream[:step])
+        stream = stream[count:]
+        if whole is not None:
+            seen.append(whole)
+        while (frame := buffer.next_frame()) is not None:
+            seen.append(bytes(frame))
+    assert not buffer.partial
+    return seen
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     sizes=st.lists(st.one_of(st.integers(0, 40), st.integers(4000, 9000), st.just(70_000)), max_size=8),
@@ -32,18 +60,8 @@ def framed(content: bytes) -> bytes:
 )
 def test_frames_survive_any_split(sizes: list[int], steps: list[int]) -> None:
     contents = [bytes([number % 251]) * size for number, size in enumerate(sizes)]
-    stream = b"".join(framed(content) for content in contents)
-    buffer = ReceiveBuffer(100_000)
-    seen: list[bytes] = []
-    turn = 0
-    while stream:
-        step = steps[turn % len(steps)]
-        turn += 1
-        stream = stream[feed(buffer, stream[:step]) :]
-        while (frame := buffer.next_frame()) is not None:
-            seen.append(bytes(frame))
-    assert seen == contents
-    assert not buffer.partial
+    stream = b"".join(map(framed, contents))
+    assert frames_of(stream, steps, lambda buffer, data: (feed(buffer, data), None)) == contents
 
 
 @settings(max_examples=100, deadline=None)
@@ -53,25 +71,8 @@ def test_frames_survive_any_split(sizes: list[int], steps: list[int]) -> None:
 )
 def test_frames_survive_any_split_where_small_ones_are_bytes(sizes: list[int], steps: list[int]) -> None:
     contents = [bytes([number % 251]) * size for number, size in enumerate(sizes)]
-    stream = b"".join(framed(content) for content in contents)
-    buffer = ReceiveBuffer(100_000)
-    seen: list[bytes] = []
-    turn = 0
-    while stream:
-        step = steps[turn % len(steps)]
-        turn += 1
-        if buffer.small:
-            data = stream[: min(step, SMALL)]
-            stream = stream[len(data) :]
-            whole = buffer.whole_frame(data)
-            if whole is not None:
-                seen.append(whole)
-        else:
-            stream = stream[feed(buffer, stream[:step]) :]
-        while (frame := buffer.next_frame()) is not None:
-            seen.append(bytes(frame))
-    assert seen == contents
-    assert not buffer.partial
+    stream = b"".join(map(framed, contents))
+    assert frames_of(stream, steps, read_directly) == contents
 
 
 def test_after_a_large_frame_the_next_one_is_not_expected_to_be_small() -> None:
