@@ -63,8 +63,11 @@ measured: $(STAMP) $(SPARK)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
+# A crash of the process (a signal: 128 and more) leaves no name of a test: tests/conftest.py writes it down.
 heavy: $(STAMP) $(SPARK)
-	$(PYTEST) -m "$(HEAVY)"
+	@mkdir -p build
+	ODRADEK_UNDER_WAY=build/under-way $(PYTEST) -m "$(HEAVY)" || { status=$$?; \
+	test $$status -lt 128 || echo "pytest ended with status $$status in $$(cat build/under-way)"; exit $$status; }
 
 unit: measured
 	@$(MAKE) --no-print-directory heavy

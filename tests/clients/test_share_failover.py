@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from odradek import KafkaBroker
+from tests.scenarios.share_member import ShareMember
 from tests.scenarios.target import wait_until
 
 TOPIC, GROUP, RECORDS = "jobs", "workers", 300
@@ -25,33 +26,34 @@ class Worker:
         self._done = done
         self._going = True
         self._bootstrap = bootstrap
-        self._thread = threading.Thread(target=self._work)
-        self._thread.start()
+        self._thread = ThreadPoolExecutor(1)
+        self._work_done = self._thread.submit(self._work)
 
     def _work(self) -> None:
-        consumer = ShareConsumer(
-            {
-                "bootstrap.servers": self._bootstrap,
-                "group.id": GROUP,
-                "share.acknowledgement.mode": "explicit",
-                "max.poll.records": 5,
-            }
-        )
-        consumer.subscribe([TOPIC])
-        while self._going:
-            taken: dict[int, list[int]] = {}
-            for message in consumer.poll(0.2):
-                if message.error() is None:
-                    consumer.acknowledge(message, AcknowledgeType.ACCEPT)
-                    taken.setdefault(message.partition() or 0, []).append(message.offset() or 0)
-            for place, failure in consumer.commit_sync().items():
-                if failure is None:
-                    self._done.update((place.partition, offset) for offset in taken.get(place.partition, ()))
-        consumer.close()
+        settings = {"share.acknowledgement.mode": "explicit", "max.poll.records": 5}
+        with ShareMember(self._bootstrap, GROUP, TOPIC, **settings) as member:
+            while self._going:
+                self._take(member)
+
+    def _take(self, member: ShareMember) -> None:
+        taken: dict[int, list[int]] = {}
+        for message in member.poll(0.2):
+            if message.error is None:
+                member.acknowledge(message, "ACCEPT")
+                taken.setdefault(message.partition, []).append(message.offset)
+        for (_, partition), failure in member.commit_sync().items():
+            if failure is None:
+                self._done.update((partition, offset) for offset in taken.get(partition, ()))
+
+    def tell(self) -> None:
+        """Raise what ended the member before its time."""
+        if self._work_done.done():
+            self._work_done.result()
 
     def end(self) -> None:
         self._going = False
-        self._thread.join(60)
+        self._thread.shutdown()
+        self._work_done.result()
 
 
 def move_leaders(broker: KafkaBroker, round_: int) -> None:
@@ -85,16 +87,22 @@ def test_records_are_accepted_once(disturb: Callable[[KafkaBroker, int], None]) 
         producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
         done: Counter[tuple[int, int]] = Counter()
         workers = [Worker(bootstrap, done) for _ in range(3)]
+
+        def accepted(count: int) -> bool:
+            for worker in workers:
+                worker.tell()
+            return len(done) >= count
+
         try:
             for number in range(RECORDS):
                 producer.produce(TOPIC, str(number), partition=number % 3)
                 producer.flush(60)
                 if number % 50 == 49:
-                    wait_until("the first accepted record", lambda: len(done) > 0)
+                    wait_until("the first accepted record", lambda: accepted(1))
                     disturb(broker, number // 50)
-            wait_until("every record", lambda: len(done) == RECORDS)
+            wait_until("every record", lambda: accepted(RECORDS))
         finally:
             for worker in workers:
                 worker.end()
-        assert set(done.values()) == {1}
+        assert (len(done), set(done.values())) == (RECORDS, {1})
         assert broker.bugs == []

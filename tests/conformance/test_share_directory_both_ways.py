@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 import odradek
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
 from tests.conformance.real_kafka import Unavailable
 from tests.conformance.test_metadata_directory import await_brokers
+from tests.scenarios.share_member import Kind, ShareMember
 from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
@@ -40,20 +41,17 @@ def begin(bootstrap: str) -> None:
 
 def take(bootstrap: str, count: int, *, accepted: set[int], rejected: set[int]) -> list[tuple[int | None, int | None]]:
     """Offset and number of deliveries of that many jobs; what is neither accepted nor rejected is released."""
-    settings = {"bootstrap.servers": bootstrap, "group.id": GROUP, "share.acknowledgement.mode": "explicit"}
-    consumer = ShareConsumer(settings)
-    consumer.subscribe([TOPIC])
     taken: list[tuple[int | None, int | None]] = []
-    messages = wait_until("jobs", lambda: list(consumer.poll(0.5)))
-    while len(taken) < count:
-        for message in messages:
-            taken.append((message.offset(), message.delivery_count()))
-            kind = AcknowledgeType.ACCEPT if message.offset() in accepted else AcknowledgeType.RELEASE
-            consumer.acknowledge(message, AcknowledgeType.REJECT if message.offset() in rejected else kind)
-        if len(taken) < count:
-            messages = list(consumer.poll(60))
-    assert set(consumer.commit_sync().values()) == {None}
-    consumer.close()
+    with ShareMember(bootstrap, GROUP, TOPIC, **{"share.acknowledgement.mode": "explicit"}) as consumer:
+        messages = wait_until("jobs", lambda: consumer.poll(0.5))
+        while len(taken) < count:
+            for message in messages:
+                taken.append((message.offset, message.delivery_count))
+                kind: Kind = "ACCEPT" if message.offset in accepted else "RELEASE"
+                consumer.acknowledge(message, "REJECT" if message.offset in rejected else kind)
+            if len(taken) < count:
+                messages = consumer.poll(60)
+        assert set(consumer.commit_sync().values()) == {None}
     return taken
 
 

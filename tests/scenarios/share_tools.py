@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import confluent_kafka
 import pytest
-from confluent_kafka import AcknowledgeType, Message, ShareConsumer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from tests.scenarios.console_tools import CONFLUENT, Shell, internal_records
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.python_clients import Out, Settings
+from tests.scenarios.share_member import Delivery, Kind, ShareMember
 from tests.scenarios.target import Target, unique, wait_until
 
 COMMAND = "consumer.group.ShareGroupCommand"
@@ -46,20 +45,10 @@ def new_group(broker: Target) -> NewGroup:
     return make
 
 
-@contextmanager
-def _member(bootstrap: str, group: str, topic: str, **config: Any) -> Iterator[ShareConsumer]:
-    consumer = ShareConsumer({"bootstrap.servers": bootstrap, "group.id": group, **config})
-    consumer.subscribe([topic])
-    try:
-        yield consumer
-    finally:
-        consumer.close()
-
-
-def _some(consumer: ShareConsumer) -> list[Message]:
+def _some(consumer: ShareMember) -> list[Delivery]:
     """Messages, once some came."""
-    messages: list[Message] = wait_until("a message", lambda: list(consumer.poll(0.2)))
-    assert all(message.error() is None for message in messages)
+    messages = wait_until("a message", lambda: consumer.poll(0.2))
+    assert {message.error for message in messages} == {None}
     return messages
 
 
@@ -73,29 +62,29 @@ def _fill(bootstrap: str, topic: str, *values: str) -> None:
 def test_librdkafka_accepts_releases_and_rejects(broker: Target, make_topic: MakeTopic, new_group: NewGroup) -> None:
     topic, group = make_topic(), new_group()
     _fill(broker.bootstrap, topic, *"abcd")
-    kinds: dict[Any, AcknowledgeType] = dict.fromkeys((b"a", b"d"), AcknowledgeType.ACCEPT)
-    kinds.update({b"b": AcknowledgeType.RELEASE, b"c": AcknowledgeType.REJECT})
+    kinds: dict[Any, Kind] = dict.fromkeys((b"a", b"d"), "ACCEPT")
+    kinds.update({b"b": "RELEASE", b"c": "REJECT"})
     seen: list[tuple[int | None, int | None]] = []
-    with _member(broker.bootstrap, group, topic, **{"share.acknowledgement.mode": "explicit"}) as consumer:
+    with ShareMember(broker.bootstrap, group, topic, **{"share.acknowledgement.mode": "explicit"}) as consumer:
         while len(seen) < 5:
             for message in _some(consumer):
-                seen.append((message.offset(), message.delivery_count()))
-                first_time = message.delivery_count() == 1
-                consumer.acknowledge(message, kinds[message.value()] if first_time else AcknowledgeType.ACCEPT)
+                seen.append((message.offset, message.delivery_count))
+                first_time = message.delivery_count == 1
+                consumer.acknowledge(message, kinds[message.value] if first_time else "ACCEPT")
             assert set(consumer.commit_sync().values()) == {None}
         assert sorted(map(str, seen)) == ["(0, 1)", "(1, 1)", "(1, 2)", "(2, 1)", "(3, 1)"]
-        assert not list(consumer.poll(0.5))
+        assert not consumer.poll(0.5)
 
 
 def test_librdkafka_members_share_a_partition(broker: Target, make_topic: MakeTopic, new_group: NewGroup) -> None:
     topic, group = make_topic(), new_group()
     _fill(broker.bootstrap, topic, *map(str, range(300)))
     came: list[Any] = []
-    with _member(broker.bootstrap, group, topic) as one, _member(broker.bootstrap, group, topic) as other:
+    with ShareMember(broker.bootstrap, group, topic) as one, ShareMember(broker.bootstrap, group, topic) as other:
 
         def all_came() -> bool:
             for consumer in (one, other):
-                came.extend(message.value() for message in consumer.poll(0.1))
+                came.extend(message.value for message in consumer.poll(0.1))
             return len(came) >= 300
 
         wait_until("all records", all_came)
@@ -110,10 +99,10 @@ def test_librdkafka_leaves_and_another_gets_its_records(
 ) -> None:
     topic, group = make_topic(), new_group()
     _fill(broker.bootstrap, topic, "only")
-    with _member(broker.bootstrap, group, topic, **{"share.acknowledgement.mode": "explicit"}) as first:
-        assert [message.delivery_count() for message in _some(first)] == [1]
-    with _member(broker.bootstrap, group, topic) as second:
-        assert [message.delivery_count() for message in _some(second)] == [2]
+    with ShareMember(broker.bootstrap, group, topic, **{"share.acknowledgement.mode": "explicit"}) as first:
+        assert [message.delivery_count for message in _some(first)] == [1]
+    with ShareMember(broker.bootstrap, group, topic) as second:
+        assert [message.delivery_count for message in _some(second)] == [2]
 
 
 # -- tools
@@ -142,7 +131,7 @@ def test_share_groups_tool(shell: Shell, make_topic: MakeTopic, new_group: NewGr
     about = ("--describe", "--group", group)
     reset = ("--reset-offsets", "--group", group, "--topic", topic, "--execute")
     _fill(shell.bootstrap, topic, *"abcdef")
-    with _member(shell.bootstrap, group, topic, **{"client.id": "watched"}) as consumer:
+    with ShareMember(shell.bootstrap, group, topic, **{"client.id": "watched"}) as consumer:
         assert len(_some(consumer)) == 6
         assert set(consumer.commit_sync().values()) == {None}
         assert group in shell.lines(COMMAND, "--list")
@@ -168,12 +157,10 @@ def test_share_groups_tool(shell: Shell, make_topic: MakeTopic, new_group: NewGr
 def test_formatters(shell: Shell, make_topic: MakeTopic, new_group: NewGroup) -> None:
     topic, group = make_topic(), new_group()
     _fill(shell.bootstrap, topic, "a", "b", "c")
-    with _member(shell.bootstrap, group, topic, **{"share.acknowledgement.mode": "explicit"}) as consumer:
+    with ShareMember(shell.bootstrap, group, topic, **{"share.acknowledgement.mode": "explicit"}) as consumer:
         messages = _some(consumer)
         for message in messages:
-            consumer.acknowledge(
-                message, AcknowledgeType.RELEASE if message.value() == b"b" else AcknowledgeType.ACCEPT
-            )
+            consumer.acknowledge(message, "RELEASE" if message.value == b"b" else "ACCEPT")
         assert set(consumer.commit_sync().values()) == {None}
     state = ("__share_group_state", "group.share.ShareGroupStateMessageFormatter", group)
     records = wait_until("an update", lambda: _with_updates(internal_records(shell, *state)))
@@ -205,6 +192,6 @@ def test_records_of_an_aborted_transaction(broker: Target, make_topic: MakeTopic
             producer.produce(topic, f"{end.__name__} {n}")
         assert producer.flush(60) == 0
         end(60)
-    with _member(broker.bootstrap, group, topic) as consumer:
-        values = [message.value() for message in _some(consumer)]
+    with ShareMember(broker.bootstrap, group, topic) as consumer:
+        values = [message.value for message in _some(consumer)]
     assert values == [f"commit_transaction {n}".encode() for n in range(3)]
