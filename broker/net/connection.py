@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import socket
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -374,6 +376,32 @@ class Connection:
             self._release()
         except Exception as error:
             self._fail(error)
+
+    def take_held(self, most: int) -> bytes | None:
+        """What was held back, to be sent to the socket by the caller; None leaves it to `send_held`.
+
+        That is where it is larger than `most` bytes, or goes through something else than a socket.
+        """
+        held = self._held
+        if held is None or self._recv is None or self.state is _CLOSED:
+            return None
+        size = 0
+        for part in held:
+            size += len(part)
+        if size > most:
+            return None
+        self._held = None
+        small: Any = held  # nothing of a file
+        return b"".join(small)
+
+    def was_sent(self, answer: bytes, sent: int) -> None:
+        """Only so many bytes of what `take_held` gave were sent; negative: the number of the socket's error."""
+        if sent >= 0:
+            self._enter(_SENDING, [memoryview(answer)[sent:]])
+        elif -sent == errno.EAGAIN:
+            self._enter(_SENDING, [answer])
+        else:
+            self._fail(OSError(-sent, os.strerror(-sent)))
 
     def resume(self) -> None:
         """Look again at the request that the connection is parked with."""

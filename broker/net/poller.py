@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import trio
 
 from odradek.broker.net.connection_states import ConnectionState
+from odradek.broker.net.held_answers import HeldAnswers
 from odradek.broker.net.parked import ParkedConnections
+from odradek.broker.net.socket_batch import SLOTS
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 _IN: Final = select.EPOLLIN if hasattr(select, "EPOLLIN") else 1
 _TURN: Final = 64  # connections served before other tasks get their turn
-EVENTS_AT_ONCE: Final = 64
+EVENTS_AT_ONCE: Final = SLOTS
 """So many requests are served in one turn, and their answers sent one right behind the other: a client's thread that
 the first one wakes finds the others, where it would go to sleep between answers that come one by one, and wake up again
 on the broker's own CPU where there are few."""
@@ -48,6 +50,7 @@ class EpollPoller:
         self._clock = clock
         self._face = clock.face
         self._epoll = select.epoll()
+        self._answers = HeldAnswers()
         self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
         self._parked: ParkedConnections[Connection] = ParkedConnections(clock, self._resume)
 
@@ -89,6 +92,7 @@ class EpollPoller:
         now_ms = self._face.now_ms()
         self._parked.begin_turn()
         holding: list[Connection] = []
+        sockets: list[int] = []
         for fd, mask in events:
             found = self._idle.get(fd)
             if found is None:
@@ -100,15 +104,16 @@ class EpollPoller:
             connection.last_used_ms = now_ms
             if connection.serve_now(until_empty=mask != _IN, hold=True):
                 holding.append(connection)
+                sockets.append(fd)
             elif connection.state is not _WATCHED:
                 self._settle(connection)
-        self._send_held(holding)
+        self._send_held(sockets, holding)
         self._parked.end_turn()
 
-    def _send_held(self, holding: list[Connection]) -> None:
-        """Send the answers that these connections hold back."""
+    def _send_held(self, sockets: list[int], holding: list[Connection]) -> None:
+        """Send the answers that these connections, with these sockets' descriptors, hold back."""
+        self._answers.send(sockets, holding)
         for connection in holding:
-            connection.send_held()
             if connection.state is not _WATCHED:
                 self._settle(connection)
 
@@ -138,8 +143,9 @@ class EpollPoller:
                 trio.lowlevel.reschedule(found[1])
 
     def close(self) -> None:
-        """Give the system's list back."""
+        """Give back what the system holds for it."""
         self._epoll.close()
+        self._answers.close()
 
 
 class TaskPoller:

@@ -118,7 +118,7 @@ def test_a_clock_that_stands_still_holds_up_nobody(install: Install) -> None:
 def test_a_fault_of_the_poller_is_raised_by_its_task(monkeypatch: pytest.MonkeyPatch, install: Install) -> None:
     cluster = answering(install)
 
-    def break_down(self: SleepingPoller, holding: object) -> None:
+    def break_down(self: SleepingPoller, sockets: object, holding: object) -> None:
         raise ValueError("broken")
 
     servers = []

@@ -1,0 +1,158 @@
+"""What is held back in a turn leaves whichever way the system takes it, and one lost client is one lost client."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+import trio
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.net.held_answers import HeldAnswers
+from odradek.broker.net.poller import TaskPoller
+from odradek.broker.net.server import Server
+from odradek.broker.net.socket_batch import NOT_NOW
+from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from tests.broker.conftest import Install
+from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
+from tests.broker.net.test_poller import be_served, correlation_id, send_now
+from tests.fakes.cluster import FakeCluster
+
+CLIENTS = 6
+WHOLE = 1 << 20
+
+
+class Batch:
+    """In the place of a `SocketBatch`: takes so many bytes of the answer at each place, or has an error for it."""
+
+    def __init__(self, takes: dict[int, int], *, refused: bool = False) -> None:
+        self.refused = refused
+        self.calls: list[int] = []
+        self._takes = takes
+
+    def send(self, sockets: Sequence[int], answers: Sequence[bytes]) -> list[int]:
+        self.calls.append(len(sockets))
+        results = []
+        for place, answer in enumerate(answers):
+            taken = min(self._takes.get(place, WHOLE), len(answer))
+            if taken > 0:
+                with socket.socket(fileno=os.dup(sockets[place])) as twin:
+                    assert twin.send(answer[:taken]) == taken
+            results.append(taken)
+        return results
+
+
+Use = Callable[[Batch | None], list[Any]]
+
+
+@pytest.fixture
+def use(poller: Any, monkeypatch: pytest.MonkeyPatch) -> Use:
+    """Let the poller have this batch; returns what it gives back."""
+    if poller is TaskPoller:
+        pytest.skip("it holds nothing back")
+
+    def use(batch: Batch | None) -> list[Any]:
+        given: list[Any] = []
+
+        def new_poller(clock: BrokerClock) -> Any:
+            made = poller(clock)
+            made._answers = HeldAnswers(lambda: batch, given.append)
+            return made
+
+        monkeypatch.setattr(FakeCluster, "new_poller", staticmethod(new_poller))
+        return given
+
+    return use
+
+
+def serve(install: Install, test: Callable[[list[trio.SocketStream]], Awaitable[None]]) -> None:
+    """Run a test with so many clients that the poller knows."""
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        streams = [await dial(cluster) for _ in range(CLIENTS)]
+        for stream in streams:
+            await be_served(stream)
+        await test(streams)
+        for stream in streams:
+            await stream.aclose()
+
+    run(cluster, scenario)
+
+
+async def all_answered(streams: list[trio.SocketStream]) -> None:
+    """A request on each connection, all of them in one turn, and its answer."""
+    for number, stream in enumerate(streams):
+        send_now(stream, beat(correlation_id=number))
+    for number, stream in enumerate(streams):
+        assert correlation_id(await read_frame(stream)) == number
+
+
+def test_one_call_for_the_answers_of_a_turn(install: Install, use: Use) -> None:
+    batch = Batch({})
+    given = use(batch)
+
+    async def scenario(streams: list[trio.SocketStream]) -> None:
+        await all_answered(streams)
+        assert batch.calls == [CLIENTS]
+        await all_answered(streams[:3])  # few go one by one
+        assert batch.calls == [CLIENTS]
+
+    serve(install, scenario)
+    assert given == [batch]
+
+
+def test_what_a_socket_does_not_take_now_follows(install: Install, use: Use) -> None:
+    use(Batch({1: NOT_NOW, 2: 3, 5: 0}))
+
+    async def scenario(streams: list[trio.SocketStream]) -> None:
+        for _ in range(2):
+            await all_answered(streams)
+
+    serve(install, scenario)
+
+
+def test_a_lost_client_is_the_only_one_that_is_cut(install: Install, use: Use) -> None:
+    batch = Batch({2: -errno.ECONNRESET})
+    use(batch)
+
+    async def scenario(streams: list[trio.SocketStream]) -> None:
+        for number, stream in enumerate(streams):
+            send_now(stream, beat(correlation_id=number))
+        lost = streams.pop(2)
+        for stream in streams:
+            await read_frame(stream)
+        assert await is_closed(lost)
+        await lost.aclose()
+        await all_answered(streams[:3])
+
+    serve(install, scenario)
+
+
+def test_after_a_refusal_answers_go_one_by_one(install: Install, use: Use) -> None:
+    batch = Batch(dict.fromkeys(range(CLIENTS), NOT_NOW), refused=True)
+    given = use(batch)
+
+    async def scenario(streams: list[trio.SocketStream]) -> None:
+        for _ in range(3):
+            await all_answered(streams)
+
+    serve(install, scenario)
+    assert batch.calls == [CLIENTS]
+    assert not given
+
+
+def test_where_the_system_has_no_such_call(install: Install, use: Use) -> None:
+    given = use(None)
+
+    async def scenario(streams: list[trio.SocketStream]) -> None:
+        for _ in range(3):
+            await all_answered(streams)
+
+    serve(install, scenario)
+    assert not given
