@@ -330,9 +330,25 @@ class ConsumerConversation(Conversation):
         internal = client.request(MetadataRequest(topics=[MetadataRequestTopic(name=INTERNAL)])).topics[0]
         for group in sorted(self.groups):
             partition = partition_for(group, len(internal.partitions))
-            rows = list(group_records(client, partition, group, _record))
+            rows = _resolutions_apart(list(group_records(client, partition, group, _record)))
             self.note(f"log of {group}", rows)
             self.transcript[-1][1] = [row for run in _runs(self.transcript[-1][1]) for row in sorted(run, key=str)]
+
+
+def _resolutions_apart(rows: list[Any]) -> list[Any]:
+    """The rows, with what a regular expression resolves to counted as a batch of its own.
+
+    A real Kafka resolves it in another thread. If that ends before the member's records are on the disk,
+    both are appended as one batch; no client can tell, and which of them comes first hangs on the load.
+    """
+    apart: list[Any] = []
+    while rows:
+        batch, rows = rows[: rows[0][0]], rows[rows[0][0] :]
+        resolved = [at for at, row in enumerate(batch) if row[3] == "ConsumerGroupRegularExpression" and row[5]]
+        cut = resolved[0] if resolved else 0
+        apart += [[cut, *row[1:]] for row in batch[:cut]]
+        apart += [[row[0] - cut, *row[1:]] for row in batch[cut:]]
+    return apart
 
 
 def _runs(rows: list[Any]) -> list[list[Any]]:
