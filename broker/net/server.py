@@ -37,7 +37,6 @@ _log = logging.getLogger("odradek.broker.net")
 
 _BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-_ACCEPTED_AT_ONCE = 16  # connections before others get their turn
 _PAUSE_S = 0.1
 _CONGESTION: int | None = getattr(socket, "TCP_CONGESTION", None)  # Linux and FreeBSD
 _LONGEST_IDLE_CHECK_S = 60.0
@@ -365,7 +364,6 @@ class Server:
     ) -> None:
         """`listener`: the socket that it has now; with another one comes another task."""
         with scope:
-            accepted = 0
             while True:
                 if listening.paused is not None:
                     await listening.paused.wait()
@@ -390,9 +388,7 @@ class Server:
                 except BaseException:
                     sock.close()
                     raise
-                accepted += 1  # a turn for each would cost more than the connection
-                if accepted % _ACCEPTED_AT_ONCE == 0:
-                    await trio.lowlevel.checkpoint()
+                await trio.lowlevel.checkpoint()
 
     async def _admit(self, nursery: trio.Nursery, listening: _Listening, sock: socket.socket, peer: Any) -> None:
         """Serve a new connection as soon as there is room for it, unless its address has enough."""
