@@ -23,7 +23,6 @@ Rules that a backend keeps:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -46,54 +45,39 @@ class StorageError(KafkaError):
         self.path = path
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class BatchStore(ABC):
-    """The batches of one segment, one after the other.
-
-    A class to inherit from, where the indexes are protocols: every batch asks it, and compiled code calls the methods
-    of a class that it knows directly.
-    """
-
-    __slots__ = ("size",)
+class BatchStore(Protocol):
+    """The batches of one segment, one after the other."""
 
     size: int
     """Bytes appended so far."""
 
-    @abstractmethod
     def append(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
         """Append one whole batch with these two header fields in place of its own; returns its position."""
 
-    @abstractmethod
     def read(self, position: int, length: int) -> list[memoryview]:
         """The bytes from `position`, as few read-only views, without copying; the range lies within `size`."""
 
-    @abstractmethod
     def slices(self, position: int, length: int) -> Sequence[memoryview | FileSlice]:
         """The same bytes to be sent: what a file holds as slices of it."""
 
-    @abstractmethod
     def view(self, position: int) -> tuple[memoryview, int]:
         """A buffer that holds the whole batch at `position`, and the index of `position` in it.
 
         The buffer may go on behind that batch: everything up to its end is whole batches.
         """
 
-    @abstractmethod
     def truncate(self, size: int) -> None:
         """Forget everything from `size` on (recovery of a torn tail, a removed replica tail)."""
 
-    @abstractmethod
     def flush(self) -> None:
         """Make everything appended durable."""
 
-    @abstractmethod
     def begin_sync(self) -> Callable[[], None] | None:
         """A function that makes the bytes appended so far durable, for any thread; None when there is nothing to do.
 
         It may be called while the segment takes appends. The function raises StorageError.
         """
 
-    @abstractmethod
     def close(self) -> None:
         """Release the medium; the store is not used again."""
 

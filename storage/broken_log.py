@@ -47,12 +47,11 @@ class Breakage:
                 raise StorageError(f"{name}: {os.strerror(code)}", name)
 
 
-class _BrokenBatches(BatchStore):
+class _BrokenBatches:
     """The batches of a segment, as far as they can be had."""
 
     def __init__(self, inner: BatchStore, breakage: Breakage, name: str) -> None:
         self.inner = inner
-        self.size = inner.size
         self._breakage = breakage
         self._name = name
 
@@ -61,9 +60,7 @@ class _BrokenBatches(BatchStore):
 
     def append(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
         self._breakage.meet(WRITE, self._name)
-        position = self.inner.append(batch, base_offset, leader_epoch)
-        self.size = self.inner.size
-        return position
+        return self.inner.append(batch, base_offset, leader_epoch)
 
     def read(self, position: int, length: int) -> list[memoryview]:
         self._breakage.meet(READ, self._name)
@@ -76,12 +73,6 @@ class _BrokenBatches(BatchStore):
     def view(self, position: int) -> tuple[memoryview, int]:
         self._breakage.meet(READ, self._name)
         return self.inner.view(position)
-
-    def truncate(self, size: int) -> None:
-        try:
-            self.inner.truncate(size)
-        finally:
-            self.size = self.inner.size
 
     def flush(self) -> None:
         self._breakage.meet(SYNC, self._name)
@@ -99,9 +90,6 @@ class _BrokenBatches(BatchStore):
                 sync()
 
         return broken
-
-    def close(self) -> None:
-        self.inner.close()
 
 
 class _BrokenStore:
@@ -127,7 +115,7 @@ class _BrokenStore:
 @contextmanager
 def _whole(stores: SegmentStores) -> Iterator[None]:
     """The medium sees its own stores inside."""
-    batches = stores.batches
+    batches: object = stores.batches
     if not isinstance(batches, _BrokenBatches):
         yield
         return
@@ -135,7 +123,7 @@ def _whole(stores: SegmentStores) -> Iterator[None]:
     try:
         yield
     finally:
-        stores.batches = batches
+        stores.batches = cast("BatchStore", batches)
 
 
 def break_log(log: PartitionLog, breakage: Breakage) -> None:
@@ -144,7 +132,7 @@ def break_log(log: PartitionLog, breakage: Breakage) -> None:
 
     def spoil(stores: SegmentStores) -> None:
         name = f"{log.topic}-{log.partition}/{stores.base_offset:020d}.log"
-        stores.batches = _BrokenBatches(stores.batches, breakage, name)
+        stores.batches = cast("BatchStore", _BrokenBatches(stores.batches, breakage, name))
 
     offset = breakage.offset
     log.store = cast("LogStore", _BrokenStore(log.store, spoil if offset is None else _leave))
@@ -167,7 +155,6 @@ def unbroken(log: PartitionLog) -> Iterator[None]:
     finally:
         log.store = cast("LogStore", store)
         for stores, batches in before:
-            batches.size = stores.batches.size
             stores.batches = batches
 
 

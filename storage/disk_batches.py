@@ -14,7 +14,7 @@ from pathlib import Path
 
 from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING, FileSlice
 from odradek.protocol.records import Buffer
-from odradek.storage.backend import BatchStore, StorageError
+from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
 from odradek.storage.memory_backend import MemoryBatchStore
 from odradek.storage.sent_file import SentFile
@@ -22,10 +22,10 @@ from odradek.storage.sent_file import SentFile
 _TAIL_LIMIT = 4 * 1024 * 1024
 
 
-class DiskBatchStore(BatchStore):
+class DiskBatchStore:
     """A segment's file. Owner: its SegmentStores; the descriptor is open from the first append to `seal` or `close`."""
 
-    __slots__ = ("_descriptor", "_fs", "_map", "_tail", "_tail_start", "_unsynced", "path")
+    __slots__ = ("_descriptor", "_fs", "_map", "_tail", "_tail_start", "_unsynced", "path", "size")
 
     def __init__(self, fs: FileSystem, path: Path, size: int) -> None:
         self._fs = fs

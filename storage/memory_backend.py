@@ -17,7 +17,7 @@ from odradek.protocol.file_slice import FileSlice
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.record_batch import LOG_OVERHEAD, assign_offsets
 from odradek.protocol.records import Buffer
-from odradek.storage.backend import BatchStore, LoadedLog, LogStore, SegmentStores
+from odradek.storage.backend import LoadedLog, LogStore, SegmentStores
 from odradek.storage.chunks import DEFAULT_LIMIT, Chunk, ChunkPool
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
@@ -44,10 +44,10 @@ def _make_put(length: int) -> Callable[..., None]:
     return put
 
 
-class MemoryBatchStore(BatchStore):
+class MemoryBatchStore:
     """The batches of one segment in chunks; see the module's text. Without a pool the chunks stay bytearrays."""
 
-    __slots__ = ("_chunks", "_filling", "_last", "_next_chunk", "_pool", "_starts")
+    __slots__ = ("_chunks", "_filling", "_last", "_next_chunk", "_pool", "_starts", "size")
 
     def __init__(self, pool: ChunkPool | None = None) -> None:
         self.size = 0

@@ -23,11 +23,8 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> PartitionLog:
     return PartitionLog("t", 0, LogConfig(segment_bytes=200), backend, now_ms=0)
 
 
-BATCH = build_batch([Record(0, 1, None, bytes(100))])
-
-
 def append(log: PartitionLog) -> None:
-    log.append(BATCH, now_ms=1)
+    log.append(build_batch([Record(0, 1, None, bytes(100))]), now_ms=1)
 
 
 def read(log: PartitionLog, offset: int) -> int:
@@ -96,37 +93,3 @@ def test_a_fork_of_a_broken_log_is_whole(log: PartitionLog, tmp_path: Path) -> N
     assert (forked.log_end_offset, log.log_end_offset) == (2, 1)
     with pytest.raises(StorageError):
         append(log)
-
-
-def test_a_broken_log_is_cut_and_appended_to_like_a_whole_one(log: PartitionLog) -> None:
-    log.config = LogConfig()  # all in one segment
-    batch = len(BATCH)
-    append(log)
-    break_log(log, Breakage("write", lambda: None, refuses=False))
-    append(log)
-    append(log)
-    assert (log.size_bytes, log.log_end_offset) == (3 * batch, 3)
-    log.truncate(1, now_ms=1)
-    assert (log.size_bytes, log.log_end_offset) == (batch, 1)
-    append(log)
-    assert log.size_bytes == 2 * batch
-    mend_log(log)
-    assert log.size_bytes == 2 * batch
-    assert [read(log, offset) for offset in range(2)] == [batch, batch]
-
-
-def test_a_broken_log_is_closed_like_a_whole_one(log: PartitionLog) -> None:
-    append(log)
-    break_log(log, Breakage("write", lambda: None))
-    log.close()
-    assert not log.segments
-
-
-def test_a_fork_leaves_a_broken_log_its_size(log: PartitionLog) -> None:
-    append(log)
-    append(log)
-    break_log(log, Breakage("read", lambda: None))
-    fork(log, MemoryBackend(), now_ms=0)
-    assert log.size_bytes == 2 * len(BATCH)
-    append(log)
-    assert log.size_bytes == 3 * len(BATCH)
