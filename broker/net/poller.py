@@ -8,6 +8,7 @@ another way (a rebalance, a disk, a full socket) goes back to the connection's o
 from __future__ import annotations
 
 import select
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import trio
@@ -29,6 +30,7 @@ EVENTS_AT_ONCE: Final = SLOTS
 """So many requests are served in one turn, and their answers sent one right behind the other: a client's thread that
 the first one wakes finds the others, where it would go to sleep between answers that come one by one, and wake up again
 on the broker's own CPU where there are few."""
+_LONGEST_HOLD_NS: Final = 1_000_000
 
 _WATCHED: Final[ConnectionState] = ConnectionState.WATCHED
 _PARKED: Final[ConnectionState] = ConnectionState.PARKED
@@ -41,6 +43,9 @@ class EpollPoller:
     Owner: the server, which runs `run` in its nursery and calls `close` when all tasks have ended. The
     sockets are watched edge-triggered, and an event is dropped unless its connection is watched: so a connection
     must have found its socket empty before it becomes watched.
+
+    `longest_hold_ns`: no answer waits longer for the others of its turn. A client would stand still while the broker is
+    busy with the requests of others, and all of them would ask again at once.
     """
 
     parks: ClassVar[bool] = True
@@ -51,6 +56,7 @@ class EpollPoller:
         self._face = clock.face
         self._epoll = select.epoll()
         self._answers = HeldAnswers()
+        self.longest_hold_ns = _LONGEST_HOLD_NS
         self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
         self._parked: ParkedConnections[Connection] = ParkedConnections(clock, self._resume)
 
@@ -93,7 +99,11 @@ class EpollPoller:
         self._parked.begin_turn()
         holding: list[Connection] = []
         sockets: list[int] = []
+        since = 0
         for fd, mask in events:
+            if holding and perf_counter_ns() - since >= self.longest_hold_ns:
+                self._send_held(sockets, holding)
+                holding, sockets = [], []
             found = self._idle.get(fd)
             if found is None:
                 continue
@@ -103,6 +113,8 @@ class EpollPoller:
                 continue
             connection.last_used_ms = now_ms
             if connection.serve_now(until_empty=mask != _IN, hold=True):
+                if not holding:
+                    since = perf_counter_ns()
                 holding.append(connection)
                 sockets.append(fd)
             elif connection.state is not _WATCHED:

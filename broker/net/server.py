@@ -6,6 +6,7 @@ import errno
 import itertools
 import logging
 import socket
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -37,6 +38,7 @@ _log = logging.getLogger("odradek.broker.net")
 
 _BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_ACCEPTED_AT_ONCE = 16  # connections before others get their turn
 _PAUSE_S = 0.1
 _CONGESTION: int | None = getattr(socket, "TCP_CONGESTION", None)  # Linux and FreeBSD
 _LONGEST_IDLE_CHECK_S = 60.0
@@ -116,6 +118,7 @@ class Server:
         self._connections: dict[Connection, trio.CancelScope] = {}
         self._limits: dict[int, ConnectionLimits] = {}
         config.watchers.append(self._config_changed)
+        self._came: deque[tuple[_Listening, socket.socket, Any]] = deque()
         self._numbers = itertools.count(1)
         self._drained: trio.Event | None = None
         self._poller: Poller | None = None
@@ -364,6 +367,7 @@ class Server:
     ) -> None:
         """`listener`: the socket that it has now; with another one comes another task."""
         with scope:
+            accepted = 0
             while True:
                 if listening.paused is not None:
                     await listening.paused.wait()
@@ -388,7 +392,9 @@ class Server:
                 except BaseException:
                     sock.close()
                     raise
-                await trio.lowlevel.checkpoint()
+                accepted += 1  # a turn for each would cost more than the connection
+                if accepted % _ACCEPTED_AT_ONCE == 0:
+                    await trio.lowlevel.checkpoint()
 
     async def _admit(self, nursery: trio.Nursery, listening: _Listening, sock: socket.socket, peer: Any) -> None:
         """Serve a new connection as soon as there is room for it, unless its address has enough."""
@@ -406,7 +412,8 @@ class Server:
             limits.take_back(listener)
             nursery.start_soon(self._turn_away, sock, peer, delay_ms)
         elif limits.enter(listener, peer[0]):
-            nursery.start_soon(self._serve, listening, sock, peer)
+            self._came.append((listening, sock, peer))
+            nursery.start_soon(self._serve_next)
         else:
             sock.close()
 
@@ -416,9 +423,14 @@ class Server:
         with sock:
             await self._clock.sleep(delay_ms / 1000)
 
-    async def _serve(self, listening: _Listening, sock: socket.socket, peer: Any) -> None:
+    async def _serve_next(self) -> None:
+        """Serve the connection that came first: trio starts the tasks of one turn in any order."""
+        listening, sock, peer = self._came.popleft()
         try:
-            await self._serve_entered(listening, sock, peer)
+            if listening in self._listening:
+                await self._serve_entered(listening, sock, peer)
+            else:
+                sock.close()  # its node has been stopped since it was let in
         finally:
             self._limits[listening.node.id].leave(listening.endpoint.listener.name, peer[0])
 

@@ -61,6 +61,7 @@ def use(poller: Any, monkeypatch: pytest.MonkeyPatch) -> Use:
         def new_poller(clock: BrokerClock) -> Any:
             made = poller(clock)
             made._answers = HeldAnswers(lambda: batch, given.append)
+            made.longest_hold_ns = 1 << 62  # a turn is one turn on a slow machine, too
             return made
 
         monkeypatch.setattr(FakeCluster, "new_poller", staticmethod(new_poller))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import struct
 from typing import Any
@@ -13,7 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 
 import odradek
 from odradek.broker.clock import BrokerClock
-from odradek.broker.net.poller import TaskPoller
+from odradek.broker.net.poller import EpollPoller, TaskPoller
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.exchange import Exchange, RawExchange
@@ -44,6 +45,19 @@ def send_now(stream: trio.SocketStream, data: bytes) -> None:
     """Bytes into the socket, without giving the broker's tasks a turn."""
     with socket.socket(fileno=os.dup(stream.socket.fileno())) as twin:
         assert twin.send(data) == len(data)
+
+
+def hold_for(server: Server, longest_ns: int) -> None:
+    """Let answers wait for the others of their turn for so long."""
+    assert isinstance(server._poller, EpollPoller)
+    server._poller.longest_hold_ns = longest_ns
+
+
+def is_readable(stream: trio.SocketStream) -> bool:
+    """Whether something has come that nobody has read."""
+    watch = select.poll()
+    watch.register(stream.socket.fileno(), select.POLLIN)
+    return bool(watch.poll(0))
 
 
 def test_all_that_came_before_the_end_of_the_stream_is_answered(install: Install) -> None:
@@ -137,10 +151,41 @@ def test_nothing_held_back_leaves_on_a_connection_that_was_cut_in_the_same_turn(
         found.extend(server.connections)
         second = await dial(cluster)
         await be_served(second)
+        hold_for(server, 1 << 62)
         send_now(first, beat(correlation_id=1))
         send_now(second, beat("cut the first", correlation_id=2))
         assert correlation_id(await read_frame(second)) == 2
         assert await is_closed(first)
+        await first.aclose()
+        await second.aclose()
+
+    run(cluster, scenario)
+
+
+def test_an_answer_that_has_waited_long_enough_leaves_before_the_turn_is_over(install: Install, poller: type) -> None:
+    if poller is TaskPoller:
+        pytest.skip("it holds nothing back")
+    cluster = FakeCluster()
+    has_left: list[bool] = []
+
+    async def scenario(server: Server) -> None:
+        first, second = await dial(cluster), await dial(cluster)
+
+        def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+            if request.group_id == "look":
+                has_left.append(is_readable(first))
+            return HeartbeatResponse()
+
+        install(HeartbeatRequest, handler)
+        await be_served(first)
+        await be_served(second)
+        for longest_ns in (0, 1 << 62):
+            hold_for(server, longest_ns)
+            send_now(first, beat(correlation_id=1))
+            send_now(second, beat("look", correlation_id=2))
+            assert correlation_id(await read_frame(second)) == 2
+            assert correlation_id(await read_frame(first)) == 1
+        assert has_left == [True, False]
         await first.aclose()
         await second.aclose()
 

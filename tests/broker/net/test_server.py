@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import socket
 from contextlib import ExitStack, suppress
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -262,6 +263,42 @@ def test_a_brokers_connection_closes_the_idlest_of_the_clients(install: Install)
                 assert await _answers(protected)
                 assert await is_closed(older)
                 assert await _answers(newer)
+
+    run(cluster, scenario)
+
+
+def test_connections_that_come_together_begin_in_order_and_let_others_run() -> None:
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        with ExitStack() as clients:
+            dialled = []
+            for _ in range(40):
+                client = clients.enter_context(socket.create_connection(("127.0.0.1", cluster.nodes[1].port)))
+                dialled.append(client.getsockname()[1])
+            accepted = [0]
+            while accepted[-1] < 40:
+                await trio.lowlevel.checkpoint()
+                accepted.append(len(server.connections))
+            assert [connection.info.peer_port for connection in server.connections] == dialled
+            assert len(accepted) < 20
+            # Tasks of one turn run in any order, so of two turns' connections some may have been seen at once.
+            assert max(later - earlier for earlier, later in pairwise(accepted)) <= 32
+
+    run(cluster, scenario)
+
+
+def test_a_connection_that_has_not_begun_when_its_node_stops_is_closed() -> None:
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        def stop(node_id: int, listener: str) -> None:
+            server.stop_node(cluster.nodes[node_id])
+
+        server.spoil_connections(stop)
+        async with await dial(cluster) as stream:
+            assert await is_closed(stream)
+            assert not server.connections
 
     run(cluster, scenario)
 
