@@ -403,8 +403,11 @@ class Connection:
         else:
             self._fail(OSError(-sent, os.strerror(-sent)))
 
-    def resume(self) -> None:
-        """Look again at the request that the connection is parked with."""
+    def resume(self, *, hold: bool = False) -> bool:
+        """Look again at the request that the connection is parked with.
+
+        `hold`: the answer may be held back until `send_held`; tells whether it is.
+        """
         pending = self._left
         assert isinstance(pending, Pending)
         try:
@@ -412,14 +415,18 @@ class Connection:
             if isinstance(answer, Pending):
                 if not isinstance(answer.response, Parked):
                     self._wait_for(answer)
-                return
+                return False
             self.last_used_ms = self._clock.now_ms()
-            if self._send(answer):
+            if hold and not (self.unread or self.closing or self._buffer.partial):
+                self._held = answer
+                self._enter(_WATCHED)
+            elif self._send(answer):
                 self._go_on(_WATCHED)
                 if self.state is _WATCHED and self._answer_received() and self.unread:
                     self._read(until_empty=True)
         except Exception as error:
             self._fail(error)
+        return self._held is not None
 
     def _fail(self, error: Exception) -> None:
         """Leave the error to the connection's task."""

@@ -29,7 +29,8 @@ C = TypeVar("C", bound=Waits)
 
 
 class ParkedConnections(Generic[C]):
-    """Who is parked until when, and who has been woken. `resume` looks at a connection's request again.
+    """Who is parked until when, and who has been woken. `resume` looks at a connection's request again, `resumed` ends
+    such a round: what was held back leaves.
 
     Owner: the poller. A wake-up that comes while the poller serves (a Produce that a consumer waited for) is acted on
     at the end of its turn, when the answer of whoever caused it is sent. Any other, and the deadlines, are for the task
@@ -37,9 +38,10 @@ class ParkedConnections(Generic[C]):
     then; the queue is swept when it has doubled, so that long waits which end early do not fill it.
     """
 
-    def __init__(self, clock: BrokerClock, resume: Callable[[C], None]) -> None:
+    def __init__(self, clock: BrokerClock, resume: Callable[[C], None], resumed: Callable[[], None]) -> None:
         self._clock = clock
         self._resume = resume
+        self._resumed = resumed
         self._deadlines: list[tuple[int, int, C, Parked]] = []
         self._sweep_at = _FEW_DEADLINES
         self._numbers = count()
@@ -113,3 +115,4 @@ class ParkedConnections(Generic[C]):
         for connection, parked in woken:
             if connection.waits_for(parked):
                 self._resume(connection)
+        self._resumed()

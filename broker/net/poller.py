@@ -58,7 +58,10 @@ class EpollPoller:
         self._answers = HeldAnswers()
         self.longest_hold_ns = _LONGEST_HOLD_NS
         self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
-        self._parked: ParkedConnections[Connection] = ParkedConnections(clock, self._resume)
+        self._parked: ParkedConnections[Connection] = ParkedConnections(clock, self._resume, self._send_resumed)
+        self._resumed: list[Connection] = []
+        self._resumed_sockets: list[int] = []
+        self._resumed_since = 0
 
     def add(self, connection: Connection) -> None:
         """Watch a connection's socket until it is closed."""
@@ -141,10 +144,26 @@ class EpollPoller:
             self._parked.end_turn()
 
     def _resume(self, connection: Connection) -> None:
-        found = self._idle.get(connection.fileno())
-        if found is not None and found[0] is connection:
-            connection.resume()
+        fd = connection.fileno()
+        found = self._idle.get(fd)
+        if found is None or found[0] is not connection:
+            return
+        if not connection.resume(hold=True):
             self._settle(connection)
+            return
+        if not self._resumed:
+            self._resumed_since = perf_counter_ns()
+        self._resumed.append(connection)
+        self._resumed_sockets.append(fd)
+        if len(self._resumed) == SLOTS or perf_counter_ns() - self._resumed_since >= self.longest_hold_ns:
+            self._send_resumed()
+
+    def _send_resumed(self) -> None:
+        """Send the answers that resumed connections hold back."""
+        if self._resumed:
+            holding, sockets = self._resumed, self._resumed_sockets
+            self._resumed, self._resumed_sockets = [], []
+            self._send_held(sockets, holding)
 
     def _settle(self, connection: Connection) -> None:
         """Give the connection back to its task if that has something to do."""

@@ -10,16 +10,19 @@ from typing import Any
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
+from odradek.broker.net.connection import Connection
 from odradek.broker.net.held_answers import HeldAnswers
 from odradek.broker.net.poller import TaskPoller
 from odradek.broker.net.server import Server
 from odradek.broker.net.socket_batch import NOT_NOW
+from odradek.broker.requests.context import RequestContext
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
-from tests.broker.net.test_poller import be_served, correlation_id, send_now
+from tests.broker.net.test_poller import Later, be_served, correlation_id, hold_for, send_now
 from tests.fakes.cluster import FakeCluster
 
 CLIENTS = 6
@@ -70,9 +73,17 @@ def use(poller: Any, monkeypatch: pytest.MonkeyPatch) -> Use:
     return use
 
 
-def serve(install: Install, test: Callable[[list[trio.SocketStream]], Awaitable[None]]) -> None:
+def answered(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+    return HeartbeatResponse()
+
+
+def serve(
+    install: Install,
+    test: Callable[[list[trio.SocketStream]], Awaitable[None]],
+    handler: Callable[[RequestContext, HeartbeatRequest], Any] = answered,
+) -> None:
     """Run a test with so many clients that the poller knows."""
-    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    install(HeartbeatRequest, handler)
     cluster = FakeCluster()
 
     async def scenario(server: Server) -> None:
@@ -157,3 +168,82 @@ def test_where_the_system_has_no_such_call(install: Install, use: Use) -> None:
 
     serve(install, scenario)
     assert not given
+
+
+def test_those_that_are_woken_together_are_answered_by_one_call(install: Install, use: Use) -> None:
+    batch = Batch({1: 3, 2: -errno.ECONNRESET, 3: NOT_NOW})
+    use(batch)
+    parked: list[Later] = []
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+        if request.group_id == "wake":
+            for each in parked:
+                each.be_ready()
+        elif request.group_id == "park":
+            parked.append(Later(ctx.services.clock, 86_400_000))
+            return parked[-1]
+        return HeartbeatResponse()
+
+    async def scenario(streams: list[trio.SocketStream]) -> None:
+        *waiting, waker = streams
+        for number, stream in enumerate(waiting):
+            send_now(stream, beat("park", correlation_id=number))
+        await waker.send_all(beat(correlation_id=7))
+        assert correlation_id(await read_frame(waker)) == 7
+        assert len(parked) == len(waiting)
+        send_now(waiting[3], beat(correlation_id=33))  # behind the one that waits: its answers go by themselves
+        await waker.send_all(beat("wake", correlation_id=8))
+        assert correlation_id(await read_frame(waker)) == 8
+        lost = waiting.pop(2)
+        for number, stream in zip((0, 1, 3, 4), waiting, strict=True):
+            assert correlation_id(await read_frame(stream)) == number
+        assert correlation_id(await read_frame(waiting[2])) == 33
+        assert await is_closed(lost)
+        assert batch.calls == [4]
+
+    serve(install, scenario, handler)
+
+
+def test_an_answer_of_a_woken_one_does_not_leave_when_another_cuts_it(install: Install, poller: type) -> None:
+    if poller is TaskPoller:
+        pytest.skip("it holds nothing back")
+    parked: list[Later] = []
+    found: list[Connection] = []
+
+    class Cutting(Later):
+        def resume(self) -> HeartbeatResponse | None:
+            if self.ready:
+                found[0].cut("for a test")
+            return super().resume()
+
+    def handler(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+        if request.group_id == "wake":
+            for each in parked:
+                each.be_ready()
+        elif request.group_id != "g":
+            kind = Later if request.group_id == "park" else Cutting
+            parked.append(kind(ctx.services.clock, 86_400_000))
+            return parked[-1]
+        return HeartbeatResponse()
+
+    install(HeartbeatRequest, handler)
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        first, second, waker = await dial(cluster), await dial(cluster), await dial(cluster)
+        for stream in (first, second, waker):
+            await be_served(stream)
+        found.extend(server.connections)
+        hold_for(server, 1 << 62)
+        await first.send_all(beat("park"))
+        await wait_all_tasks_blocked()
+        await second.send_all(beat("cut the first", correlation_id=2))
+        await wait_all_tasks_blocked()
+        await waker.send_all(beat("wake", correlation_id=3))
+        assert correlation_id(await read_frame(waker)) == 3
+        assert correlation_id(await read_frame(second)) == 2
+        assert await is_closed(first)
+        for stream in (first, second, waker):
+            await stream.aclose()
+
+    run(cluster, scenario)

@@ -32,7 +32,10 @@ class Stage:
         self.clock = BrokerClock()
         self.clock.attach()
         self.resumed: list[str] = []
-        self.parked: ParkedConnections[FakeConnection] = ParkedConnections(self.clock, self._resume)
+        self.rounds = 0
+        self.parked: ParkedConnections[FakeConnection] = ParkedConnections(
+            self.clock, self._resume, self._round_is_over
+        )
 
     def park(self, name: str, wait_ms: int) -> Parked:
         parked = FakeParked(self.clock.now_ms() + wait_ms)
@@ -42,6 +45,9 @@ class Stage:
     def _resume(self, connection: FakeConnection) -> None:
         self.resumed.append(connection.name)
         connection.parked = None
+
+    def _round_is_over(self) -> None:
+        self.rounds += 1
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -101,6 +107,7 @@ async def test_who_is_woken_in_a_turn_is_answered_at_its_end(autojump_clock: Moc
     assert stage.resumed == []
     stage.parked.end_turn()
     assert stage.resumed == ["a"]
+    assert stage.rounds == 1
 
 
 async def test_the_deadline_of_an_answered_request_does_nothing(autojump_clock: MockClock) -> None:
