@@ -9,7 +9,7 @@ import sys
 
 _BEFORE_AND_AFTER = """
 import gc, json, weakref
-from odradek.lasting_imports import lasting_imports
+from odradek.lasting_imports import YOUNG_OBJECTS, lasting_imports
 
 class Ring:
     def __init__(self):
@@ -23,18 +23,22 @@ with lasting_imports():
     kept = [[] for _ in range(1000)]
     rested = not collections
     inside = weakref.ref(Ring())
+collections.clear()
 outside = weakref.ref(Ring())
-kept = [[] for _ in range(1000)]
+kept = [[] for _ in range(YOUNG_OBJECTS // 2)]
+waits = not collections
+kept += [[] for _ in range(YOUNG_OBJECTS)]
 works = bool(collections)
 gc.collect()
-print(json.dumps([rested, works, inside() is not None, outside() is None]))
+print(json.dumps([rested, waits, works, inside() is not None, outside() is None]))
 """
 
 
 def test_the_collector_rests_while_modules_are_imported_and_leaves_them_alone_afterwards() -> None:
     done = subprocess.run([sys.executable, "-c", _BEFORE_AND_AFTER], capture_output=True, text=True, check=True)
-    rested, works, left_alone, collected = json.loads(done.stdout)
+    rested, waits, works, left_alone, collected = json.loads(done.stdout)
     assert rested
+    assert waits
     assert works
     assert left_alone
     assert collected
