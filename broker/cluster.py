@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -256,7 +256,7 @@ class Cluster:
             InternalTopic(self.topics, CONSUMER_OFFSETS, self.controller.ensure_topic),
             self._surroundings(),
             read_settings(self.config),
-            LiveConfigs(self.config, partial(self.image.configs_of, ResourceType.GROUP)),
+            LiveConfigs(self.config, self.image.configs),
             ImageTopics(self.image),
             self._group_performers,
         )

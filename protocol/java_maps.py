@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TypeVar
 
+from odradek.protocol.native import i64
+
 K = TypeVar("K")
 Hash = Callable[[K], int]
 
@@ -21,9 +23,10 @@ _SMALLEST = 16
 @lru_cache(maxsize=1 << 14)
 def hash_of_text(text: str) -> int:
     """`String.hashCode`, as an unsigned number of 32 bits. Remembered: the ids of a group are hashed over and over."""
-    code = 0
+    code: i64 = 0
+    unit: i64
     for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
-        code = (code * 31 + unit) & _MASK
+        code = (code * 31 + unit) & 0xFFFFFFFF
     return code
 
 

@@ -56,7 +56,8 @@ def consumer_group_heartbeat(
     """A member joins, lives, tells what it owns, or leaves."""
     _check_served(ctx)
     ctx.require(Operation.READ, Resource.GROUP, request.group_id)
-    require_topics(ctx, request.subscribed_topic_names)
+    if request.subscribed_topic_names:
+        require_topics(ctx, request.subscribed_topic_names)
     _check(ctx, request)
     owned = request.topic_partitions
     command = ConsumerGroupHeartbeat(
@@ -73,7 +74,7 @@ def consumer_group_heartbeat(
         client_id=ctx.client_id or "",
         host=f"/{ctx.connection.peer_host}",
         api_version=ctx.api_version,
-        visible=visible_topics(ctx),
+        visible=None if ctx.services.authorizer is None else visible_topics(ctx),
     )
     return later(ctx.services.groups().begin(request.group_id, command, ctx.node), _heartbeat_response)
 

@@ -242,5 +242,5 @@ def hard_state(group: ConsumerGroup | None) -> tuple[Any, ...] | None:
         group.members_by_assignor,
         group.classic_members,
         group.classic_protocols,
-        group._holders,
+        group.holders,
     )

@@ -57,12 +57,12 @@ class PresentTarget(Protocol):
     """What everybody was to have until now."""
 
     @property
-    def by_member(self) -> Mapping[str, Partitions]:
-        """The partitions of each member that has a target."""
+    def by_member(self) -> dict[str, Partitions]:
+        """The partitions of each member that has a target. Not to be changed."""
 
     @property
-    def sizes(self) -> Mapping[str, int]:
-        """How many partitions each member has that has any."""
+    def sizes(self) -> dict[str, int]:
+        """How many partitions each member has that has any. Not to be changed."""
 
     @property
     def topic_ids(self) -> Collection[bytes]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
 from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
+
+_MOST_GROUP_HASHES: Final = 1 << 10
 
 
 class KnownTopics:
@@ -16,6 +19,7 @@ class KnownTopics:
         self._facts: dict[str, TopicFacts] = {}
         self._by_id: dict[bytes, TopicFacts] = {}
         self._hashes: dict[str, int] = {}
+        self._group_hashes: dict[tuple[str, ...], int] = {}
 
     def named(self, name: str) -> TopicFacts | None:
         """See `TopicSource`."""
@@ -37,8 +41,12 @@ class KnownTopics:
 
     def hash_of(self, subscribed: Iterable[str]) -> int:
         """The metadata hash of a group that subscribes to these topics; those that do not exist count for nothing."""
+        names = tuple(subscribed)
+        known = self._group_hashes.get(names)
+        if known is not None:
+            return known
         hashes: dict[str, int] = {}
-        for name in subscribed:
+        for name in names:
             value = self._hashes.get(name)
             if value is None:
                 facts = self.named(name)
@@ -46,10 +54,16 @@ class KnownTopics:
                     continue
                 value = self._hashes[name] = topic_hash(name, facts.topic_id, facts.racks)
             hashes[name] = value
-        return group_hash(hashes)
+        known = group_hash(hashes)
+        if len(hashes) == len(names):  # a topic that does not exist may come
+            if len(self._group_hashes) >= _MOST_GROUP_HASHES:
+                self._group_hashes.clear()
+            self._group_hashes[names] = known
+        return known
 
     def forget(self, topics: Iterable[str]) -> None:
         """These topics have changed."""
+        self._group_hashes.clear()
         for name in topics:
             facts = self._facts.pop(name, None)
             if facts is not None:

@@ -8,7 +8,7 @@ costs one search. Only a table that grows sorts all of them anew.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import timeline_bits, timeline_hash
 from odradek.protocol.java_maps import hash_of_text, slots_of_map, spread
@@ -17,7 +17,9 @@ from odradek.protocol.native import mypyc_attr
 _Place = tuple[int, int, int]
 """Slot in the hash map, slot in the versioned table, and turn: the latest first."""
 
-_LAST = 1 << 64
+_LAST: Final = 1 << 33
+_HASH_BITS: Final = 32
+"""Of the 64 bits of the versioned table's hash: more than any table has slots for."""
 
 
 class _Hashes(NamedTuple):
@@ -44,7 +46,8 @@ class MemberOrder:
     def add(self, member_id: str) -> None:
         """A member has come that was not there."""
         self._turn -= 1
-        self._hashes[member_id] = _Hashes(spread(hash_of_text(member_id)), timeline_hash(member_id), self._turn)
+        in_map, in_timeline = spread(hash_of_text(member_id)), timeline_hash(member_id) >> _HASH_BITS
+        self._hashes[member_id] = _Hashes(in_map, in_timeline, self._turn)
         if self._slots:
             self._enter(member_id)
 
@@ -84,4 +87,4 @@ class MemberOrder:
 
     def _place(self, member_id: str) -> _Place:
         in_map, in_timeline, turn = self._hashes[member_id]
-        return in_map & (self._slots - 1), in_timeline >> (64 - self._bits), turn
+        return in_map & (self._slots - 1), in_timeline >> (_HASH_BITS - self._bits), turn

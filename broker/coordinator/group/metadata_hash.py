@@ -7,7 +7,6 @@ rebalances. A topic that does not exist counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from struct import Struct
 
 from odradek.broker.coordinator.group.xxh3 import xxh3_64
@@ -30,14 +29,8 @@ def group_hash(topic_hashes: Mapping[str, int]) -> int:
     """The hash of a group from those of its topics by name; 0 without any."""
     if not topic_hashes:
         return 0
-    ordered = sorted(topic_hashes, key=_order) if len(topic_hashes) > 1 else topic_hashes
-    return _hash_of(tuple(topic_hashes[name] for name in ordered))
-
-
-@lru_cache(maxsize=1 << 10)
-def _hash_of(hashes: tuple[int, ...]) -> int:
-    """Each member that comes asks for the hash of the same topics."""
-    return xxh3_64(b"".join(each.to_bytes(8, "little", signed=True) for each in hashes))
+    ordered = sorted(topic_hashes, key=_order)
+    return xxh3_64(b"".join(topic_hashes[name].to_bytes(8, "little", signed=True) for name in ordered))
 
 
 def _text(text: str) -> bytes:

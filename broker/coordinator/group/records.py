@@ -20,6 +20,8 @@ KIND_OF_RECORD: Mapping[int, GroupType] = {
 }
 """Record type (the first two bytes of a key) to kind; 0 and 1 are committed offsets, of all kinds."""
 
+_codecs: dict[type[CoordinatorRecord], Any] = {}
+"""Of version 0, which most values have."""
 _INT16 = Struct(">h")
 _VERSION_0 = _INT16.pack(0)
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
@@ -88,8 +90,13 @@ def value_of(kind: type[V], record: NewRecord | LogRecord) -> V | None:
 
 def encode_value(value: CoordinatorRecord, version: int = 0) -> bytes:
     """A record's value: its version and its fields."""
-    body = codec(value.__class__, version).encode(value)
-    return (_INT16.pack(version) if version else _VERSION_0) + body
+    kind = value.__class__
+    if version:
+        return _INT16.pack(version) + codec(kind, version).encode(value)
+    own = _codecs.get(kind)
+    if own is None:
+        own = _codecs[kind] = codec(kind, 0)
+    return _VERSION_0 + own.encode(value)
 
 
 def decode_value(kind: type[V], value: bytes) -> V:

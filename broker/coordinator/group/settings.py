@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from odradek.broker.config.broker_config import BrokerConfig, broker_keys
 from odradek.broker.config.definition import keys_of
 from odradek.broker.config.group_bounds import bounds_of
+from odradek.broker.metadata.image import ResourceType
+
+_GROUP: Final = int(ResourceType.GROUP)
 
 
 class GroupSettings(NamedTuple):
@@ -38,10 +41,10 @@ class GroupConfigs(Protocol):
 class LiveConfigs:
     """The broker's own configs, and those of GROUP resources, as `GroupConfigs`.
 
-    `own(group_id)`: what a group sets itself, in normal form, as IncrementalAlterConfigs has stored it.
+    `own`: what resources set themselves, in normal form, as IncrementalAlterConfigs has stored it.
     """
 
-    def __init__(self, config: BrokerConfig, own: Callable[[str], Mapping[str, str]]) -> None:
+    def __init__(self, config: BrokerConfig, own: Mapping[tuple[int, str], Mapping[str, str]]) -> None:
         self._config = config
         self._own = own
 
@@ -51,10 +54,11 @@ class LiveConfigs:
 
     def group(self, group_id: str, name: str) -> Any:
         """See `GroupConfigs`; `group.` + name is the broker config behind most of them."""
-        own = self._own(group_id)
-        text = own.get(name) if own else None
-        if text is not None:
-            return self._within_bounds(name, _parsed(name, text))
+        own = self._own.get((_GROUP, group_id))
+        if own is not None:
+            text = own.get(name)
+            if text is not None:
+                return self._within_bounds(name, _parsed(name, text))
         behind = _broker_config_behind(name)
         return _default_of(name) if behind is None else self._config.get(behind)
 
@@ -89,5 +93,5 @@ def fixed_configs(
     values: Mapping[str, str] | None = None, groups: Mapping[str, Mapping[str, str]] | None = None
 ) -> GroupConfigs:
     """Configs of a broker with these `values` and these configs by group: for a machine without a cluster."""
-    own = groups or {}
-    return LiveConfigs(BrokerConfig(values or {}), lambda group_id: own.get(group_id, {}))
+    own = {(_GROUP, group_id): configs for group_id, configs in (groups or {}).items()}
+    return LiveConfigs(BrokerConfig(values or {}), own)

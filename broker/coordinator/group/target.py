@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from odradek.broker.coordinator.group.assignment import NOTHING, Partitions
 from odradek.broker.coordinator.group.subscriptions import count_down, count_up
@@ -26,13 +26,13 @@ class TargetAssignment:
         self._holders: dict[bytes, int] = {}  # how many members have partitions of a topic
 
     @property
-    def by_member(self) -> Mapping[str, Partitions]:
-        """The target of each member that has one."""
+    def by_member(self) -> dict[str, Partitions]:
+        """The target of each member that has one. Not to be changed."""
         return self._by_member
 
     @property
-    def sizes(self) -> Mapping[str, int]:
-        """How many partitions each member has that has any."""
+    def sizes(self) -> dict[str, int]:
+        """How many partitions each member has that has any. Not to be changed."""
         return self._sizes
 
     @property
@@ -51,21 +51,12 @@ class TargetAssignment:
     def set(self, member_id: str, partitions: Partitions) -> None:
         """A member has got a target."""
         before = self._by_member.get(member_id, NOTHING)
-        if before:
-            self._release(member_id, before, partitions)
-        for topic_id, indexes in partitions.items():
-            had = before.get(topic_id)
-            gained = indexes if had is None else set(indexes).difference(had)
-            if gained:
-                self._owners.setdefault(topic_id, {}).update(dict.fromkeys(gained, member_id))
         self._by_member[member_id] = partitions
-        self._count(member_id, before, partitions)
+        self._change(member_id, before, partitions)
 
     def remove(self, member_id: str) -> None:
         """A member's target is gone."""
-        before = self._by_member.pop(member_id, NOTHING)
-        self._release(member_id, before, NOTHING)
-        self._count(member_id, before, NOTHING)
+        self._change(member_id, self._by_member.pop(member_id, NOTHING), NOTHING)
 
     def inherited(self, old: str, new: str) -> TargetAssignment:
         """The same, with the target of one member in the hands of another."""
@@ -76,24 +67,43 @@ class TargetAssignment:
         after.set(new, self.of(old))
         return after
 
-    def _count(self, member_id: str, before: Partitions, after: Partitions) -> None:
-        if before.keys() != after.keys():
-            count_down(self._holders, before)
-            count_up(self._holders, after)
+    def _change(self, member_id: str, before: Partitions, after: Partitions) -> None:
+        for topic_id, had in before.items():
+            kept = after.get(topic_id)
+            if kept is None:
+                count_down(self._holders, (topic_id,))
+                self._release(member_id, topic_id, had)
+            elif kept != had:
+                self._release(member_id, topic_id, set(had).difference(kept))
+        size = 0
+        for topic_id, indexes in after.items():
+            size += len(indexes)
+            present = before.get(topic_id)
+            if present is None:
+                count_up(self._holders, (topic_id,))
+                self._take(member_id, topic_id, indexes)
+            elif present != indexes:
+                self._take(member_id, topic_id, set(indexes).difference(present))
         if after:
-            self._sizes[member_id] = sum(map(len, after.values()))
+            self._sizes[member_id] = size
         else:
             self._sizes.pop(member_id, None)
 
-    def _release(self, member_id: str, before: Partitions, keeps: Partitions) -> None:
-        """What the member had and does not keep belongs to nobody, unless it was given to another one meanwhile."""
-        for topic_id, indexes in before.items():
+    def _take(self, member_id: str, topic_id: bytes, gained: Collection[int]) -> None:
+        if gained:
             owners = self._owners.get(topic_id)
             if owners is None:
-                continue
-            kept = keeps.get(topic_id)
-            for index in indexes if kept is None else set(indexes).difference(kept):
-                if owners.get(index) == member_id:
-                    del owners[index]
-            if not owners:
-                del self._owners[topic_id]
+                owners = self._owners[topic_id] = {}
+            for index in gained:
+                owners[index] = member_id
+
+    def _release(self, member_id: str, topic_id: bytes, lost: Collection[int]) -> None:
+        """What the member had and does not keep belongs to nobody, unless it was given to another one meanwhile."""
+        owners = self._owners.get(topic_id)
+        if owners is None:
+            return
+        for index in lost:
+            if owners.get(index) == member_id:
+                del owners[index]
+        if not owners:
+            del self._owners[topic_id]

@@ -31,8 +31,9 @@ class ConsumerGroup(EpochGroup):
     them the patterns were resolved with last (``checked_topics_version``), whether that is under way (``resolving``),
     and ``asked_to_join``: classic members that were told to join again.
 
-    ``_holders`` counts the members that have a partition. Never more than one while records come one by one; a
-    compacted log may show a member with what it had before, beside the one that has it now.
+    ``holders``: by topic id and partition, how many members have it, or have to give it up and have not yet. Never more
+    than one while records come one by one; a compacted log may show a member with what it had before, beside the one
+    that has it now.
     """
 
     group_type: ClassVar[GroupType] = GroupType.CONSUMER
@@ -51,7 +52,7 @@ class ConsumerGroup(EpochGroup):
         self.classic_members = 0
         self.classic_protocols: dict[str, int] = {}
         self.has_partition_metadata = False
-        self._holders: dict[bytes, dict[int, int]] = {}
+        self.holders: dict[bytes, dict[int, int]] = {}
         self._checked_until_ms = 0
         self._checked_in_epoch = 0
         self.checked_topics_version = -1
@@ -108,7 +109,7 @@ class ConsumerGroup(EpochGroup):
 
     def is_held(self, topic_id: bytes, partition: int) -> bool:
         """Whether any member still has the partition, or has to give it up and has not yet."""
-        return partition in self._holders.get(topic_id, ())
+        return partition in self.holders.get(topic_id, ())
 
     def topics_of(self, member: Member) -> tuple[str, ...]:
         """The names that a member subscribes to, with those that its pattern has matched."""
@@ -227,9 +228,9 @@ class ConsumerGroup(EpochGroup):
         if before == after:
             return
         for topic_id, partitions in before.items():
-            holders = self._holders.get(topic_id, {})
+            holders = self.holders.get(topic_id, {})
             count_down(holders, partitions)
             if not holders:
-                self._holders.pop(topic_id, None)
+                self.holders.pop(topic_id, None)
         for topic_id, partitions in after.items():
-            count_up(self._holders.setdefault(topic_id, {}), partitions)
+            count_up(self.holders.setdefault(topic_id, {}), partitions)

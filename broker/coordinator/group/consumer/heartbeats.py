@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, FenceMember, HeartbeatReply
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.departures import Departures
 from odradek.broker.coordinator.group.consumer.fencing import (
     check_epoch,
@@ -26,7 +26,7 @@ from odradek.broker.coordinator.group.consumer.records import (
 )
 from odradek.broker.coordinator.group.consumer.step import Step
 from odradek.broker.coordinator.group.consumer.targets import Change
-from odradek.broker.coordinator.group.consumer.timers import session_key
+from odradek.broker.coordinator.group.consumer.timers import session
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.runtime.machine import Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -104,8 +104,7 @@ class Heartbeats:
 
     def _session(self, group_id: str, member_id: str) -> Schedule:
         """The member's session, which begins anew."""
-        timeout_ms = self._progress.configs.session_timeout_ms(group_id)
-        return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
+        return session(group_id, member_id, self._progress.configs.session_timeout_ms(group_id))
 
     # -- group and member
 

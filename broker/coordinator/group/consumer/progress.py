@@ -187,13 +187,7 @@ class Progress:
         if not subscription_changed and member.is_reconciled_to(target.epoch):
             return member
         group = step.group
-        names = set(group.topics_of(member))
-
-        def is_subscribed(topic_id: bytes) -> bool:
-            facts = self.topics.by_id(topic_id)
-            return facts is not None and facts.name in names
-
-        goal = Goal(target.epoch, target.partitions, is_subscribed, group.is_held, owned)
+        goal = Goal(target.epoch, target.partitions, self._subscribed(group, member, target), group.holders, owned)
         after = reconcile(member, goal, subscription_changed=subscription_changed)
         if after == member:
             return member
@@ -201,6 +195,16 @@ class Progress:
         if after.classic is None:
             self._limit_revocation(step, member.state, after)
         return after
+
+    def _subscribed(self, group: ConsumerGroup, member: Member, target: Target) -> list[bytes]:
+        """The topics that a member subscribes to and that exist, of those that it has or shall get."""
+        names = group.topics_of(member)
+        found: list[bytes] = []
+        for topic_id in (*target.partitions, *member.assigned):
+            facts = self.topics.by_id(topic_id)
+            if facts is not None and facts.name in names:
+                found.append(topic_id)
+        return found
 
     def _limit_revocation(self, step: Step, before: MemberState, member: Member) -> None:
         group_id = step.group.group_id

@@ -14,7 +14,7 @@ A member that has to give up partitions stays in its epoch until its heartbeat n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
@@ -34,14 +34,15 @@ Owned = Mapping[bytes, Collection[int]]
 class Goal(NamedTuple):
     """Where a member shall get to.
 
-    ``is_subscribed(topic_id)``: whether the member subscribes to that topic, and it exists. ``is_held(topic_id,
-    partition)``: whether any member still has the partition. ``owned``: None if the heartbeat did not tell.
+    ``subscribed``: the topics that the member subscribes to and that exist, of those that it has or shall get.
+    ``holders``: by topic id and partition, how many members still have it. ``owned``: None if the heartbeat did not
+    tell.
     """
 
     epoch: int
     target: Partitions
-    is_subscribed: Callable[[bytes], bool]
-    is_held: Callable[[bytes, int], bool]
+    subscribed: Collection[bytes]
+    holders: Mapping[bytes, Mapping[int, int]]
     owned: Owned | None
 
 
@@ -75,7 +76,7 @@ def _has_all(member: Member, goal: Goal) -> bool:
         not member.revoking
         and assigned.keys() == goal.target.keys()
         and all(
-            assigned[topic_id].keys() == set(partitions) and goal.is_subscribed(topic_id)
+            assigned[topic_id].keys() == set(partitions) and topic_id in goal.subscribed
             for topic_id, partitions in goal.target.items()
         )
     )
@@ -89,7 +90,7 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
     gained: Epochs = {}
     unreleased = False
     for topic_id in dict.fromkeys((*goal.target, *member.assigned)):
-        target: Sequence[int] = goal.target.get(topic_id, ()) if goal.is_subscribed(topic_id) else ()
+        target: Sequence[int] = goal.target.get(topic_id, ()) if topic_id in goal.subscribed else ()
         missing = target
         current = member.assigned.get(topic_id)
         if current:
@@ -97,10 +98,11 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
             _put(kept, topic_id, {p: since for p, since in current.items() if p in wanted})
             _put(lost, topic_id, {p: since for p, since in current.items() if p not in wanted})
             missing = [p for p in target if p not in current]
-        own = member.revoking.get(topic_id, ())
-        free = [p for p in missing if p in own or not goal.is_held(topic_id, p)]
-        unreleased = unreleased or len(free) < len(missing)
-        _put(gained, topic_id, dict.fromkeys(free, goal.epoch))
+        if missing:
+            own, held = member.revoking.get(topic_id, ()), goal.holders.get(topic_id, ())
+            free = [p for p in missing if p in own or p not in held]
+            unreleased = unreleased or len(free) < len(missing)
+            _put(gained, topic_id, dict.fromkeys(free, goal.epoch))
     if lost and _owns_any(lost, goal.owned):
         return member.in_epoch(epoch, UNREVOKED_PARTITIONS, kept, lost)
     for topic_id, partitions in gained.items():
@@ -111,7 +113,7 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
 
 def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
     """Take only what the member does not subscribe to any more; it stays in its epoch."""
-    gone = {t: partitions for t, partitions in member.assigned.items() if not goal.is_subscribed(t)}
+    gone = {t: partitions for t, partitions in member.assigned.items() if t not in goal.subscribed}
     if not gone:
         return member
     kept = {t: partitions for t, partitions in member.assigned.items() if t not in gone}

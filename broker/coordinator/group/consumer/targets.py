@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import filterfalse
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions
@@ -92,13 +91,12 @@ def compute_target(
     except KafkaError as error:
         text = f"Failed to compute a new target assignment for epoch {epoch}: {error.message}"
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
-    present, order = group.target.by_member, list(spec.members)
-    # Whoever has no target yet gets one, if an empty one. Each of these loops is C for who does not change.
-    for member_id in filterfalse(present.__contains__, order):
-        assigned.setdefault(member_id, spec.present.of(member_id))
+    present = group.target.by_member
     records: list[NewRecord] = []
-    for member_id in filter(assigned.__contains__, order):
-        partitions, before = assigned[member_id], present.get(member_id)
+    for member_id in [each for each in spec.members if each in assigned or each not in present]:
+        partitions, before = assigned.get(member_id), present.get(member_id)
+        if partitions is None:  # whoever has no target yet gets one, if an empty one
+            partitions = assigned[member_id] = spec.present.of(member_id)
         if before is None or not _same(partitions, before):
             records.append(target_record(group.group_id, member_id, partitions))
     records.append(target_epoch_record(group.group_id, epoch, now_ms))
@@ -124,6 +122,10 @@ def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: Topi
 def _same(one: Partitions, other: Partitions) -> bool:
     if one is other or one == other:
         return True
-    if one.keys() != other.keys():
+    if len(one) != len(other):
         return False
-    return all(set(partitions) == set(other[topic_id]) for topic_id, partitions in one.items())
+    for topic_id, partitions in one.items():
+        others = other.get(topic_id)
+        if others is None or len(others) != len(partitions) or set(others) != set(partitions):
+            return False
+    return True

@@ -5,8 +5,8 @@ Everybody keeps what it has up to its share; what is over, or nobody has, goes t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from itertools import islice, repeat
+from collections.abc import Collection
+from itertools import islice
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, grown_order, partition_count
 from odradek.broker.coordinator.group.consumer.holding import Holding
@@ -69,10 +69,13 @@ def _settle(
     present = spec.present
     changed: dict[str, Holding] = {}
     wanting: list[tuple[str, int]] = []
-    members = len(spec.members)
-    share, extra = divmod(total, members)
+    left = len(spec.members)
+    share, extra = divmod(total, left)
     limit = share + 1 if extra else share
-    for left, member_id, size in zip(range(members - 1, -1, -1), spec.members, _sizes(spec, topics), strict=True):
+    sizes = _sizes(spec, topics)
+    for member_id in spec.members:
+        left -= 1
+        size = sizes[member_id] if member_id in sizes else 0  # noqa: SIM401 - a call for each member costs more
         if size != limit:
             if size == share and extra <= left:
                 continue
@@ -91,15 +94,20 @@ def _settle(
     return changed, wanting
 
 
-def _sizes(spec: GroupSpec, topics: Collection[bytes]) -> Iterable[int]:
-    """How many partitions each member has; more than it may have if it has to give up a topic."""
+def _sizes(spec: GroupSpec, topics: Collection[bytes]) -> dict[str, int]:
+    """How many partitions each member has that has any; more than it may have if it has to give up a topic."""
     present = spec.present
-    if all(topic_id in topics for topic_id in present.topic_ids):
-        return map(present.sizes.get, spec.members, repeat(0))
-    return [
-        present.sizes.get(member_id, 0) if all(topic_id in topics for topic_id in present.of(member_id)) else _TOO_MANY
+    for topic_id in present.topic_ids:
+        if topic_id not in topics:
+            break
+    else:
+        return present.sizes
+    return {
+        member_id: present.sizes.get(member_id, 0)
+        if all(topic_id in topics for topic_id in present.of(member_id))
+        else _TOO_MANY
         for member_id in spec.members
-    ]
+    }
 
 
 def _cut(had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> tuple[Holding, int]:

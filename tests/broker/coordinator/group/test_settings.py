@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.group.settings import LiveConfigs, fixed_configs
+from odradek.broker.metadata.image import ResourceType
 
 
 def test_values_are_typed_and_defaults_are_kafkas() -> None:
@@ -24,12 +25,12 @@ def test_a_group_has_its_own_value_or_the_brokers_or_kafkas() -> None:
 
 
 def test_changes_are_seen_at_once() -> None:
-    own: dict[str, dict[str, str]] = {}
-    configs = LiveConfigs(BrokerConfig({}), lambda group_id: own.get(group_id, {}))
+    own: dict[tuple[int, str], dict[str, str]] = {}
+    configs = LiveConfigs(BrokerConfig({}), own)
     assert configs.group("g", "share.isolation.level") == "read_uncommitted"
-    own["g"] = {"share.isolation.level": "read_committed"}
+    own[ResourceType.GROUP, "g"] = {"share.isolation.level": "read_committed"}
     assert configs.group("g", "share.isolation.level") == "read_committed"
-    del own["g"]
+    del own[ResourceType.GROUP, "g"]
     assert configs.group("g", "share.isolation.level") == "read_uncommitted"
 
 
