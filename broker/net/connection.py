@@ -64,9 +64,6 @@ class Watcher(Protocol):
 
     parks: ClassVar[bool]
 
-    def add(self, connection: Connection) -> None:
-        """Watch the connection's socket until it is closed."""
-
     def park(self, connection: Connection, parked: Parked) -> None:
         """Answer the connection's request when it is woken or its deadline comes."""
 
@@ -103,7 +100,8 @@ class Connection:
     """Serves one socket until the client, an error or the server ends it.
 
     `state` says who reads and what is waited for (`connection_states`). The connection's own task runs
-    `serve`; it sleeps in the poller while the connection is watched or parked. The next request is read when the
+    `serve`; it begins when it is first needed (`ConnectionTask`), and sleeps in the poller while the connection is
+    watched or parked. The next request is read when the
     last one is answered (Kafka mutes a connection in the same way), so answers need no reordering.
 
     `unread`: whether the socket may have something that nobody was told of; False only if the last read took all there
@@ -257,13 +255,22 @@ class Connection:
             left.response.close()  # it has not begun
         self._fail(CloseConnection(why))
 
+    # -- before there is a task
+
+    @property
+    def may_begin_watched(self) -> bool:
+        """Whether there is nothing to wait for but a first request."""
+        return self._gate is None
+
+    def begin_watched(self) -> None:
+        """Begin without a task."""
+        self._enter(_WATCHED)
+
     # -- in the connection's own task
 
     async def serve(self) -> None:
         """Answer requests until the connection ends. Raises only bugs, and when it is cancelled."""
-        _log.debug("%s opened", self.info.id)
         try:
-            self._watcher.add(self)
             with nullcontext() if self._gate is None else self._gate.scope:
                 while self.state is not _CLOSED:
                     await self._step()
@@ -281,7 +288,7 @@ class Connection:
         except OSError as lost:
             _log.debug("%s lost: %s", self.info.id, lost)
         finally:
-            self._close()
+            self.close()
 
     async def _step(self) -> None:
         """Do what the state asks of the connection's task; it has another state then, or has let others run."""
@@ -343,7 +350,8 @@ class Connection:
         else:
             self._send(answer)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close the socket, and drop what is owed. Only in the connection's task, or where there are none any more."""
         if isinstance(self._left, Pending):
             self._dispatcher.abandoned(self._left)
             if isinstance(self._left.response, Parked):

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-import trio
-
 from odradek.broker.net.connection import Begin, Connection, Held
 from odradek.broker.net.pace import PROMPT
 from odradek.broker.net.wire import FREE, Terms, Wire
@@ -24,6 +22,7 @@ from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
+    from odradek.broker.net.connection_task import ConnectionTask
     from odradek.broker.requests.dispatch import Parts, Pending
     from odradek.broker.requests.recent import RecentRequests
 
@@ -79,8 +78,8 @@ class Serves(Protocol):
     """What links know of the server."""
 
     @property
-    def scopes(self) -> Mapping[Connection, trio.CancelScope]:
-        """The open connections, and what cancels each."""
+    def tasks(self) -> Mapping[Connection, ConnectionTask]:
+        """The open connections, and the task of each."""
 
     def start_wire(self, wire: Wire) -> None:
         """Run a wire until it ends."""
@@ -144,19 +143,19 @@ class Links:
             self.wire_of(connection).reset()
         elif Way.CLOSE in ways:
             self.wire_of(connection).change(Terms(True))  # what has come already is not read
-            self._server.scopes[connection].cancel()
+            self._server.tasks[connection].cancel()
 
     def wire_of(self, connection: Connection) -> Wire:
         """The connection's wire, a new one if it has none."""
         wire = connection.wire
         if wire is None:
-            scope = self._server.scopes[connection]
+            task = self._server.tasks[connection]
             wire = Wire(
                 connection.transport,
                 self._clock,
                 self._draw,
                 unplug=connection.take_wire,
-                abort=scope.cancel,
+                abort=task.cancel,
                 wake=lambda: self._server.wake(connection),
             )
             connection.put_wire(wire)
@@ -166,7 +165,7 @@ class Links:
     # -- inside
 
     def _look_again(self) -> None:
-        for connection in list(self._server.scopes):
+        for connection in list(self._server.tasks):
             self.attach(connection)
 
     def _terms(self, connection: Connection, links: Iterable[ClientLink]) -> Terms:
@@ -191,7 +190,7 @@ class Links:
         """Who asked last is known; whoever did not is known with the next request."""
         if self._recent is None:
             return
-        by_id = {connection.info.id: connection for connection in self._server.scopes}
+        by_id = {connection.info.id: connection for connection in self._server.tasks}
         for exchange in self._recent.entries:
             found = by_id.get(exchange[CONNECTION])
             if found is not None and found.info.client_id is None:
@@ -205,7 +204,7 @@ class Links:
             if client_id is not None and info.client_id is None:
                 info.client_id = client_id
                 self.attach(connection)
-                if self._server.scopes[connection].cancel_called:
+                if self._server.tasks[connection].cancel_called:
                     raise CloseConnection("its client is cut off")
                 if connection.wire is not None and connection.wire.terms.held:
                     return Held(frame)

@@ -8,6 +8,8 @@ another way (a rebalance, a disk, a full socket) goes back to the connection's o
 from __future__ import annotations
 
 import select
+from collections.abc import Callable
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -57,7 +59,7 @@ class EpollPoller:
         self._epoll = select.epoll()
         self._answers = HeldAnswers()
         self.longest_hold_ns = _LONGEST_HOLD_NS
-        self._idle: dict[int, tuple[Connection, trio.lowlevel.Task]] = {}
+        self._idle: dict[int, tuple[Connection, Callable[[], None]]] = {}
         self._parked: ParkedConnections[Connection] = ParkedConnections(clock, self._resume, self._send_resumed)
         self._resumed: list[Connection] = []
         self._resumed_sockets: list[int] = []
@@ -66,6 +68,15 @@ class EpollPoller:
     def add(self, connection: Connection) -> None:
         """Watch a connection's socket until it is closed."""
         self._epoll.register(connection.fileno(), select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET)
+
+    def watch(self, connection: Connection, begin: Callable[[], None]) -> None:
+        """Serve a new connection, which is watched; `begin` is called when it needs a task of its own."""
+        self._idle[connection.fileno()] = connection, begin
+        self.add(connection)
+
+    def forget(self, connection: Connection) -> None:
+        """Leave a connection alone that `watch` was called for."""
+        self._idle.pop(connection.fileno(), None)
 
     def park(self, connection: Connection, parked: Parked) -> None:
         """Answer a connection's request when it is woken or its deadline comes."""
@@ -80,7 +91,7 @@ class EpollPoller:
             del self._idle[fd]
             return trio.lowlevel.Abort.SUCCEEDED
 
-        self._idle[fd] = connection, trio.lowlevel.current_task()
+        self._idle[fd] = connection, partial(trio.lowlevel.reschedule, trio.lowlevel.current_task())
         await trio.lowlevel.wait_task_rescheduled(cancelled)
 
     async def run(self) -> None:
@@ -166,12 +177,12 @@ class EpollPoller:
             self._send_held(sockets, holding)
 
     def _settle(self, connection: Connection) -> None:
-        """Give the connection back to its task if that has something to do."""
+        """Give the connection to its task if that has something to do."""
         state = connection.state
         if state is not _WATCHED and state is not _PARKED:
             found = self._idle.pop(connection.fileno(), None)
             if found is not None:  # a handler may have cut its own connection
-                trio.lowlevel.reschedule(found[1])
+                found[1]()
 
     def close(self) -> None:
         """Give back what the system holds for it."""
@@ -188,6 +199,12 @@ class TaskPoller:
         pass
 
     def add(self, connection: Connection) -> None:
+        """Nothing to do."""
+
+    def watch(self, connection: Connection, begin: Callable[[], None]) -> None:
+        """Never called."""
+
+    def forget(self, connection: Connection) -> None:
         """Nothing to do."""
 
     def park(self, connection: Connection, parked: Parked) -> None:

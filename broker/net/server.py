@@ -6,9 +6,9 @@ import errno
 import itertools
 import logging
 import socket
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from odradek.broker.net.choose_poller import new_poller
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_limits import ConnectionLimits
 from odradek.broker.net.connection_states import RULES, Cut
+from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
 from odradek.broker.net.poller import Poller
 from odradek.broker.requests.context import ConnectionInfo
 
@@ -115,14 +116,14 @@ class Server:
         self._bugs = bugs
         self._listening: list[_Listening] = []
         self._kept: dict[tuple[int, str], socket.socket] = {}  # addresses of nodes that are down, by listener
-        self._connections: dict[Connection, trio.CancelScope] = {}
+        self._connections: dict[Connection, ConnectionTask] = {}
         self._limits: dict[int, ConnectionLimits] = {}
         config.watchers.append(self._config_changed)
-        self._came: deque[tuple[_Listening, socket.socket, Any]] = deque()
         self._numbers = itertools.count(1)
         self._drained: trio.Event | None = None
         self._poller: Poller | None = None
         self._nursery: trio.Nursery | None = None
+        self._tasks: ConnectionTasks | None = None
         self._links: Links | None = None
         self.connection_delay_ms: Callable[[int, str], int] = _no_delay
         """(node, address) of a new connection -> how long to keep it unserved before it is closed; 0 to serve it."""
@@ -153,6 +154,7 @@ class Server:
             raise
         self._poller = self._new_poller(self._clock)
         self._nursery = nursery
+        self._tasks = ConnectionTasks(nursery)
         nursery.start_soon(self._poller.run)
         self.accept(nursery)
         nursery.start_soon(self._close_idle)
@@ -216,9 +218,9 @@ class Server:
             kept.close()
         if node.id in self._limits:
             self._limits[node.id].listen_on(node.endpoints)
-        for connection, scope in list(self._connections.items()):
+        for connection, task in list(self._connections.items()):
             if connection.node is node and connection.info.listener == name:
-                scope.cancel()
+                task.cancel()
 
     def _terms_of(self, node: Node, endpoint: Endpoint) -> TlsTerms | None:
         if not endpoint.listener.protocol.tls:
@@ -244,9 +246,9 @@ class Server:
             with suppress(OSError):  # somebody was faster: `bind` says so
                 listening.listen(refuse=True)
                 self._kept[node.id, listening.endpoint.listener.name] = listening.socket
-        for connection, scope in list(self._connections.items()):
+        for connection, task in list(self._connections.items()):
             if connection.node is node:
-                scope.cancel()
+                task.cancel()
 
     # -- bad links
 
@@ -265,8 +267,8 @@ class Server:
         return self._links is not None or any(each.refuses for each in self._listening)
 
     @property
-    def scopes(self) -> Mapping[Connection, trio.CancelScope]:
-        """The open connections, and what cancels each."""
+    def tasks(self) -> Mapping[Connection, ConnectionTask]:
+        """The open connections, and the task of each."""
         return self._connections
 
     def wake(self, connection: Connection) -> None:
@@ -305,8 +307,8 @@ class Server:
 
     def cut_all(self, why: str) -> None:
         """Cut every connection at once: no request is taken and no answer given any more. Listeners go on."""
-        for connection, scope in list(self._connections.items()):
-            scope.cancel()
+        for connection, task in list(self._connections.items()):
+            task.cancel()
             connection.cut(why)
         for limits in self._limits.values():
             limits.forget_rates()
@@ -347,16 +349,19 @@ class Server:
         """Accept nothing more, cut idle connections, give the others `grace_s` seconds for the answer under way."""
         self.close_listeners()
         self._drained = trio.Event()
-        for connection, scope in list(self._connections.items()):
+        for connection, task in list(self._connections.items()):
             connection.closing = True
             if not RULES[connection.state].owes_answer:
-                scope.cancel()
+                task.cancel()
         if self._connections:
             with trio.move_on_after(grace_s):
                 await self._drained.wait()
 
     def release(self) -> None:
-        """Called when all tasks have ended."""
+        """Called when all tasks have ended: close what had none."""
+        for connection in list(self._connections):
+            connection.close()
+        self._connections.clear()
         if self._poller is not None:
             self._poller.close()
 
@@ -412,8 +417,7 @@ class Server:
             limits.take_back(listener)
             nursery.start_soon(self._turn_away, sock, peer, delay_ms)
         elif limits.enter(listener, peer[0]):
-            self._came.append((listening, sock, peer))
-            nursery.start_soon(self._serve_next)
+            self._open(listening, sock, peer)
         else:
             sock.close()
 
@@ -423,37 +427,27 @@ class Server:
         with sock:
             await self._clock.sleep(delay_ms / 1000)
 
-    async def _serve_next(self) -> None:
-        """Serve the connection that came first: trio starts the tasks of one turn in any order."""
-        listening, sock, peer = self._came.popleft()
-        try:
-            if listening in self._listening:
-                await self._serve_entered(listening, sock, peer)
-            else:
-                sock.close()  # its node has been stopped since it was let in
-        finally:
-            self._limits[listening.node.id].leave(listening.endpoint.listener.name, peer[0])
-
     def _close_idlest(self, node: Node, count: int) -> None:
         """See `ConnectionLimits`."""
         limits = self._limits[node.id]
         own = [each for each in self._connections.items() if each[0].node is node]
-        closing = sum(scope.cancel_called for _, scope in own)
+        closing = sum(task.cancel_called for _, task in own)
         others = [
-            (connection, scope)
-            for connection, scope in own
-            if not scope.cancel_called and not limits.is_protected(connection.info.listener)
+            (connection, task)
+            for connection, task in own
+            if not task.cancel_called and not limits.is_protected(connection.info.listener)
         ]
         others.sort(key=lambda each: each[0].last_used_ms)
-        for connection, scope in others[: max(0, count - closing)]:
+        for connection, task in others[: max(0, count - closing)]:
             _log.info("%s cut: the broker has more than max.connections", connection.info.id)
-            scope.cancel()
+            task.cancel()
 
     def _config_changed(self) -> None:
         for limits in self._limits.values():
             limits.changed()
 
-    async def _serve_entered(self, listening: _Listening, sock: socket.socket, peer: Any) -> None:
+    def _open(self, listening: _Listening, sock: socket.socket, peer: Any) -> None:
+        """Serve a connection that has been let in: the poller does, unless it needs a task from the beginning."""
         listener = listening.endpoint.listener
         try:
             sock.setblocking(False)
@@ -463,6 +457,7 @@ class Server:
                 _do_not_pace(sock)
         except OSError:
             sock.close()
+            self._limits[listening.node.id].leave(listener.name, peer[0])
             return
         info = ConnectionInfo(
             id=f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{next(self._numbers)}",
@@ -473,20 +468,34 @@ class Server:
             listener=listener.name,
             protocol=listener.protocol,
         )
+        _log.debug("%s opened", info.id)
         connection = self._connection(listening, sock, info)
-        with trio.CancelScope() as scope:
-            self._connections[connection] = scope
-            connection.new_wire = self._wire_of
+        connection.new_wire = self._wire_of
+        poller, tasks = self._poller, self._tasks
+        assert poller is not None
+        assert tasks is not None
+        task = ConnectionTask(tasks, partial(self._serve, connection), partial(poller.forget, connection))
+        self._connections[connection] = task
+        if self._links is None and connection.may_begin_watched and poller.parks:
+            connection.begin_watched()
+            poller.watch(connection, task.begin)
+        else:
+            poller.add(connection)
+            task.begin()
             if self._links is not None:
                 self._links.attach(connection)
-            try:
-                await connection.serve()
-            except Exception as error:
-                self._bugs.report(f"connection {info.id}", error)
-            finally:
-                del self._connections[connection]
-                if self._drained is not None and not self._connections:
-                    self._drained.set()
+
+    async def _serve(self, connection: Connection) -> None:
+        info = connection.info
+        try:
+            await connection.serve()
+        except Exception as error:
+            self._bugs.report(f"connection {info.id}", error)
+        finally:
+            del self._connections[connection]
+            self._limits[connection.node.id].leave(info.listener, info.peer_host)
+            if self._drained is not None and not self._connections:
+                self._drained.set()
 
     def _connection(self, listening: _Listening, sock: socket.socket, info: ConnectionInfo) -> Connection:
         assert self._poller is not None
@@ -512,7 +521,7 @@ class Server:
             pause_s = _LONGEST_IDLE_CHECK_S if limit_ms <= 0 else limit_ms / 2000
             await clock.sleep(min(_LONGEST_IDLE_CHECK_S, max(_SHORTEST_IDLE_CHECK_S, pause_s)))
             oldest = clock.now_ms() - limit_ms
-            for connection, scope in list(self._connections.items()):
+            for connection, task in list(self._connections.items()):
                 if connection.wire is not None and connection.wire.terms.held:
                     continue  # nobody could have noticed
                 cut = RULES[connection.state].cut
@@ -521,7 +530,7 @@ class Server:
                     and limit_ms > 0
                     and (connection.last_used_ms < oldest or connection.logs_in_since(oldest))
                 ):
-                    scope.cancel()
+                    task.cancel()
 
 
 def _no_fault(node_id: int, listener: str) -> None:

@@ -100,6 +100,11 @@ class TlsConnection(Connection):
         self._handshakes = handshakes
         self._tls: TlsTransport | None = None
 
+    @property
+    def may_begin_watched(self) -> bool:
+        """See `Connection`."""
+        return False
+
     async def serve(self) -> None:
         """See `Connection`."""
         try:
@@ -118,7 +123,7 @@ class TlsConnection(Connection):
         finally:
             self._handshakes.end(self)
             if self.state is not _SERVING:
-                self._close()
+                self.close()
         if self.state is _SERVING:
             await super().serve()
 

@@ -288,21 +288,6 @@ def test_connections_that_come_together_begin_in_order_and_let_others_run() -> N
     run(cluster, scenario)
 
 
-def test_a_connection_that_has_not_begun_when_its_node_stops_is_closed() -> None:
-    cluster = FakeCluster()
-
-    async def scenario(server: Server) -> None:
-        def stop(node_id: int, listener: str) -> None:
-            server.stop_node(cluster.nodes[node_id])
-
-        server.spoil_connections(stop)
-        async with await dial(cluster) as stream:
-            assert await is_closed(stream)
-            assert not server.connections
-
-    run(cluster, scenario)
-
-
 @pytest.mark.skipif(not hasattr(socket, "TCP_CONGESTION"), reason="another system")
 def test_a_connection_within_the_machine_is_not_paced() -> None:
     cluster = FakeCluster()
