@@ -16,6 +16,7 @@ from odradek.protocol.messages.index import APIS
 
 API_VERSIONS_KEY = 18
 PRODUCE_KEY = 0
+CONSUMER_GROUP_HEARTBEAT_KEY = 68
 
 
 class ApiSpec:

@@ -18,7 +18,7 @@ from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, Pro
 from odradek.protocol.file_slice import Part
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 from odradek.protocol.native import mypyc_attr
-from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY, PRODUCE_KEY
+from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Route:
 
     def __init__(self, handler: Handler, version: int, whole_bytes: int, *, guarded: bool = False) -> None:
         from odradek.protocol.message_codec import codec
+        from odradek.protocol.usual_answers import usual_answer
 
         spec = handler.spec
         self.handler = handler
@@ -78,11 +79,7 @@ class Route:
         self.flexible_request = spec.request_header_version(version) >= 2
         self.flexible_response = spec.response_header_version(version) >= 1
         self.whole_bytes = whole_bytes
-        self.usual: Callable[[int, Any], bytes | None] | None = None
-        if spec.key == PRODUCE_KEY:
-            from odradek.protocol.usual_produce import UsualProduceAnswer
-
-            self.usual = UsualProduceAnswer(version).frame
+        self.usual = usual_answer(spec.key, version)
 
     def _decode(self, data: Frame, position: int) -> tuple[Any, int]:
         """The codec's `decode`, which stands here itself once it is the final one: the first ones are makeshifts."""

@@ -191,6 +191,8 @@ MODULES: Sequence[str] = (
     "protocol.stored.group_metadata",
     "protocol.stored.offset_commit",
     "protocol.stored.transaction_log",
+    "protocol.usual_assignments",
+    "protocol.usual_heartbeat",
     "protocol.usual_produce",
     "protocol.varint",
     "protocol.writer",

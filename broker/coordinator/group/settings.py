@@ -47,10 +47,15 @@ class LiveConfigs:
     def __init__(self, config: BrokerConfig, own: Mapping[tuple[int, str], Mapping[str, str]]) -> None:
         self._config = config
         self._own = own
+        self._in_force: dict[str, Any] = {}
+        config.watchers.append(self._in_force.clear)
 
     def broker(self, name: str) -> Any:
         """See `GroupConfigs`."""
-        return self._config.get(name)
+        value = self._in_force.get(name)
+        if value is None:
+            value = self._in_force[name] = self._config.get(name)
+        return value
 
     def group(self, group_id: str, name: str) -> Any:
         """See `GroupConfigs`; `group.` + name is the broker config behind most of them."""
@@ -59,8 +64,12 @@ class LiveConfigs:
             text = own.get(name)
             if text is not None:
                 return self._within_bounds(name, _parsed(name, text))
-        behind = _broker_config_behind(name)
-        return _default_of(name) if behind is None else self._config.get(behind)
+        value = self._in_force.get(name)
+        if value is None:
+            behind = _broker_config_behind(name)
+            value = _default_of(name) if behind is None else self._config.get(behind)
+            self._in_force[name] = value
+        return value
 
     def _within_bounds(self, name: str, value: Any) -> Any:
         """What a group has set may be beyond bounds that the broker was given later: the nearest bound counts then."""
@@ -72,13 +81,11 @@ class LiveConfigs:
         return value
 
 
-@lru_cache
 def _broker_config_behind(name: str) -> str | None:
     behind = "group." + name
     return behind if behind in broker_keys() else None
 
 
-@lru_cache
 def _default_of(name: str) -> Any:
     return keys_of("group")[name].default_value()
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
 from odradek.broker.coordinator.group.consumer import commits
-from odradek.broker.coordinator.group.consumer.member import Epochs, Member
+from odradek.broker.coordinator.group.consumer.member import Epochs, Member, say_the_same
 from odradek.broker.coordinator.group.consumer.records import group_tombstones
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.consumer.timers import member_timers
@@ -165,7 +165,7 @@ class ConsumerGroup(EpochGroup):
             self._move({}, member.assigned)
             self._move({}, member.revoking)
         else:
-            if not before.says_the_same(member):
+            if not say_the_same(before, member):
                 self._count(before, count_down, -1)
                 self._count(member, count_up, 1)
             self._move(before.assigned, member.assigned)

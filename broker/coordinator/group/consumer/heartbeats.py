@@ -15,7 +15,7 @@ from odradek.broker.coordinator.group.consumer.fencing import (
     known_static,
 )
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import LEAVING, Member, sorted_names, without_epochs
+from odradek.broker.coordinator.group.consumer.member import LEAVING, Member, as_far_as, sorted_names, without_epochs
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress
 from odradek.broker.coordinator.group.consumer.records import (
@@ -181,7 +181,7 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
     timeout_ms = command.rebalance_timeout_ms
     if command.says_nothing and _is_same(member, command):
         return member
-    return Member(
+    said = Member(
         member.member_id,
         member.instance_id if command.instance_id is None else command.instance_id,
         member.rack_id if command.rack_id is None else command.rack_id,
@@ -191,4 +191,5 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
         member.regex if regex is None else regex,
         member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         member.server_assignor if assignor is None else assignor,
-    ).as_far_as(member)
+    )
+    return as_far_as(said, member)

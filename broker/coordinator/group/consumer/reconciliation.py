@@ -24,6 +24,7 @@ from odradek.broker.coordinator.group.consumer.member import (
     UNREVOKED_PARTITIONS,
     Epochs,
     Member,
+    in_epoch,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -84,7 +85,7 @@ def _has_all(member: Member, goal: Goal) -> bool:
 
 def _next(member: Member, epoch: int, goal: Goal) -> Member:
     if _has_all(member, goal):
-        return member.in_epoch(goal.epoch, STABLE, member.assigned, member.revoking)
+        return in_epoch(member, goal.epoch, STABLE, member.assigned, member.revoking)
     kept: Epochs = {}
     lost: Epochs = {}
     gained: Epochs = {}
@@ -104,11 +105,11 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
             unreleased = unreleased or len(free) < len(missing)
             _put(gained, topic_id, dict.fromkeys(free, goal.epoch))
     if lost and _owns_any(lost, goal.owned):
-        return member.in_epoch(epoch, UNREVOKED_PARTITIONS, kept, lost)
+        return in_epoch(member, epoch, UNREVOKED_PARTITIONS, kept, lost)
     for topic_id, partitions in gained.items():
         kept[topic_id] = {**kept.get(topic_id, {}), **partitions}
     state = UNRELEASED_PARTITIONS if unreleased else STABLE
-    return member.in_epoch(goal.epoch, state, kept, {})
+    return in_epoch(member, goal.epoch, state, kept, {})
 
 
 def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
@@ -121,8 +122,8 @@ def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
     for topic_id, partitions in gone.items():
         revoking[topic_id] = {**revoking.get(topic_id, {}), **partitions}
     if _owns_any(revoking, goal.owned):
-        return member.in_epoch(member.epoch, UNREVOKED_PARTITIONS, kept, revoking)
-    return member.in_epoch(member.epoch, member.state, kept, member.revoking)
+        return in_epoch(member, member.epoch, UNREVOKED_PARTITIONS, kept, revoking)
+    return in_epoch(member, member.epoch, member.state, kept, member.revoking)
 
 
 def _owns_any(partitions: Epochs, owned: Owned | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from odradek.broker.coordinator.group.assignment import Partitions, stored_order
-from odradek.broker.coordinator.group.consumer.member import Epochs, Member
+from odradek.broker.coordinator.group.consumer.member import Epochs, Member, before_all
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import (
     encode_key,
@@ -42,6 +42,7 @@ from odradek.protocol.stored.consumer_group_target_assignment_metadata import (
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+from odradek.protocol.usual_assignments import current_value, epoch_value, target_value
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:
@@ -61,27 +62,29 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         server_assignor=member.server_assignor,
         classic_member_metadata=classic,
     )
-    said = member.before_all()
+    said = before_all(member)
     return told_record(_member_key(group_id, member.member_id), encode_value(value), said)
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
     """The group's epoch."""
-    value = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    return new_record(_epoch_key(group_id), value)
+    said = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
+    return told_record(_epoch_key(group_id), epoch_value(epoch, metadata_hash) or encode_value(said), said)
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
     """The target of one member."""
-    rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
-    value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
+    value = target_value(partitions)
+    if value is None:
+        rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
+        value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
     return told_record(_target_key(group_id, member_id), value, stored_order(partitions))
 
 
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
     """The target assignment of all is complete."""
-    value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
-    return new_record(_target_epoch_key(group_id), value)
+    said = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
+    return told_record(_target_epoch_key(group_id), epoch_value(epoch, timestamp) or encode_value(said), said)
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
@@ -89,14 +92,19 @@ def current_record(group_id: str, member: Member) -> NewRecord:
     assigned, revoking = _in_order(member.assigned), _in_order(member.revoking)
     if assigned is not member.assigned or revoking is not member.revoking:
         member = member._replace(assigned=assigned, revoking=revoking)
-    value = ConsumerGroupCurrentMemberAssignmentValue(
-        member_epoch=member.epoch,
-        previous_member_epoch=member.previous_epoch,
-        state=member.state,
-        assigned_partitions=_rows(member.assigned),
-        partitions_pending_revocation=_rows(member.revoking),
-    )
-    return told_record(_current_key(group_id, member.member_id), encode_value(value), member)
+    value = None
+    if not revoking:
+        value = current_value(member.epoch, member.previous_epoch, member.state, assigned)
+    if value is None:
+        general = ConsumerGroupCurrentMemberAssignmentValue(
+            member_epoch=member.epoch,
+            previous_member_epoch=member.previous_epoch,
+            state=member.state,
+            assigned_partitions=_rows(assigned),
+            partitions_pending_revocation=_rows(revoking),
+        )
+        value = encode_value(general)
+    return told_record(_current_key(group_id, member.member_id), value, member)
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:

@@ -13,6 +13,7 @@ from odradek.broker.coordinator.group.consumer.member import (
     Epochs,
     Member,
     MemberState,
+    as_far_as,
     sorted_names,
 )
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
@@ -70,7 +71,7 @@ def _apply_member(group: ConsumerGroup, key: Any, record: Written) -> None:
     said: Member = record.said or _read_member(member_id, record.value)
     present = group.members.get(member_id)
     if present is not None:
-        said = said.as_far_as(present)
+        said = as_far_as(said, present)
     group.put_member(said)
 
 
@@ -134,7 +135,7 @@ def _apply_current(group: ConsumerGroup, key: Any, record: Written) -> None:
             group.put_member(gone)
         return
     said: Member = record.said or _read_current(member_id, record.value)
-    group.put_member((present or Member(member_id)).as_far_as(said))
+    group.put_member(as_far_as(present or Member(member_id), said))
 
 
 def _read_current(member_id: str, value: bytes) -> Member:
