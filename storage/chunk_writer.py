@@ -97,7 +97,7 @@ class ChunkWriter:
             extent = self._stored(chunk)
         except Exception as error:  # whatever it is: who waits for this thread has to learn of it
             self._failed = generation
-            self._failure = error
+            self._failure = error.with_traceback(None)  # its frames have the chunk, and whoever logs it keeps it
             return
         held, chunk.held = chunk.held, 0
         chunk.moved(extent)

@@ -45,6 +45,11 @@ class Disk:
     def temporary_file(self) -> BackingFile:
         return HeldFile(self)
 
+    def wait_for_write(self) -> None:
+        """Return when the writer has begun a write; for a pool that has something to write."""
+        self.begun.acquire()
+        self.begun.release()
+
     def let_one_through(self, pool: ChunkPool) -> None:
         """Let the next write happen, and return when the writer has said what became of it."""
         self.begun.acquire()

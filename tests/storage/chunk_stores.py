@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import os
+from random import Random
 
 from odradek.protocol.file_slice import FileSlice
 from odradek.storage.chunks import ChunkPool
 from odradek.storage.memory_backend import MemoryBatchStore
 
 KB, MB = 1024, 1024 * 1024
+_CONTENT = Random(0)
+"""Not the system's: that call lets another thread go first, and beside one that computes each costs milliseconds."""
 
 
 def filled(pool: ChunkPool, sizes: list[int]) -> tuple[MemoryBatchStore, bytes]:
     """A store with batches of these sizes, and what it holds."""
     store, model = MemoryBatchStore(pool), []
     for i, size in enumerate(sizes):
-        batch = sized(os.urandom(size))
+        batch = sized(_CONTENT.randbytes(size))
         store.append(batch, i, 3)
         model.append(as_stored(batch, i, 3))
     return store, b"".join(model)

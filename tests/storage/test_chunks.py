@@ -307,6 +307,13 @@ class PoolModel(RuleBasedStateMachine):
         assert (self.pool.leaving, self.pool.crowded) == (0, False)
 
     @invariant()
+    def the_writer_has_begun(self) -> None:
+        """A chunk that is being written lives until it is: whether a step that drops it comes before is not left to
+        the threads, or the same steps would not lead to the same state."""
+        if waits(self.pool):
+            self.disk.wait_for_write()
+
+    @invariant()
     def sizes_are_told(self) -> None:
         for store, model in self.stores:
             assert store.size == len(model)
