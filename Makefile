@@ -6,7 +6,8 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 # The data pipeline needs Spark, and Spark a JDK: both are left out where there is no java.
 SPARK  := $(if $(shell command -v java),$(VENV)/.installed-spark)
-# Tests that start client programs, JVMs, Spark or builds. They share a JVM and a Spark session, so they run in one process.
+# Tests that start client programs, JVMs, Spark or builds. Those that ask a real Kafka, too, mostly wait for it: they run beside the
+# others. Each of the two is one process, which shares a JVM and a Spark session.
 HEAVY  := clients or conformance or jdk or spark or slow
 PYTEST := $(BIN)/python -m pytest
 # Only what a real Kafka says is asked again (tests/conformance/conftest.py).
@@ -17,7 +18,7 @@ COMPILED_TESTS := tests/protocol tests/storage tests/broker tests/frontdoor test
 COMPILED := PYTHONPATH=build/compiled
 HEADER := $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include") + "/Python.h")'
 
-.PHONY: run check test fmt lint types layers static quick measured heavy unit bench bench-compare chaos clients conformance hooks pages site news wheel compiled test-compiled compiled-quick compiled-clients also-compiled build clean
+.PHONY: run check test fmt lint types layers static quick measured heavy heavy-kafka heavy-others unit bench bench-compare chaos clients conformance hooks pages site news wheel compiled test-compiled compiled-quick compiled-clients also-compiled build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -63,11 +64,16 @@ measured: $(STAMP) $(SPARK)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-# A crash of the process (a signal: 128 and more) leaves no name of a test: tests/conftest.py writes it down.
 heavy: $(STAMP) $(SPARK)
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync heavy-kafka heavy-others
+
+heavy-kafka: TESTS = conformance
+heavy-others: TESTS = ($(HEAVY)) and not conformance
+# A crash of the process (a signal: 128 and more) leaves no name of a test: tests/conftest.py writes it down.
+heavy-kafka heavy-others: $(STAMP) $(SPARK)
 	@mkdir -p build
-	ODRADEK_UNDER_WAY=build/under-way $(PYTEST) -m "$(HEAVY)" || { status=$$?; \
-	test $$status -lt 128 || echo "pytest ended with status $$status in $$(cat build/under-way)"; exit $$status; }
+	ODRADEK_UNDER_WAY=build/under-way-$@ $(PYTEST) -m "$(TESTS)" || { status=$$?; \
+	test $$status -lt 128 || echo "pytest ended with status $$status in $$(cat build/under-way-$@)"; exit $$status; }
 
 unit: measured
 	@$(MAKE) --no-print-directory heavy

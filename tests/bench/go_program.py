@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.conformance.real_kafka import Unavailable, cache_dir
+from tests.conformance.real_kafka import Unavailable, cache_dir, cache_lock
 
 HERE = Path(__file__).resolve().parent
 
@@ -21,12 +21,12 @@ def go_program(name: str) -> Path:
     sources = sorted(folder.glob("*.go")) + [folder / "go.mod", folder / "go.sum"]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     program = cache_dir() / f"{name}-{digest}"
-    if not program.exists():
-        cache_dir().mkdir(parents=True, exist_ok=True)
-        command = [go, "build", "-o", str(program), "."]
-        built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if built.returncode:
-            raise Unavailable(f"Go could not build {name}: {last_line(built.stderr)}")
+    with cache_lock():
+        if not program.exists():
+            command = [go, "build", "-o", str(program), "."]
+            built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            if built.returncode:
+                raise Unavailable(f"Go could not build {name}: {last_line(built.stderr)}")
     return program
 
 

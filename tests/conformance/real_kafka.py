@@ -27,7 +27,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -58,6 +59,15 @@ class Unavailable(Exception):
 def cache_dir() -> Path:
     """Where jars and compiled client programs are kept between runs."""
     return Path(os.environ.get("ODRADEK_CACHE") or Path.home() / ".cache" / "odradek")
+
+
+@contextmanager
+def cache_lock() -> Iterator[None]:
+    """One process at a time makes what is kept: test runs go side by side."""
+    cache_dir().mkdir(parents=True, exist_ok=True)
+    with (cache_dir() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @functools.cache
@@ -95,9 +105,7 @@ def _download(libs: Path, complete: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise Unavailable("needs Maven (`mvn`) once, to fetch the jars of Apache Kafka")
-    libs.parent.mkdir(parents=True, exist_ok=True)
-    with open(libs.parent / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with cache_lock():
         if complete.exists():
             return
         print(f"fetching Apache Kafka {KAFKA_VERSION} with Maven into {libs} (once)", file=sys.stderr, flush=True)

@@ -1,8 +1,10 @@
 """Stories of groups whose members come and go, and the target assignments that Kafka's own assignors make of them.
 
-``tests/vectors/assignments.json.gz`` keeps both. This writes it, with Kafka's jars (see `real_kafka`):
+``tests/vectors/assignments.json.gz`` keeps both for consumer groups, ``share_assignments.json.gz`` for share groups.
+This writes them, with Kafka's jars (see `real_kafka`):
 
-    python -m tests.scenarios.assignments tests/vectors/assignments.json.gz
+    python -m tests.scenarios.assignments consumer tests/vectors/assignments.json.gz
+    python -m tests.scenarios.assignments share tests/vectors/share_assignments.json.gz
 """
 
 from __future__ import annotations
@@ -70,6 +72,29 @@ def story(number: int) -> Story:
     return {"assignor": chance.choice(("uniform", "uniform", "range")), "steps": steps}
 
 
+def share_story(number: int) -> Story:
+    """A share group of random shape: a story whose steps say which partitions have a state, and so may be assigned."""
+    chance = random.Random(f"share {number}")
+    told = story(number)
+    told["assignor"] = "simple"
+    topics: dict[str, Any] = {}
+    assignable: dict[str, list[int]] = {}
+    for step in told["steps"]:
+        topics.update({topic["name"]: topic for topic in step.get("topics", ())})
+        for topic in topics.values():  # states come with a delay, and not all at once
+            if chance.random() < 0.6:
+                count = len(topic["racks"])
+                known = count if chance.random() < 0.8 else chance.randint(0, count)
+                before = assignable.get(topic["id"], [])
+                assignable[topic["id"]] = sorted({*before, *range(known)})
+        if "join" in step:
+            step["join"]["instance"] = None
+            # Kafka fails where a share group's member subscribes to a topic that does not exist.
+            step["join"]["topics"] = [name for name in step["join"]["topics"] if name != "missing"]
+        step["assignable"] = {topic_id: list(partitions) for topic_id, partitions in assignable.items()}
+    return told
+
+
 def recorded(stories: list[Story]) -> list[Any]:
     """What Kafka makes of them."""
     command = java_command(str(RECORDER))
@@ -79,10 +104,11 @@ def recorded(stories: list[Story]) -> list[Any]:
 
 
 def main() -> None:
-    stories = [story(number) for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 150)]
+    make = {"consumer": story, "share": share_story}[sys.argv[1]]
+    stories = [make(number) for number in range(int(sys.argv[3]) if len(sys.argv) > 3 else 150)]
     answers = recorded(stories)
     rows = [{"story": each, "answer": answer} for each, answer in zip(stories, answers, strict=True)]
-    with gzip.GzipFile(sys.argv[1], "w", mtime=0) as out:
+    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
         out.write(json.dumps(rows).encode())
 
 

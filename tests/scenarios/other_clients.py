@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.real_kafka import cache_dir
+from tests.conformance.real_kafka import cache_dir, cache_lock
 from tests.scenarios.target import Target
 
 HERE = Path(__file__).resolve().parent
@@ -33,14 +33,14 @@ def go_program(source: str) -> Path:
         pytest.skip("needs Go: no `go` on the PATH")
     folder = HERE / "go"
     program = _cached("franz-go", folder / source, folder / "go.mod", folder / "go.sum")
-    if not program.exists():
-        program.parent.mkdir(parents=True, exist_ok=True)
-        package = f"./{Path(source).parent}"
-        built = subprocess.run(
-            [go, "build", "-o", str(program), package], cwd=folder, capture_output=True, text=True, check=False
-        )
-        if built.returncode:
-            pytest.skip(f"needs the Go modules of franz-go: {built.stderr.strip().splitlines()[-1]}")
+    with cache_lock():
+        if not program.exists():
+            package = f"./{Path(source).parent}"
+            built = subprocess.run(
+                [go, "build", "-o", str(program), package], cwd=folder, capture_output=True, text=True, check=False
+            )
+            if built.returncode:
+                pytest.skip(f"needs the Go modules of franz-go: {built.stderr.strip().splitlines()[-1]}")
     return program
 
 
@@ -51,15 +51,16 @@ def js_folder() -> tuple[str, Path]:
         pytest.skip("needs Node.js: no `node` or `npm` on the PATH")
     sources = [HERE / "js" / name for name in ("scenarios.mjs", "control.mjs", "logins.mjs", "package.json")]
     folder = _cached("kafkajs", *sources)
-    if not (folder / "complete").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        for source in sources:
-            shutil.copy(source, folder)
-        command = [npm, "install", "--no-audit", "--no-fund", "--silent"]
-        installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if installed.returncode:
-            pytest.skip(f"needs kafkajs from npm: {(installed.stderr + installed.stdout).strip()[-200:]}")
-        (folder / "complete").touch()
+    with cache_lock():
+        if not (folder / "complete").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            for source in sources:
+                shutil.copy(source, folder)
+            command = [npm, "install", "--no-audit", "--no-fund", "--silent"]
+            installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            if installed.returncode:
+                pytest.skip(f"needs kafkajs from npm: {(installed.stderr + installed.stdout).strip()[-200:]}")
+            (folder / "complete").touch()
     return node, folder
 
 

@@ -7,6 +7,7 @@ import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -17,18 +18,26 @@ import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataDelta;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
-import org.apache.kafka.coordinator.group.Utils;
 import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
+import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
 import org.apache.kafka.coordinator.group.assignor.RangeAssignor;
+import org.apache.kafka.coordinator.group.assignor.SimpleAssignor;
 import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
 import org.apache.kafka.coordinator.group.generated.ConsumerGroupTargetAssignmentMemberKey;
 import org.apache.kafka.coordinator.group.generated.ConsumerGroupTargetAssignmentMemberValue;
+import org.apache.kafka.coordinator.group.generated.ShareGroupTargetAssignmentMemberKey;
+import org.apache.kafka.coordinator.group.generated.ShareGroupTargetAssignmentMemberValue;
 import org.apache.kafka.coordinator.group.modern.Assignment;
 import org.apache.kafka.coordinator.group.modern.ModernGroup;
+import org.apache.kafka.coordinator.group.modern.ModernGroupMember;
 import org.apache.kafka.coordinator.group.modern.SubscriptionCount;
+import org.apache.kafka.coordinator.group.modern.TargetAssignmentBuilder;
 import org.apache.kafka.coordinator.group.modern.TargetAssignmentBuilder.ConsumerTargetAssignmentBuilder;
+import org.apache.kafka.coordinator.group.modern.TargetAssignmentBuilder.ShareTargetAssignmentBuilder;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember;
+import org.apache.kafka.coordinator.group.modern.share.ShareGroup;
+import org.apache.kafka.coordinator.group.modern.share.ShareGroupMember;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 /**
@@ -99,8 +108,8 @@ public class AssignmentRecorder {
     }
 
     private static ArrayNode tell(JsonNode story) {
-        ConsumerGroupPartitionAssignor assignor = ASSIGNORS.get(story.get("assignor").asText());
-        ConsumerGroup group = new ConsumerGroup(new LogContext(), new SnapshotRegistry(new LogContext()), "g");
+        String assignor = story.get("assignor").asText();
+        Teller<?> teller = assignor.equals("simple") ? new ShareTeller() : new ConsumerTeller(ASSIGNORS.get(assignor));
         Map<String, Topic> topics = new HashMap<>();
         ArrayNode answers = JSON.createArrayNode();
         int epoch = 1;
@@ -111,13 +120,11 @@ public class AssignmentRecorder {
                     topics.put(topic.name(), topic);
                 }
             }
-            ConsumerGroupMember joins = step.has("join") ? member(step.get("join"), epoch + 1) : null;
             if (step.has("leave")) {
-                group.removeTargetAssignment(step.get("leave").asText());
-                group.removeMember(step.get("leave").asText());
+                teller.leave(step.get("leave").asText());
             }
             epoch++;
-            answers.add(assign(group, assignor, new Image(topics), joins, epoch));
+            answers.add(teller.assign(step, new Image(topics), epoch));
         }
         return answers;
     }
@@ -132,60 +139,190 @@ public class AssignmentRecorder {
         return new Topic(node.get("name").asText(), Uuid.fromString(node.get("id").asText()), racks);
     }
 
-    private static ConsumerGroupMember member(JsonNode node, int epoch) {
-        List<String> names = new ArrayList<>();
-        node.get("topics").forEach(name -> names.add(name.asText()));
-        return new ConsumerGroupMember.Builder(node.get("id").asText())
-            .setInstanceId(node.get("instance").isNull() ? null : node.get("instance").asText())
-            .setSubscribedTopicNames(names)
-            .setMemberEpoch(epoch)
-            .build();
+    private static List<String> texts(JsonNode nodes) {
+        List<String> found = new ArrayList<>();
+        nodes.forEach(node -> found.add(node.asText()));
+        return found;
     }
 
-    private static ObjectNode assign(
-        ConsumerGroup group,
-        ConsumerGroupPartitionAssignor assignor,
-        Image image,
-        ConsumerGroupMember joins,
-        int epoch
-    ) {
-        ConsumerGroupMember before = joins == null ? null : group.members().get(joins.memberId());
-        Map<String, SubscriptionCount> names = joins == null
-            ? new HashMap<>(group.subscribedTopicNames())
-            : group.computeSubscribedTopicNames(before, joins);
-        int members = group.numMembers() + (joins != null && before == null ? 1 : 0);
-        ConsumerTargetAssignmentBuilder builder = new ConsumerTargetAssignmentBuilder("g", epoch, assignor)
-            .withTime(Time.SYSTEM)
-            .withMembers(group.members())
-            .withStaticMembers(group.staticMembers())
-            .withSubscriptionType(ConsumerGroup.subscriptionType(Map.of(), names, members))
-            .withTargetAssignment(group.targetAssignment())
-            .withInvertedTargetAssignment(group.invertedTargetAssignment())
-            .withMetadataImage(image);
-        if (joins != null) {
-            builder.addOrUpdateMember(joins.memberId(), joins);
+    /** A group of one type, and what is recorded of it. */
+    private abstract static class Teller<M extends ModernGroupMember> {
+        final ModernGroup<M> group;
+
+        Teller(ModernGroup<M> group) {
+            this.group = group;
         }
-        ArrayNode rows = JSON.createArrayNode();
-        List<CoordinatorRecord> records = builder.build().records();
-        if (joins != null) {
-            group.updateMember(joins);
+
+        abstract M member(JsonNode node, int epoch);
+
+        abstract void update(M member);
+
+        abstract void remove(String member);
+
+        abstract SubscriptionType type(Map<String, SubscriptionCount> names, int members);
+
+        abstract TargetAssignmentBuilder<M, ?> builder(JsonNode step, int epoch);
+
+        /** The row of a record that is a member's target, null for another one; the group takes it over. */
+        abstract ArrayNode row(CoordinatorRecord record);
+
+        void leave(String member) {
+            group.removeTargetAssignment(member);
+            remove(member);
         }
-        for (CoordinatorRecord record : records) {
-            if (record.key() instanceof ConsumerGroupTargetAssignmentMemberKey key) {
-                var value = (ConsumerGroupTargetAssignmentMemberValue) record.value().message();
-                group.updateTargetAssignment(key.memberId(), Assignment.fromRecord(value));
-                ArrayNode row = rows.addArray().add(key.memberId());
-                ArrayNode owned = row.addArray();
-                for (var topic : value.topicPartitions()) {
-                    ArrayNode partitions = owned.addArray().add(topic.topicId().toString()).addArray();
-                    topic.partitions().forEach(partitions::add);
+
+        ObjectNode assign(JsonNode step, Image image, int epoch) {
+            M joins = step.has("join") ? member(step.get("join"), epoch) : null;
+            M before = joins == null ? null : group.members().get(joins.memberId());
+            Map<String, SubscriptionCount> names = joins == null
+                ? new HashMap<>(group.subscribedTopicNames())
+                : group.computeSubscribedTopicNames(before, joins);
+            int members = group.numMembers() + (joins != null && before == null ? 1 : 0);
+            SubscriptionType type = type(names, members);
+            TargetAssignmentBuilder<M, ?> builder = builder(step, epoch);
+            builder.withTime(Time.SYSTEM);
+            builder.withMembers(group.members());
+            builder.withSubscriptionType(type);
+            builder.withTargetAssignment(group.targetAssignment());
+            builder.withInvertedTargetAssignment(group.invertedTargetAssignment());
+            builder.withMetadataImage(image);
+            if (joins != null) {
+                builder.addOrUpdateMember(joins.memberId(), joins);
+            }
+            List<CoordinatorRecord> records = builder.build().records();
+            if (joins != null) {
+                update(joins);
+            }
+            ArrayNode rows = JSON.createArrayNode();
+            for (CoordinatorRecord record : records) {
+                ArrayNode row = row(record);
+                if (row != null) {
+                    rows.add(row);
                 }
             }
+            ObjectNode answer = JSON.createObjectNode();
+            answer.put("hash", ModernGroup.computeMetadataHash(names, new HashMap<>(), image));
+            answer.put("type", type.name());
+            answer.set("records", rows);
+            return answer;
         }
-        ObjectNode answer = JSON.createObjectNode();
-        answer.put("hash", ModernGroup.computeMetadataHash(names, new HashMap<>(), image));
-        answer.put("type", ConsumerGroup.subscriptionType(Map.of(), names, members).name());
-        answer.set("records", rows);
-        return answer;
+
+        static ArrayNode row(String member, Map<Uuid, List<Integer>> partitions) {
+            ArrayNode row = JSON.createArrayNode().add(member);
+            ArrayNode owned = row.addArray();
+            partitions.forEach((id, indexes) -> {
+                ArrayNode listed = owned.addArray().add(id.toString()).addArray();
+                indexes.forEach(listed::add);
+            });
+            return row;
+        }
+    }
+
+    private static final class ConsumerTeller extends Teller<ConsumerGroupMember> {
+        private final ConsumerGroup consumers;
+        private final ConsumerGroupPartitionAssignor assignor;
+
+        ConsumerTeller(ConsumerGroupPartitionAssignor assignor) {
+            super(new ConsumerGroup(new LogContext(), new SnapshotRegistry(new LogContext()), "g"));
+            this.consumers = (ConsumerGroup) group;
+            this.assignor = assignor;
+        }
+
+        @Override
+        ConsumerGroupMember member(JsonNode node, int epoch) {
+            return new ConsumerGroupMember.Builder(node.get("id").asText())
+                .setInstanceId(node.get("instance").isNull() ? null : node.get("instance").asText())
+                .setSubscribedTopicNames(texts(node.get("topics")))
+                .setMemberEpoch(epoch)
+                .build();
+        }
+
+        @Override
+        void update(ConsumerGroupMember member) {
+            consumers.updateMember(member);
+        }
+
+        @Override
+        void remove(String member) {
+            consumers.removeMember(member);
+        }
+
+        @Override
+        SubscriptionType type(Map<String, SubscriptionCount> names, int members) {
+            return ConsumerGroup.subscriptionType(Map.of(), names, members);
+        }
+
+        @Override
+        TargetAssignmentBuilder<ConsumerGroupMember, ?> builder(JsonNode step, int epoch) {
+            return new ConsumerTargetAssignmentBuilder("g", epoch, assignor).withStaticMembers(consumers.staticMembers());
+        }
+
+        @Override
+        ArrayNode row(CoordinatorRecord record) {
+            if (!(record.key() instanceof ConsumerGroupTargetAssignmentMemberKey key)) {
+                return null;
+            }
+            var value = (ConsumerGroupTargetAssignmentMemberValue) record.value().message();
+            group.updateTargetAssignment(key.memberId(), Assignment.fromRecord(value));
+            Map<Uuid, List<Integer>> partitions = new LinkedHashMap<>();
+            value.topicPartitions().forEach(topic -> partitions.put(topic.topicId(), topic.partitions()));
+            return row(key.memberId(), partitions);
+        }
+    }
+
+    private static final class ShareTeller extends Teller<ShareGroupMember> {
+        private final ShareGroup members;
+
+        ShareTeller() {
+            super(new ShareGroup(new SnapshotRegistry(new LogContext()), "g"));
+            this.members = (ShareGroup) group;
+        }
+
+        @Override
+        ShareGroupMember member(JsonNode node, int epoch) {
+            return new ShareGroupMember.Builder(node.get("id").asText())
+                .setSubscribedTopicNames(texts(node.get("topics")))
+                .setMemberEpoch(epoch)
+                .build();
+        }
+
+        @Override
+        void update(ShareGroupMember member) {
+            members.updateMember(member);
+        }
+
+        @Override
+        void remove(String member) {
+            members.removeMember(member);
+        }
+
+        @Override
+        SubscriptionType type(Map<String, SubscriptionCount> names, int members) {
+            return ModernGroup.subscriptionType(names, members);
+        }
+
+        @Override
+        TargetAssignmentBuilder<ShareGroupMember, ?> builder(JsonNode step, int epoch) {
+            Map<Uuid, Set<Integer>> assignable = new HashMap<>();
+            step.get("assignable").fields().forEachRemaining(entry -> {
+                Set<Integer> partitions = new HashSet<>();
+                entry.getValue().forEach(partition -> partitions.add(partition.asInt()));
+                assignable.put(Uuid.fromString(entry.getKey()), partitions);
+            });
+            return new ShareTargetAssignmentBuilder("g", epoch, new SimpleAssignor())
+                .withTopicAssignablePartitionsMap(assignable);
+        }
+
+        @Override
+        ArrayNode row(CoordinatorRecord record) {
+            if (!(record.key() instanceof ShareGroupTargetAssignmentMemberKey key)) {
+                return null;
+            }
+            var value = (ShareGroupTargetAssignmentMemberValue) record.value().message();
+            group.updateTargetAssignment(key.memberId(), Assignment.fromRecord(value));
+            Map<Uuid, List<Integer>> partitions = new LinkedHashMap<>();
+            value.topicPartitions().forEach(topic -> partitions.put(topic.topicId(), topic.partitions()));
+            return row(key.memberId(), partitions);
+        }
     }
 }
