@@ -94,6 +94,19 @@ Raises `KafkaError` if it cannot.
 """
 
 
+def same_partitions(one: Partitions, other: Partitions) -> bool:
+    """Whether both have the same partitions of the same topics, in whatever order."""
+    if one is other or one == other:
+        return True
+    if len(one) != len(other):
+        return False
+    for topic_id, partitions in one.items():
+        others = other.get(topic_id)
+        if others is None or len(others) != len(partitions) or set(others) != set(partitions):
+            return False
+    return True
+
+
 def stored_order(by_topic: Mapping[bytes, Sequence[int]]) -> Partitions:
     """A stored assignment, partitions by topic id, as Kafka walks it once it has read it."""
     if len(by_topic) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions
+from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions, same_partitions
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
@@ -97,7 +97,7 @@ def compute_target(
         partitions, before = assigned.get(member_id), present.get(member_id)
         if partitions is None:  # whoever has no target yet gets one, if an empty one
             partitions = assigned[member_id] = spec.present.of(member_id)
-        if before is None or not _same(partitions, before):
+        if before is None or not same_partitions(partitions, before):
             records.append(target_record(group.group_id, member_id, partitions))
     records.append(target_epoch_record(group.group_id, epoch, now_ms))
     own = assigned.get(change.after.member_id)
@@ -117,15 +117,3 @@ def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: Topi
     present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
     members = LazySpecs(group, changed, order, topics)
     return GroupSpec(members, homogeneous, members.partition_counts, present)
-
-
-def _same(one: Partitions, other: Partitions) -> bool:
-    if one is other or one == other:
-        return True
-    if len(one) != len(other):
-        return False
-    for topic_id, partitions in one.items():
-        others = other.get(topic_id)
-        if others is None or len(others) != len(partitions) or set(others) != set(partitions):
-            return False
-    return True

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from itertools import islice
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, grown_order, partition_count
-from odradek.broker.coordinator.group.consumer.holding import Holding
+from odradek.broker.coordinator.group.holding import Holding
 from odradek.protocol.java_hash_table import HashTable, slots_of_copy
 from odradek.protocol.java_maps import hash_of_uuid
 

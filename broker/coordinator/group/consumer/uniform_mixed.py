@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions, partition_count
-from odradek.broker.coordinator.group.consumer.holding import Holding
 from odradek.broker.coordinator.group.consumer.load_order import NOBODY, LoadOrder
+from odradek.broker.coordinator.group.holding import Holding
 from odradek.protocol.java_hash_table import slots_for
 
 _FREE = -1

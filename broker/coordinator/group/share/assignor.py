@@ -1,95 +1,93 @@
 """The `simple` assignor of share groups: members share partitions as evenly as whole partitions allow.
 
-A partition is given to as many members as it takes for everybody to have one; nobody gets more than their part. What
-members have already, they keep as far as that goes. Source: KIP-932 and the observed behaviour of Kafka 4.3.1, but for
-the order within one round, which there is that of hash tables over random ids.
+A partition goes to as many members as it takes for everybody to have one. Members keep what they have as far as that
+goes. Who loses or gets a partition follows from the order in which Kafka walks its hash tables, so tables of the same
+order are used here. Where all members subscribe to the same topics, all partitions are spread as one; else those of
+each topic by themselves. Source: the observed behaviour of Kafka 4.3.1, told to ``tests/vectors``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
-from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.broker.coordinator.group.assignment import NOTHING, GroupSpec, Partitions, partition_count
+from odradek.broker.coordinator.group.holding import Holding
+from odradek.broker.coordinator.group.share.spread import Spread
+from odradek.protocol.java_hash_table import HashTable
+from odradek.protocol.java_maps import hash_of_number, hash_of_uuid
 
-Place = tuple[bytes, int]
+Assignable = Mapping[bytes, Set[int]]
+"""The partitions that may be given out, by topic id."""
+_Place = tuple[bytes, int]
+"""A topic id and a partition."""
 
-
-def assign(
-    members: Mapping[str, Sequence[bytes]], current: Mapping[str, Partitions], assignable: Mapping[bytes, Iterable[int]]
-) -> dict[str, Partitions]:
-    """What each member is to have.
-
-    ``members``: the topics each subscribes to; ``current``: what it was to have; ``assignable``: the partitions that
-    may be given out, by topic.
-    """
-    topics = {frozenset(subscribed) for subscribed in members.values()}
-    if len(topics) <= 1:
-        places = [(topic, index) for topic in next(iter(topics), ()) for index in sorted(assignable.get(topic, ()))]
-        return _as_partitions(members, _share(list(members), places, current))
-    given: dict[str, list[Place]] = {member: [] for member in members}
-    for topic in dict.fromkeys(topic for subscribed in members.values() for topic in subscribed):
-        places = [(topic, index) for index in sorted(assignable.get(topic, ()))]
-        subscribers = [member for member, subscribed in members.items() if topic in subscribed]
-        for member, part in _share(subscribers, places, current).items():
-            given[member] += part
-    return _as_partitions(members, given)
+_INT = 0xFFFFFFFF
 
 
-def _share(
-    members: Sequence[str], places: Sequence[Place], current: Mapping[str, Partitions]
-) -> dict[str, list[Place]]:
-    """Give each place to the same number of members, and members their parts of all that is to be given."""
-    given: dict[str, list[Place]] = {member: [] for member in members}
-    if not places:
-        return given
-    sharing = -(-len(members) // len(places))
-    wanted = _parts(sharing * len(places), members)
-    holders: dict[Place, int] = dict.fromkeys(places, 0)
-    for member in members:
-        for topic, indexes in current.get(member, {}).items():
-            for index in indexes:
-                place = (topic, index)
-                if holders.get(place, sharing) < sharing and len(given[member]) < wanted[member]:
-                    given[member].append(place)
-                    holders[place] += 1
-    _fill(given, wanted, holders, sharing)
-    return given
+def assign(spec: GroupSpec, assignable: Assignable) -> dict[str, Partitions]:
+    """What each member is to have. KafkaError if a subscribed topic has vanished."""
+    if not spec.homogeneous:
+        return _assign_by_topic(spec, assignable)
+    topic_ids = next((member.topic_ids for member in spec.members.values()), ())
+    if not topic_ids:
+        return dict.fromkeys(spec.members, NOTHING)
+    return _assign_as_one(spec, topic_ids, assignable)
 
 
-def _parts(total: int, members: Sequence[str]) -> dict[str, int]:
-    """``total`` in whole parts, the larger ones first."""
-    count = len(members)
-    ends = [-(-total * number // count) for number in range(count + 1)]
-    return {member: ends[number + 1] - ends[number] for number, member in enumerate(members)}
-
-
-def _fill(given: dict[str, list[Place]], wanted: Mapping[str, int], holders: dict[Place, int], sharing: int) -> None:
-    """Give the places that have too few members to those who have too little, in turns."""
-    unfilled = [member for member in given if len(given[member]) < wanted[member]]
-    turn = 0
-    for place in holders:
-        tried = 0
-        while holders[place] < sharing and unfilled and tried < len(unfilled):
-            turn %= len(unfilled)
-            member = unfilled[turn]
-            if place in given[member]:
-                turn += 1
-                tried += 1
+def _assign_as_one(spec: GroupSpec, topic_ids: Sequence[bytes], assignable: Assignable) -> dict[str, Partitions]:
+    """Spread the partitions of all topics over all members."""
+    holdings = _holdings(spec)
+    offered = [(topic_id, index) for topic_id in topic_ids for index in _offered(spec, topic_id, assignable)]
+    spread = Spread(_hash_of_place, offered, range(len(holdings)))
+    subscribed = frozenset(topic_ids)
+    for number, (member_id, holding) in enumerate(holdings.items()):
+        for topic_id, indexes in spec.present.of(member_id).items():
+            if topic_id not in subscribed:
+                holding.drop(topic_id)
                 continue
-            given[member].append(place)
-            holders[place] += 1
-            tried = 0
-            if len(given[member]) >= wanted[member]:
-                unfilled.pop(turn)
-            else:
-                turn += 1
+            for index in indexes:
+                spread.hold(number, (topic_id, index))
+    members = list(holdings.values())
+    for number, (topic_id, index) in spread.losses():
+        members[number].release(topic_id, index)
+    for number, (topic_id, index) in spread.gains():
+        members[number].add(topic_id, index)
+    return {member_id: holding.result() for member_id, holding in holdings.items()}
 
 
-def _as_partitions(members: Iterable[str], given: Mapping[str, Sequence[Place]]) -> dict[str, Partitions]:
-    result: dict[str, Partitions] = {}
-    for member in members:
-        by_topic: dict[bytes, list[int]] = {}
-        for topic, index in given[member]:
-            by_topic.setdefault(topic, []).append(index)
-        result[member] = {topic: tuple(sorted(indexes)) for topic, indexes in by_topic.items()}
-    return result
+def _assign_by_topic(spec: GroupSpec, assignable: Assignable) -> dict[str, Partitions]:
+    """Spread each topic's partitions over those who subscribe to it.
+
+    Whoever has a topic that nobody subscribes to any more keeps it in its target, as with Kafka.
+    """
+    holdings = _holdings(spec)
+    subscribers: dict[bytes, list[int]] = {}
+    for number, member in enumerate(spec.members.values()):
+        for topic_id in member.topic_ids:
+            subscribers.setdefault(topic_id, []).append(number)
+    members = list(holdings.values())
+    for topic_id in HashTable(hash_of_uuid, subscribers):
+        spread = Spread(hash_of_number, _offered(spec, topic_id, assignable), subscribers[topic_id])
+        for number, member_id in enumerate(holdings):
+            for index in spec.present.of(member_id).get(topic_id, ()):
+                spread.hold(number, index)
+        for number, index in spread.losses():
+            members[number].release(topic_id, index)
+        for number, index in spread.gains():
+            members[number].add(topic_id, index)
+    return {member_id: holding.result() for member_id, holding in holdings.items()}
+
+
+def _holdings(spec: GroupSpec) -> dict[str, Holding]:
+    return {member_id: Holding(spec.present.of(member_id)) for member_id in spec.members}
+
+
+def _offered(spec: GroupSpec, topic_id: bytes, assignable: Assignable) -> list[int]:
+    """The partitions of a topic that may be given out."""
+    may = assignable.get(topic_id, frozenset())
+    return [index for index in range(partition_count(spec, topic_id)) if index in may]
+
+
+def _hash_of_place(place: _Place) -> int:
+    topic_id, index = place
+    return (31 * hash_of_uuid(topic_id) + index) & _INT

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
+from odradek.broker.coordinator.group.member_order import MemberOrder
 from odradek.broker.coordinator.group.share.members import ShareMember, TopicStates
 from odradek.broker.coordinator.group.share.records import group_tombstones
 from odradek.broker.coordinator.group.subscriptions import count_down, count_up
@@ -35,6 +36,8 @@ class ShareGroup:
         self.epoch = 1
         self.metadata_hash = 0
         self.members: dict[str, ShareMember] = {}
+        self._order = MemberOrder()
+        self._peak = 1
         self.subscribed: dict[str, int] = {}
         self.target = TargetAssignment()
         self._shares: dict[bytes, dict[int, int]] = {}  # how many members are to have each partition
@@ -130,6 +133,11 @@ class ShareGroup:
         _count(counts, () if member is None else member.topics, 1)
         return counts
 
+    def in_order(self, member: ShareMember) -> dict[str, ShareMember]:
+        """The members by id, ``member`` among them as it is now, in the order in which Kafka walks them."""
+        ids = self._order.with_change(self._peak, member.member_id, None)
+        return {each: member if each == member.member_id else self.members[each] for each in ids}
+
     def shared_out(self, topic_id: bytes) -> Set[int]:
         """The partitions of a topic that are in the target of any member."""
         return self._shares.get(topic_id, {}).keys()
@@ -142,15 +150,18 @@ class ShareGroup:
         if before is None or before.topics != member.topics:
             _count(self.subscribed, () if before is None else before.topics, -1)
             _count(self.subscribed, member.topics, 1)
+        if before is None:
+            self._order.add(member.member_id)
         self.members[member.member_id] = member
+        self._peak = max(self._peak, len(self.members) + 1)
 
     def set_target(self, member_id: str, partitions: Partitions | None) -> None:
         """A member is to have these partitions; None: its target is gone."""
         for topic_id, indexes in self.target.of(member_id).items():
-            shares = self._shares[topic_id]
+            shares = self._shares.get(topic_id, {})
             count_down(shares, indexes)
-            if not shares:
-                del self._shares[topic_id]
+            if not shares:  # a target may have a topic without partitions
+                self._shares.pop(topic_id, None)
         if partitions is None:
             self.target.remove(member_id)
             return
@@ -162,6 +173,7 @@ class ShareGroup:
         """A member is gone."""
         member = self.members.pop(member_id, None)
         if member is not None:
+            self._order.remove(member_id)
             _count(self.subscribed, member.topics, -1)
 
 

@@ -7,9 +7,9 @@ gets the partitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 
-from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.broker.coordinator.group.assignment import Partitions, same_partitions
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
 from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
 from odradek.broker.coordinator.group.settings import GroupConfigs
@@ -17,12 +17,13 @@ from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share import records as r
 from odradek.broker.coordinator.group.share.assignor import assign
 from odradek.broker.coordinator.group.share.group import ShareGroup, session_key
+from odradek.broker.coordinator.group.share.member_specs import group_spec
 from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMember, TopicStates, joined
 from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import HashTable
-from odradek.protocol.java_maps import hash_of_text, hash_of_uuid, java_order
+from odradek.protocol.java_hash_table import HashTable, slots_for
+from odradek.protocol.java_maps import hash_of_uuid
 
 FindGroup = Callable[[str], ShareGroup]
 
@@ -201,17 +202,13 @@ class _Heartbeat:
         group = self._group
         if group.assignment_epoch >= epoch or not self._may_assign():
             return group.assignment_epoch, group.target.of(member.member_id)
-        members = {**group.members, member.member_id: member}
-        order = java_order(members, hash_of_text)
-        ids = self._topic_ids(self._names_of(members.values()))
-        subscriptions = {
-            member_id: [ids[name].topic_id for name in sorted(members[member_id].topics) if name in ids]
-            for member_id in order
-        }
+        members = group.in_order(member)
+        spec = group_spec(members, group.target, self._topics)
         assignable = {topic_id: row.partitions for topic_id, row in group.initialized.items()}
-        target = assign(subscriptions, group.target.by_member, assignable)
-        for member_id in order:
-            if member_id not in group.target.by_member or target[member_id] != group.target.of(member_id):
+        target = assign(spec, assignable)
+        before = group.target.by_member
+        for member_id in members:
+            if member_id not in before or not same_partitions(target[member_id], before[member_id]):
                 self._records.append(r.target_record(group.group_id, member_id, target[member_id]))
         self._records.append(r.target_epoch_record(group.group_id, epoch, self._now_ms))
         return epoch, target[member.member_id]
@@ -225,8 +222,7 @@ class _Heartbeat:
         if not bumped and member.epoch == target_epoch:
             return member
         ids = {facts.topic_id for facts in self._topic_ids(member.topics).values()}
-        assigned = {topic_id: indexes for topic_id, indexes in target.items() if topic_id in ids}
-        fresh = member._replace(assigned=assigned)
+        fresh = member._replace(assigned=_only(target, ids))
         if member.epoch != target_epoch:
             fresh = fresh._replace(epoch=target_epoch, previous_epoch=member.epoch)
         if fresh != member:
@@ -255,9 +251,13 @@ class _Heartbeat:
         found = {name: self._topics.named(name) for name in names}
         return {name: facts for name, facts in found.items() if facts is not None}
 
-    @staticmethod
-    def _names_of(members: Iterable[ShareMember]) -> set[str]:
-        return {name for member in members for name in member.topics}
+
+def _only(partitions: Partitions, topic_ids: Set[bytes]) -> Partitions:
+    """The partitions of these topics. If any are left out, what stays stands as in `new HashMap<>(map)`."""
+    if partitions.keys() <= topic_ids:
+        return partitions
+    copied = HashTable(hash_of_uuid, partitions, slots_for(int(len(partitions) / 0.75 + 1)))
+    return {topic_id: partitions[topic_id] for topic_id in copied if topic_id in topic_ids}
 
 
 def session(configs: GroupConfigs, group_id: str, member_id: str) -> Schedule:

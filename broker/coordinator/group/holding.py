@@ -25,12 +25,15 @@ class Holding:
         self._sets[topic_id].add(partition)
 
     def remove(self, topic_id: bytes, partition: int) -> None:
-        """Give up one partition."""
-        self._copied()
-        partitions = self._sets[topic_id]
-        partitions.discard(partition)
-        if not partitions:
+        """Give up one partition, and with the last one the topic."""
+        self.release(topic_id, partition)
+        if not self._sets[topic_id]:
             self.drop(topic_id)
+
+    def release(self, topic_id: bytes, partition: int) -> None:
+        """Give up one partition; the topic stays, if without any."""
+        self._copied()
+        self._sets[topic_id].discard(partition)
 
     def drop(self, topic_id: bytes) -> None:
         """Give up all partitions of a topic."""

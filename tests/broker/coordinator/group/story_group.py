@@ -1,0 +1,87 @@
+"""A group that is told a recorded story (`tests.scenarios.assignments`)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, member_order, stored_order
+from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
+from odradek.broker.coordinator.group.target import TargetAssignment
+from odradek.protocol.java_hash_table import in_set_order
+from odradek.protocol.uuids import uuid_from_text, uuid_to_text
+
+VECTORS = Path(__file__).parents[3] / "vectors"
+
+
+def stories(name: str) -> list[Any]:
+    """The stories of a file of vectors, each with Kafka's answers."""
+    rows: list[Any] = json.loads(gzip.decompress((VECTORS / name).read_bytes()))
+    return rows
+
+
+class StoryGroup:
+    """A group that is told a story: what Kafka's group knows of its members, and nothing more."""
+
+    def __init__(self) -> None:
+        self.members: dict[str, Any] = {}
+        self.topics: dict[str, Any] = {}
+        self.target = TargetAssignment()
+        self.peak = 0
+        self.updated = False
+
+    def follow(self, step: Any) -> str | None:
+        """Returns who has joined as a new member."""
+        self.topics.update({topic["name"]: topic for topic in step.get("topics", ())})
+        leaves = step.get("leave")
+        if leaves is not None:
+            del self.members[leaves]
+            self.target.remove(leaves)
+        joins = step.get("join")
+        self.updated = False
+        if joins is None:
+            return None
+        new = joins["id"] not in self.members
+        self.updated = not new
+        self.members[joins["id"]] = joins
+        return joins["id"] if new else None
+
+    def spec(self, new: str | None) -> GroupSpec:
+        present = [member_id for member_id in self.members if member_id != new]
+        order = member_order(present, self.peak, () if new is None else (new,))
+        self.peak = max(self.peak, len(self.members) + self.updated)
+        counts = {uuid_from_text(t["id"]): len(t["racks"]) for t in self.topics.values()}
+        return GroupSpec(
+            {member_id: self._member(self.members[member_id]) for member_id in order},
+            len({frozenset(member["topics"]) for member in self.members.values()}) <= 1,
+            counts,
+            self.target,
+        )
+
+    def _member(self, member: Any) -> MemberSpec:
+        names = in_set_order(member["topics"])
+        ids = [uuid_from_text(self.topics[name]["id"]) for name in names if name in self.topics]
+        return MemberSpec(member["instance"], ids, len(names))
+
+    def hash(self) -> int:
+        names = {name for member in self.members.values() for name in member["topics"]}
+        known = [self.topics[name] for name in names if name in self.topics]
+        return group_hash({t["name"]: topic_hash(t["name"], uuid_from_text(t["id"]), t["racks"]) for t in known})
+
+    def records(self, spec: GroupSpec, target: dict[str, Partitions]) -> list[list[Any]]:
+        """The targets that are stored, which the group takes over: those that say something new."""
+        records: list[list[Any]] = []
+        for member_id in spec.members:
+            assigned = target.get(member_id, self.target.of(member_id))
+            before = self.target.by_member.get(member_id)
+            if before is None or _as_sets(assigned) != _as_sets(before):
+                rows = [[uuid_to_text(topic_id), list(partitions)] for topic_id, partitions in assigned.items()]
+                records.append([member_id, rows])
+                self.target.set(member_id, stored_order(assigned))
+        return records
+
+
+def _as_sets(partitions: Any) -> Any:
+    return {topic_id: frozenset(indexes) for topic_id, indexes in partitions.items()}
