@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.group.commands import MetadataChanged
 from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
@@ -17,6 +16,7 @@ from odradek.broker.coordinator.group.topic_source import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.clocks import clock_at
 from tests.fakes.group_driver import START_MS
 from tests.fakes.journal import FakeJournal
 
@@ -63,8 +63,7 @@ class ConsumerDriver:
         new_id: Callable[[], str] | None = None,
     ) -> None:
         self.journal = journal or FakeJournal()
-        self.clock = BrokerClock(start_ms=START_MS)
-        self.clock.freeze()
+        self.clock = clock_at(START_MS)
         self.topics = topics or ChangingTopics()
         if topics is None:
             self.topics.put("t", 4)

@@ -23,6 +23,7 @@ from odradek.protocol.messages.produce import (
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.ask import handler_of
+from tests.fakes.clocks import clock_at
 
 START_MS = 1_800_000_000_000
 """Where the clock of these clusters stands at first."""
@@ -39,9 +40,7 @@ class DataPlane:
         topics: Mapping[str, int] | None = None,
         frozen: bool = True,
     ) -> None:
-        clock = BrokerClock(start_ms=START_MS)
-        if frozen:
-            clock.freeze()
+        clock = clock_at(START_MS) if frozen else BrokerClock(start_ms=START_MS)
         self.cluster = Cluster(nodes=nodes, config=config or {}, clock=clock)
         self.connection = ConnectionInfo(host="broker.test")
         for name, partitions in (topics or {}).items():

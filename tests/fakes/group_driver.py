@@ -18,6 +18,7 @@ from odradek.broker.runtime.shard import Shard
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.primitives import ZERO_UUID
+from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
 
 START_MS = 1_800_000_000_000
@@ -41,8 +42,7 @@ class GroupDriver:
     ) -> None:
         self.settings = settings or GroupSettings()
         self.journal = journal or FakeJournal()
-        self.clock = (SteppedClock if pauses else BrokerClock)(start_ms=START_MS)
-        self.clock.freeze()
+        self.clock = clock_at(START_MS, SteppedClock if pauses else BrokerClock)
         self.ids = count(1)
         self.changes: list[str] = []
         self.shard = Shard(

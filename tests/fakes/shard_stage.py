@@ -9,6 +9,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import KafkaError
+from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
 
 
@@ -56,9 +57,7 @@ class Scribe:
 
 
 def frozen_clock() -> BrokerClock:
-    clock = BrokerClock(start_ms=1_000_000)
-    clock.freeze()
-    return clock
+    return clock_at(1_000_000)
 
 
 class Stage:

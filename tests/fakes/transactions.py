@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.transaction.commands import (
     AddPartitions,
     DescribeTransaction,
@@ -25,6 +24,7 @@ from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
 
 START_MS = 1_700_000_000_000
@@ -61,8 +61,7 @@ class FakeTransactionCoordinator:
     """
 
     def __init__(self) -> None:
-        self.clock = BrokerClock(start_ms=START_MS)
-        self.clock.freeze()
+        self.clock = clock_at(START_MS)
         self.settings = FakeSettings()
         self.journal = FakeJournal()
         self.holds = HoldBook(lambda transactional_id: self._go_on(transactional_id))

@@ -6,7 +6,6 @@ from math import inf
 
 import pytest
 
-from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Reassignment, ReassignPartitions
 from odradek.broker.metadata.image import ResourceType
@@ -14,6 +13,7 @@ from odradek.broker.partitions.replicas import NOTHING, Replica
 from odradek.broker.replication.throttles import Line, Throttles
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
+from tests.fakes.clocks import clock_at
 from tests.fakes.configs import set_configs
 from tests.storage.logs import make_log
 
@@ -29,8 +29,7 @@ class Throttled:
     """Four nodes; t-0 is on node 1 and 2, with ten batches. The clock stands still and nothing looks by itself."""
 
     def __init__(self) -> None:
-        self.clock = BrokerClock(start_ms=1_700_000_000_000)
-        self.clock.freeze()
+        self.clock = clock_at(1_700_000_000_000)
         self.cluster = Cluster(nodes=4, clock=self.clock)
         self.partition = self.cluster.create_topic("t", assignments={0: [1, 2], 1: [1, 2]}).partitions[0]
         for _ in range(10):

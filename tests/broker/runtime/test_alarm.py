@@ -6,14 +6,13 @@ import trio.testing
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.alarm import Alarm
 from odradek.broker.runtime.machine import Command, Pause, Schedule
+from tests.fakes.clocks import clock_at
 
 COMMAND: Command[None] = Command()
 
 
 def frozen_clock() -> BrokerClock:
-    clock = BrokerClock(start_ms=1_000)
-    clock.freeze()
-    return clock
+    return clock_at(1_000)
 
 
 def test_a_pause_is_over_at_once_while_the_clock_stands_still() -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Answer, Command, Effect, LogRecord, NewRecord, Outcome, Schedule
 from odradek.broker.runtime.shard import Shard
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
 
 
@@ -102,8 +102,7 @@ class Stage:
     def __init__(self, *, replays_committed: bool = False) -> None:
         self.story: list[str] = []
         self.journal = LaggingJournal()
-        self.clock = BrokerClock(start_ms=1_000_000)
-        self.clock.freeze()
+        self.clock = clock_at(1_000_000)
         self.shard: Shard[Scribe] = Shard(
             "log-0",
             0,

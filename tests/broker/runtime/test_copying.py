@@ -14,6 +14,7 @@ from odradek.broker.runtime.machine import Answer, Command, Effect, LogRecord, O
 from odradek.broker.runtime.shard import Shard
 from odradek.broker.runtime.timers import TimerQueue
 from odradek.protocol.errors import KafkaError
+from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
 
 
@@ -67,8 +68,7 @@ def _shard(clock: BrokerClock) -> Shard[Counter]:
 
 
 def test_a_copied_shard_goes_on_with_its_timers() -> None:
-    clock = BrokerClock(start_ms=1_000_000)
-    clock.freeze()
+    clock = clock_at(1_000_000)
     shard = _shard(clock)
     shard.start()
     assert shard.ask_now(Note()) == 1

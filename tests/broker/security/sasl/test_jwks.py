@@ -20,6 +20,7 @@ from joserfc.jwk import RSAKey
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.security.sasl.jwks import FileKeys, HttpKeys, Pace, key_source, parse_jwks
+from tests.fakes.clocks import clock_at
 
 KEY = RSAKey.generate_key(2048)
 
@@ -115,8 +116,7 @@ class Server:
 
 def run(test: Callable[[BrokerClock], Any]) -> None:
     """Run an async test on a broker's clock that stands still."""
-    clock = BrokerClock(start_ms=1_700_000_000_000)
-    clock.freeze()
+    clock = clock_at(1_700_000_000_000)
     trio.run(test, clock, clock=clock)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.group.commands import MetadataChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
@@ -19,6 +18,7 @@ from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.clocks import clock_at
 from tests.fakes.group_driver import START_MS
 from tests.fakes.journal import FakeJournal
 
@@ -68,8 +68,7 @@ class StreamsDriver:
         self.configs = fixed_configs({**AT_ONCE, **(configs or {})})
         self.topics = Topics(**(counts or {"t": 4}))
         self.journal = journal or FakeJournal()
-        self.clock = BrokerClock(start_ms=START_MS)
-        self.clock.freeze()
+        self.clock = clock_at(START_MS)
         self.effects: list[Effect] = []
         self.creates = True
         self.shard = self._shard()
