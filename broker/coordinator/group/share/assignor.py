@@ -58,13 +58,16 @@ def _assign_as_one(spec: GroupSpec, topic_ids: Sequence[bytes], assignable: Assi
 def _assign_by_topic(spec: GroupSpec, assignable: Assignable) -> dict[str, Partitions]:
     """Spread each topic's partitions over those who subscribe to it.
 
-    Whoever has a topic that nobody subscribes to any more keeps it in its target, as with Kafka.
+    Whoever has a topic that nobody subscribes to any more keeps it in its target, as with Kafka, until nobody
+    subscribes to any topic.
     """
     holdings = _holdings(spec)
     subscribers: dict[bytes, list[int]] = {}
     for number, member in enumerate(spec.members.values()):
         for topic_id in member.topic_ids:
             subscribers.setdefault(topic_id, []).append(number)
+    if not subscribers:
+        return dict.fromkeys(spec.members, NOTHING)
     members = list(holdings.values())
     for topic_id in HashTable(hash_of_uuid, subscribers):
         spread = Spread(hash_of_number, _offered(spec, topic_id, assignable), subscribers[topic_id])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec
 from odradek.broker.coordinator.group.share.assignor import assign
+from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.protocol.uuids import uuid_from_text
 from tests.broker.coordinator.group.story_group import StoryGroup, stories
 
@@ -21,3 +23,11 @@ def test_a_story(number: int) -> None:
         assert group.hash() == answer["hash"]
         assignable = {uuid_from_text(text): frozenset(indexes) for text, indexes in step["assignable"].items()}
         assert group.records(spec, assign(spec, assignable)) == answer["records"]
+
+
+def test_members_whose_topics_are_all_missing_lose_everything() -> None:
+    topic_id, target = bytes(15) + b"\1", TargetAssignment()
+    target.set("one", {topic_id: (0, 1)})
+    members = {"one": MemberSpec(None, [], 0), "two": MemberSpec(None, [], 1)}
+    spec = GroupSpec(members, False, {topic_id: 2}, target)
+    assert assign(spec, {topic_id: frozenset({0, 1})}) == {"one": {}, "two": {}}  # as Kafka's did in a story
