@@ -25,9 +25,14 @@ def slots_for(capacity: int) -> int:
     return 1 if capacity <= 1 else 1 << (capacity - 1).bit_length()
 
 
+def slots_to_hold(size: int) -> int:
+    """How many slots a table gets that is made for so many keys: it is three quarters full at most."""
+    return slots_for(size * 4 // 3 + 1)
+
+
 def slots_of_copy(size: int) -> int:
     """How many slots a `HashSet` made from a collection of `size` gets (JDK 17)."""
-    return slots_for(max(size * 4 // 3 + 1, DEFAULT_SLOTS))
+    return max(slots_to_hold(size), DEFAULT_SLOTS)
 
 
 class HashTable:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("tests.scenarios")
+pytest.register_assert_rewrite("tests.scenarios", "tests.broker.coordinator.group.story_group")
 settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeated", settings.get_profile("patient"), derandomize=True)
 settings.load_profile("patient")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import CROWDED, TREES_FROM, HashTable, slots_of_copy
+from odradek.protocol.java_hash_table import CROWDED, TREES_FROM, HashTable, in_set_order, slots_of_copy
 from odradek.protocol.java_maps import (
     hash_of_number,
     hash_of_text,
@@ -51,6 +52,17 @@ class MemberSpecs(Protocol):
 
     def items(self) -> Iterable[tuple[str, MemberSpec]]:
         """Ids and members."""
+
+
+def subscribed_ids(names: Iterable[str], counts: dict[bytes, int], topics: TopicSource) -> list[bytes]:
+    """The ids of those topics that exist, in Kafka's order; how many partitions they have is noted in `counts`."""
+    topic_ids: list[bytes] = []
+    for name in in_set_order(names):
+        facts = topics.named(name)
+        if facts is not None:
+            topic_ids.append(facts.topic_id)
+            counts[facts.topic_id] = facts.partitions
+    return topic_ids
 
 
 class PresentTarget(Protocol):

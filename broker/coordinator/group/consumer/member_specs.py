@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from odradek.broker.coordinator.group.assignment import MemberSpec
+from odradek.broker.coordinator.group.assignment import MemberSpec, subscribed_ids
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
 from odradek.broker.coordinator.group.topic_source import TopicSource
-from odradek.protocol.java_hash_table import in_set_order
 
 
 class LazySpecs:
@@ -45,16 +44,5 @@ class LazySpecs:
         names = self._group.topics_of(member) if member.regex else member.topics
         topic_ids = self._resolved.get(names)
         if topic_ids is None:
-            topic_ids = self._resolved[names] = _topic_ids(names, self.partition_counts, self._topics)
+            topic_ids = self._resolved[names] = subscribed_ids(names, self.partition_counts, self._topics)
         return MemberSpec(member.instance_id, topic_ids, len(names))
-
-
-def _topic_ids(names: tuple[str, ...], counts: dict[bytes, int], topics: TopicSource) -> list[bytes]:
-    """The ids of those topics that exist, in Kafka's order; how many partitions they have is noted in `counts`."""
-    topic_ids: list[bytes] = []
-    for name in in_set_order(names):
-        facts = topics.named(name)
-        if facts is not None:
-            topic_ids.append(facts.topic_id)
-            counts[facts.topic_id] = facts.partitions
-    return topic_ids

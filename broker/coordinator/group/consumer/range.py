@@ -6,7 +6,7 @@ Static members come first, by their instance ids, so that topics with equally ma
 from __future__ import annotations
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, partition_count
-from odradek.protocol.java_hash_table import HashTable, slots_for
+from odradek.protocol.java_hash_table import HashTable, slots_to_hold
 from odradek.protocol.java_maps import hash_of_uuid
 
 
@@ -43,7 +43,7 @@ def assign_ranges(spec: GroupSpec) -> dict[str, Partitions]:
     assigned: dict[str, Partitions] = {}
     for member_id, member in ordered:
         expected = len(member.topic_ids) if spec.homogeneous else member.topic_count
-        assigned[member_id] = _runs(member, cuts, slots_for(expected * 4 // 3 + 1))
+        assigned[member_id] = _runs(member, cuts, slots_to_hold(expected))
     return assigned
 
 

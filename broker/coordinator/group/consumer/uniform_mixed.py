@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions, partition_count
 from odradek.broker.coordinator.group.consumer.load_order import NOBODY, LoadOrder
 from odradek.broker.coordinator.group.holding import Holding
-from odradek.protocol.java_hash_table import slots_for
+from odradek.protocol.java_hash_table import slots_to_hold
 
 _FREE = -1
 _MOST_ROUNDS = 16
@@ -114,7 +114,7 @@ class _Plan:
             self._held[before].remove(topic_id, partition)
             self._loads[before] -= 1
         share = -(-len(owners) // len(self.subscribers[topic_id]))
-        self._held[number].add(topic_id, partition, slots_for(share * 4 // 3 + 1))
+        self._held[number].add(topic_id, partition, slots_to_hold(share))
         self._loads[number] += 1
         owners[partition] = number
 

@@ -26,63 +26,52 @@ _INT = 0xFFFFFFFF
 
 def assign(spec: GroupSpec, assignable: Assignable) -> dict[str, Partitions]:
     """What each member is to have. KafkaError if a subscribed topic has vanished."""
-    if not spec.homogeneous:
-        return _assign_by_topic(spec, assignable)
-    topic_ids = next((member.topic_ids for member in spec.members.values()), ())
-    if not topic_ids:
+    if not any(member.topic_ids for member in spec.members.values()):
         return dict.fromkeys(spec.members, NOTHING)
-    return _assign_as_one(spec, topic_ids, assignable)
-
-
-def _assign_as_one(spec: GroupSpec, topic_ids: Sequence[bytes], assignable: Assignable) -> dict[str, Partitions]:
-    """Spread the partitions of all topics over all members."""
-    holdings = _holdings(spec)
-    offered = [(topic_id, index) for topic_id in topic_ids for index in _offered(spec, topic_id, assignable)]
-    spread = Spread(_hash_of_place, offered, range(len(holdings)))
-    subscribed = frozenset(topic_ids)
-    for number, (member_id, holding) in enumerate(holdings.items()):
-        for topic_id, indexes in spec.present.of(member_id).items():
-            if topic_id not in subscribed:
-                holding.drop(topic_id)
-                continue
-            for index in indexes:
-                spread.hold(number, (topic_id, index))
-    members = list(holdings.values())
-    for number, (topic_id, index) in spread.losses():
-        members[number].release(topic_id, index)
-    for number, (topic_id, index) in spread.gains():
-        members[number].add(topic_id, index)
+    holdings = {member_id: Holding(spec.present.of(member_id)) for member_id in spec.members}
+    spread_out = _spread_as_one if spec.homogeneous else _spread_by_topic
+    spread_out(spec, assignable, list(holdings.values()))
     return {member_id: holding.result() for member_id, holding in holdings.items()}
 
 
-def _assign_by_topic(spec: GroupSpec, assignable: Assignable) -> dict[str, Partitions]:
+def _spread_as_one(spec: GroupSpec, assignable: Assignable, holdings: Sequence[Holding]) -> None:
+    """Spread the partitions of all topics over all members."""
+    topic_ids = next(iter(spec.members.values())).topic_ids
+    offered = [(topic_id, index) for topic_id in topic_ids for index in _offered(spec, topic_id, assignable)]
+    spread = Spread(_hash_of_place, offered, range(len(holdings)))
+    subscribed = frozenset(topic_ids)
+    for number, member_id in enumerate(spec.members):
+        for topic_id, indexes in spec.present.of(member_id).items():
+            if topic_id not in subscribed:
+                holdings[number].drop(topic_id)
+                continue
+            for index in indexes:
+                spread.hold(number, (topic_id, index))
+    for number, (topic_id, index) in spread.losses():
+        holdings[number].release(topic_id, index)
+    for number, (topic_id, index) in spread.gains():
+        holdings[number].add(topic_id, index)
+
+
+def _spread_by_topic(spec: GroupSpec, assignable: Assignable, holdings: Sequence[Holding]) -> None:
     """Spread each topic's partitions over those who subscribe to it.
 
     Whoever has a topic that nobody subscribes to any more keeps it in its target, as with Kafka, until nobody
     subscribes to any topic.
     """
-    holdings = _holdings(spec)
     subscribers: dict[bytes, list[int]] = {}
     for number, member in enumerate(spec.members.values()):
         for topic_id in member.topic_ids:
             subscribers.setdefault(topic_id, []).append(number)
-    if not subscribers:
-        return dict.fromkeys(spec.members, NOTHING)
-    members = list(holdings.values())
     for topic_id in HashTable(hash_of_uuid, subscribers):
         spread = Spread(hash_of_number, _offered(spec, topic_id, assignable), subscribers[topic_id])
-        for number, member_id in enumerate(holdings):
+        for number, member_id in enumerate(spec.members):
             for index in spec.present.of(member_id).get(topic_id, ()):
                 spread.hold(number, index)
         for number, index in spread.losses():
-            members[number].release(topic_id, index)
+            holdings[number].release(topic_id, index)
         for number, index in spread.gains():
-            members[number].add(topic_id, index)
-    return {member_id: holding.result() for member_id, holding in holdings.items()}
-
-
-def _holdings(spec: GroupSpec) -> dict[str, Holding]:
-    return {member_id: Holding(spec.present.of(member_id)) for member_id in spec.members}
+            holdings[number].add(topic_id, index)
 
 
 def _offered(spec: GroupSpec, topic_id: bytes, assignable: Assignable) -> list[int]:

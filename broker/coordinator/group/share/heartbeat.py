@@ -22,7 +22,7 @@ from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMem
 from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import HashTable, slots_for
+from odradek.protocol.java_hash_table import HashTable, slots_to_hold
 from odradek.protocol.java_maps import hash_of_uuid
 
 FindGroup = Callable[[str], ShareGroup]
@@ -256,7 +256,7 @@ def _only(partitions: Partitions, topic_ids: Set[bytes]) -> Partitions:
     """The partitions of these topics. If any are left out, what stays stands as in `new HashMap<>(map)`."""
     if partitions.keys() <= topic_ids:
         return partitions
-    copied = HashTable(hash_of_uuid, partitions, slots_for(int(len(partitions) / 0.75 + 1)))
+    copied = HashTable(hash_of_uuid, partitions, slots_to_hold(len(partitions)))
     return {topic_id: partitions[topic_id] for topic_id in copied if topic_id in topic_ids}
 
 

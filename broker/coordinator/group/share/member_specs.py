@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, subscribed_ids
 from odradek.broker.coordinator.group.share.members import ShareMember
 from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.broker.coordinator.group.topic_source import TopicSource
-from odradek.protocol.java_hash_table import in_set_order
 
 
 def group_spec(members: Mapping[str, ShareMember], target: TargetAssignment, topics: TopicSource) -> GroupSpec:
@@ -17,15 +16,9 @@ def group_spec(members: Mapping[str, ShareMember], target: TargetAssignment, top
     topic_ids: dict[frozenset[str], Sequence[bytes]] = {}
     for member in members.values():
         if member.topics not in topic_ids:
-            topic_ids[member.topics] = _topic_ids(member.topics, counts, topics)
+            topic_ids[member.topics] = subscribed_ids(sorted(member.topics), counts, topics)
     specs = {
         member_id: MemberSpec(None, topic_ids[member.topics], len(member.topics))
         for member_id, member in members.items()
     }
     return GroupSpec(specs, len(topic_ids) <= 1, counts, target)
-
-
-def _topic_ids(names: frozenset[str], counts: dict[bytes, int], topics: TopicSource) -> list[bytes]:
-    found = [facts for name in in_set_order(sorted(names)) if (facts := topics.named(name)) is not None]
-    counts.update({facts.topic_id: facts.partitions for facts in found})
-    return [facts.topic_id for facts in found]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import ceil
 from typing import Any
 
-from odradek.protocol.java_hash_table import HashTable, slots_for
+from odradek.protocol.java_hash_table import HashTable, slots_to_hold
 from odradek.protocol.java_maps import hash_of_number
 
 
@@ -25,7 +25,7 @@ class Spread:
         self._offered = offered
         self._sharing = -(-len(subscribers) // len(offered)) if offered else 0
         self._wanted = _parts(self._sharing * len(offered), subscribers)
-        self._order = HashTable(hash_of, slots=slots_for(int((len(offered) + 1) / 0.75 + 1)))
+        self._order = HashTable(hash_of, slots=slots_to_hold(len(offered) + 1))
         self._holders: dict[Any, set[int]] = {}
         self._arrived: dict[Any, list[int]] = {}
         self._held: dict[int, dict[Any, None]] = {member: {} for member in subscribers}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,16 @@ class StoryGroup:
                 records.append([member_id, rows])
                 self.target.set(member_id, stored_order(assigned))
         return records
+
+
+def check_story(row: Any, assign: Callable[[GroupSpec, Any], dict[str, Partitions]]) -> None:
+    """A story's group gets what Kafka's got with each step; `assign`: the target for a group and a step."""
+    group = StoryGroup()
+    for step, answer in zip(row["story"]["steps"], row["answer"], strict=True):
+        spec = group.spec(group.follow(step))
+        assert spec.homogeneous == (answer["type"] == "HOMOGENEOUS")
+        assert group.hash() == answer["hash"]
+        assert group.records(spec, assign(spec, step)) == answer["records"]
 
 
 def _as_sets(partitions: Any) -> Any:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions
 from odradek.broker.coordinator.group.share.assignor import assign
 from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.protocol.uuids import uuid_from_text
-from tests.broker.coordinator.group.story_group import StoryGroup, stories
+from tests.broker.coordinator.group.story_group import check_story, stories
 
 ROWS = stories("share_assignments.json.gz")
 
 
+def with_states(spec: GroupSpec, step: Any) -> dict[str, Partitions]:
+    """The target, where the partitions have a state that the step names."""
+    return assign(spec, {uuid_from_text(text): frozenset(indexes) for text, indexes in step["assignable"].items()})
+
+
 @pytest.mark.parametrize("number", range(len(ROWS)))
 def test_a_story(number: int) -> None:
-    row = ROWS[number]
-    group = StoryGroup()
-    for step, answer in zip(row["story"]["steps"], row["answer"], strict=True):
-        spec = group.spec(group.follow(step))
-        assert spec.homogeneous == (answer["type"] == "HOMOGENEOUS")
-        assert group.hash() == answer["hash"]
-        assignable = {uuid_from_text(text): frozenset(indexes) for text, indexes in step["assignable"].items()}
-        assert group.records(spec, assign(spec, assignable)) == answer["records"]
+    check_story(ROWS[number], with_states)
 
 
 def test_members_whose_topics_are_all_missing_lose_everything() -> None:
