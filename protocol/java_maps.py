@@ -25,6 +25,11 @@ def hash_of_text(text: str) -> int:
     """`String.hashCode`, as an unsigned number of 32 bits. Remembered: the ids of a group are hashed over and over."""
     code: i64 = 0
     unit: i64
+    if text.isascii():
+        units: bytes = text.encode()
+        for unit in units:
+            code = (code * 31 + unit) & 0xFFFFFFFF
+        return code
     for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"):
         code = (code * 31 + unit) & 0xFFFFFFFF
     return code

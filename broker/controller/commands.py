@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.metadata.image import QuotaEntity
-from odradek.broker.runtime.machine import Command
+from odradek.broker.runtime.command import Command
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:

@@ -12,7 +12,9 @@ from odradek.broker.controller.producer_ids import next_block
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 from odradek.broker.metadata.writer import ImageWriter
-from odradek.broker.runtime.machine import Command, Effect, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.message import MetadataRecord
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.machine import Pause, Schedule
+from odradek.broker.runtime.effects import Pause, Schedule
 from odradek.broker.runtime.timers import TimerQueue
 
 _AWAKE = -1
@@ -29,6 +29,7 @@ class Alarm:
         deadline_ms = now_ms if at_once else now_ms + effect.after_ms
         self.timers.schedule(effect.key, deadline_ms, effect.command)
         if deadline_ms < self._sleeps_until_ms:
+            self._sleeps_until_ms = _AWAKE
             self._wakeup.set()
 
     def shift(self, step_ms: int) -> None:

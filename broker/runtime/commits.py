@@ -11,19 +11,12 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, cast
 
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Answer, Cancel, Effect, Pause, Schedule
 from odradek.broker.runtime.inbox import EarlyReply, ReplySlot
 from odradek.broker.runtime.journal import ReplicatedJournal
 from odradek.broker.runtime.loader import replay_between
-from odradek.broker.runtime.machine import (
-    Answer,
-    Cancel,
-    Command,
-    Effect,
-    Outcome,
-    Pause,
-    ReplicatedMachine,
-    Schedule,
-)
+from odradek.broker.runtime.machine import Outcome, ReplicatedMachine
 from odradek.broker.runtime.stepping import Stepping
 from odradek.protocol.errors import ErrorCode, KafkaError
 

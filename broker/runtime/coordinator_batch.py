@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from odradek.broker.runtime.machine import LogRecord, NewRecord, Producer
+from odradek.broker.runtime.machine import Producer
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG, assemble
 from odradek.protocol.records import encode_varint
 
@@ -16,7 +17,6 @@ DECODE_OWN_RECORDS = os.environ.get("ODRADEK_DECODE_OWN_RECORDS", "0") not in ("
 _BATCH_OVERHEAD = HEADER_SIZE
 _RECORD_OVERHEAD = 32
 _NO_PRODUCER = Producer(-1, -1)
-_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 _KNOWN: Final = [encode_varint(number) for number in range(1 << 10)]
 """Lengths and places: the same few over and over."""
@@ -31,7 +31,8 @@ def build_coordinator_batch(
     offsets comes through here.
     """
     body: list[bytes] = []
-    for index, (key, value, _) in enumerate(records):
+    for index, record in enumerate(records):
+        key, value = record.key, record.value
         place, of_key = _length(index), _length(len(key))
         size = 2 + len(place) + len(of_key) + len(key)
         if value is None:
@@ -60,8 +61,9 @@ def stored(
     """
     producer_id, producer_epoch = producer or _NO_PRODUCER
     made: list[LogRecord] = []
-    for key, value, said in records:
-        made.append(_new(LogRecord, (key, value, offset, producer_id, producer_epoch, None if decoded else said)))
+    for record in records:
+        said = None if decoded else record.said
+        made.append(LogRecord(record.key, record.value, offset, producer_id, producer_epoch, said))
         offset += 1
     return made
 
@@ -72,7 +74,7 @@ def split(records: Sequence[NewRecord], max_batch_bytes: int) -> Iterator[Sequen
     part: list[NewRecord] = []
     size = 0
     for record in records:
-        record_size = _RECORD_OVERHEAD + len(record[0]) + len(record[1] or b"")
+        record_size = _RECORD_OVERHEAD + len(record.key) + len(record.value or b"")
         if part and size + record_size > limit:
             yield part
             part, size = [], 0

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple
 
 import trio
 
-from odradek.broker.runtime.machine import Command, R
+from odradek.broker.runtime.command import Command, R
 
 _EMPTY: Any = object()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
+from odradek.broker.runtime.machine import Machine, Producer
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.message import Buffer
 
 New = TypeVar("New", contravariant=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from odradek.broker.runtime.machine import LogRecord, Machine
+from odradek.broker.runtime.machine import Machine
+from odradek.broker.runtime.records import LogRecord
 from odradek.protocol.control import EndTxnMarker, parse_control_record
 from odradek.protocol.record_batch import (
     CODEC_MASK,

@@ -1,4 +1,4 @@
-"""What a coordinator is made of: commands, outcomes, effects, and the machine that turns one into the other.
+"""What a coordinator is made of: outcomes, and the machine that turns commands into them.
 
 A coordinator is event-sourced. Its machine looks at a command and says what to do (`Outcome`); the `Shard` appends the
 outcome's records to the coordinator's log partition and hands each of them back to `Machine.replay`, the only place
@@ -10,49 +10,14 @@ returns, so nothing ever has to be undone; `commits` has the other case.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
+
+from odradek.broker.runtime.command import R
 
 if TYPE_CHECKING:
+    from odradek.broker.runtime.command import Command
+    from odradek.broker.runtime.effects import Effect
     from odradek.protocol.errors import KafkaError
-
-R = TypeVar("R")
-"""The reply type of a command."""
-
-
-class NewRecord(NamedTuple):
-    """A record that a coordinator wants written: key, and value or None for a tombstone; already in stored form.
-
-    `said`: what the value says, as `Machine.replay` would have it once it has decoded the value. Nobody may change it
-    any more. None leaves the decoding to `replay`.
-    """
-
-    key: bytes
-    value: bytes | None = None
-    said: Any = None
-
-
-class Command(Generic[R]):
-    """An order to a coordinator, named in the imperative; `R` is the type of its reply.
-
-    Commands are plain values. Subclasses use `__slots__` and a plain `__init__`: there is one for every request.
-    """
-
-    __slots__ = ()
-
-
-class LogRecord(NamedTuple):
-    """A record as `Machine.replay` sees it, live or from the log.
-
-    `producer_id` and `producer_epoch` are -1 unless the record is part of a transaction. `said`: see `NewRecord`; None
-    for all that comes from the log.
-    """
-
-    key: bytes
-    value: bytes | None
-    offset: int
-    producer_id: int
-    producer_epoch: int
-    said: Any = None
 
 
 class Producer(NamedTuple):
@@ -60,48 +25,6 @@ class Producer(NamedTuple):
 
     id: int
     epoch: int
-
-
-class Effect:
-    """Something that a decision causes outside of the machine's own state, done after the records are replayed."""
-
-    __slots__ = ()
-
-
-class Schedule(Effect):
-    """Run `command` in `after_ms` milliseconds; replaces the timer of the same `key`."""
-
-    __slots__ = ("after_ms", "command", "key")
-
-    def __init__(self, key: Hashable, after_ms: int, command: Command[Any]) -> None:
-        self.key = key
-        self.after_ms = after_ms
-        self.command = command
-
-
-class Pause(Schedule):
-    """A `Schedule` that gives others time to catch up. It fires at once while the broker's clock is frozen."""
-
-    __slots__ = ()
-
-
-class Cancel(Effect):
-    """Forget the timer of that `key`, if there is one."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Hashable) -> None:
-        self.key = key
-
-
-class Answer(Effect):
-    """Give a parked command its reply (or, with a `KafkaError`, its error). Each ticket is answered exactly once."""
-
-    __slots__ = ("reply", "ticket")
-
-    def __init__(self, ticket: Hashable, reply: Any) -> None:
-        self.ticket = ticket
-        self.reply = reply
 
 
 class Outcome(Generic[R]):

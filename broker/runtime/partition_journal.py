@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.runtime.coordinator_batch import build_coordinator_batch, split, stored
 from odradek.broker.runtime.loader import SLICE_BYTES, load
-from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
+from odradek.broker.runtime.machine import Machine, Producer
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import Buffer

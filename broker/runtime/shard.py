@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast
 
+from odradek.broker.runtime.command import Command, R
 from odradek.broker.runtime.inbox import EarlyReply, ReplySlot
 from odradek.broker.runtime.journal import KeyedJournal
-from odradek.broker.runtime.machine import Command, Machine, Producer, R
+from odradek.broker.runtime.machine import Machine, Producer
 from odradek.broker.runtime.shard_life import ShardLife
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError

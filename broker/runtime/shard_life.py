@@ -9,9 +9,10 @@ from typing import Any, Generic, TypeVar, cast
 import trio
 
 from odradek.broker.clock import BrokerClock
+from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.journal import Journal
 from odradek.broker.runtime.loading import Loading
-from odradek.broker.runtime.machine import Effect, Machine
+from odradek.broker.runtime.machine import Machine
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.broker.runtime.steps import Steps
 from odradek.broker.runtime.timers import TimerQueue

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.journal import Journal
-from odradek.broker.runtime.machine import Command, Effect, Outcome
+from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.parked import ParkedReplies
 from odradek.protocol.errors import KafkaError
 

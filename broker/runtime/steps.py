@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.alarm import Alarm
+from odradek.broker.runtime.command import Command, R
+from odradek.broker.runtime.effects import Answer, Cancel, Effect, Pause, Schedule
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.journal import Journal
-from odradek.broker.runtime.machine import Answer, Cancel, Command, Effect, Machine, Outcome, Pause, R, Schedule
+from odradek.broker.runtime.machine import Machine, Outcome
 from odradek.broker.runtime.parked import ParkedReplies
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -57,11 +59,12 @@ class Steps:
         self.commits: Commits | None = None
         self._life = life
         self._clock = clock
+        self._face = clock.face
         self._perform = perform
 
     def step(self, command: Command[R], slot: ReplySlot[R] | None = None) -> R | ReplySlot[R]:
         """One command. Returns the reply, or the `ReplySlot` of a parked one; raises what the asker shall see."""
-        now_ms = self._clock.now_ms()
+        now_ms = self._face.now_ms()
         outcome = self.machine.decide(command, now_ms)
         if self.commits is not None or (outcome.records and self.journal.apart):
             return self.keep_commits().step(command, outcome, now_ms, slot)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sortedcontainers import SortedList
 
-from odradek.broker.runtime.machine import Command
+from odradek.broker.runtime.command import Command
 
 
 class _Timer:

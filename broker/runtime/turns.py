@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from odradek.broker.runtime.command import Command, R
 from odradek.broker.runtime.inbox import Inbox, ReplySlot
-from odradek.broker.runtime.machine import Command, R
 from odradek.broker.runtime.steps import Life, Steps
 from odradek.protocol.errors import KafkaError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from odradek.broker.runtime.machine import LogRecord, NewRecord, Producer
+from odradek.broker.runtime.machine import Producer
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from tests.fakes.journal import FakeJournal
 
 
@@ -20,7 +21,7 @@ class ReplayTwins:
         for record in records:
             self.told += record.said is not None
             self.holding.replay(record)
-            self.decoding.replay(record._replace(said=None))
+            self.decoding.replay(record.saying(None))
         self.check()
 
     def replay_marker(self, producer: Producer, commit: bool) -> None:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import KafkaError
 from tests.fakes.clocks import clock_at

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import CROWDED, TREES_FROM, HashTable, in_set_order, slots_of_copy
+from odradek.protocol.java_hash_table import CROWDED, DEFAULT_SLOTS, TREES_FROM, HashTable, in_set_order, slots_of_copy
 from odradek.protocol.java_maps import (
     hash_of_number,
     hash_of_text,
@@ -131,21 +131,32 @@ def _in_set_order(partitions: Sequence[int]) -> tuple[int, ...]:
     size = len(partitions)
     if size < 2:
         return tuple(partitions)
-    slots = slots_of_copy(size)
     largest = max(partitions)
+    slots = DEFAULT_SLOTS if size < CROWDED else slots_of_copy(size)
     roomy = size < CROWDED or slots >= TREES_FROM or largest < slots * (CROWDED - 1)
     if roomy and largest < _SPREAD_FROM and len(set(partitions)) == size:
-        return tuple(sorted(partitions) if largest < slots else sorted(partitions, key=(slots - 1).__and__))
+        return tuple(sorted(partitions)) if largest < slots else _by_slot(partitions, slots)
     return tuple(HashTable(hash_of_number, partitions, slots))
 
 
 def grown_order(partitions: Sequence[int]) -> tuple[int, ...]:
     """Distinct partitions in the order of a `HashSet` that was empty and got one after the other."""
     size = len(partitions)
+    if size < 2:
+        return tuple(partitions)
     largest = max(partitions)
+    if size < CROWDED and largest < _SPREAD_FROM:
+        return _by_slot(partitions, DEFAULT_SLOTS)
     if largest < slots_of_map(size) and largest < _SPREAD_FROM:
         return tuple(sorted(partitions))  # each has a slot of its own, however the table has grown
     return tuple(HashTable(hash_of_number, partitions))
+
+
+def _by_slot(partitions: Sequence[int], slots: int) -> tuple[int, ...]:
+    """Partitions below 65,536, each once, by their slot; those of one slot in the order in which they are."""
+    mask = slots - 1
+    places = sorted([(partition & mask) << 16 | i for i, partition in enumerate(partitions)])
+    return tuple([partitions[place & 0xFFFF] for place in places])
 
 
 def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), without: Iterable[str] = ()) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.runtime.machine import Command, R
+from odradek.broker.runtime.command import Command, R
 from odradek.protocol.errors import ErrorCode
 
 Visible = Callable[[Iterable[str]], frozenset[str]]

@@ -24,7 +24,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from odradek.broker.coordinator.group.group import ExpiryBasis as ExpiryBasis
 from odradek.broker.coordinator.group.group import Group as Group
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.commands import MetadataChanged

@@ -24,7 +24,10 @@ from odradek.broker.coordinator.group.registry import CommittedGroups, Groups
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
 from odradek.broker.coordinator.group.topic_source import FixedTopics, TopicSource
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect, Schedule
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import KafkaError
 
 _log = logging.getLogger("odradek.broker.coordinator.group")

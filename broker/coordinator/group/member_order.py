@@ -7,49 +7,46 @@ costs one search. Only a table that grows sorts all of them anew.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from typing import Final, NamedTuple
+from bisect import bisect_left
+from typing import Final
 
 from odradek.broker.coordinator.group.assignment import timeline_bits, timeline_hash
 from odradek.protocol.java_maps import hash_of_text, slots_of_map, spread
 from odradek.protocol.native import mypyc_attr
 
-_Place = tuple[int, int, int]
-"""Slot in the hash map, slot in the versioned table, and turn: the latest first."""
-
-_LAST: Final = 1 << 33
 _HASH_BITS: Final = 32
 """Of the 64 bits of the versioned table's hash: more than any table has slots for."""
-
-
-class _Hashes(NamedTuple):
-    """Where a member stands in tables of any size, and when it has come."""
-
-    in_map: int
-    in_timeline: int
-    turn: int
+_TURN_BITS: Final = 33
+_TURNS: Final = (1 << _TURN_BITS) - 1
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MemberOrder:
-    """Owner: the group, which tells of members that come and go."""
+    """Owner: the group, which tells of members that come and go.
+
+    `_hashes`: of each member its hashes for the two tables, and its turn: the latest has the smallest. `_places`, of
+    the members in `_ids`: slot in the hash map, slot in the versioned table, and turn, as one number.
+    """
 
     __slots__ = ("_bits", "_hashes", "_ids", "_places", "_slots", "_turn")
 
     def __init__(self) -> None:
-        self._hashes: dict[str, _Hashes] = {}
-        self._turn = 0
+        self._hashes: dict[str, tuple[int, int, int]] = {}
+        self._turn = _TURNS
         self._bits = self._slots = 0
-        self._places: list[_Place] = []
+        self._places: list[int] = []
         self._ids: list[str] = []
 
     def add(self, member_id: str) -> None:
         """A member has come that was not there."""
         self._turn -= 1
         in_map, in_timeline = spread(hash_of_text(member_id)), timeline_hash(member_id) >> _HASH_BITS
-        self._hashes[member_id] = _Hashes(in_map, in_timeline, self._turn)
+        self._hashes[member_id] = in_map, in_timeline, self._turn
         if self._slots:
-            self._enter(member_id)
+            place = self._place(member_id)
+            at = bisect_left(self._places, place)
+            self._places.insert(at, place)
+            self._ids.insert(at, member_id)
 
     def remove(self, member_id: str) -> None:
         """A member is gone."""
@@ -64,27 +61,22 @@ class MemberOrder:
         self._make_room(peak, len(self._hashes) + joins)
         ordered = self._ids.copy()
         if joins:
-            slot = spread(hash_of_text(more)) & (self._slots - 1)
-            ordered.insert(bisect_right(self._places, (slot, _LAST, 0)), more)
+            next_slot = (spread(hash_of_text(more)) & (self._slots - 1)) + 1
+            ordered.insert(bisect_left(self._places, next_slot << self._bits + _TURN_BITS), more)
         if without is not None:
             ordered.remove(without)
         return ordered
 
     def _make_room(self, peak: int, members: int) -> None:
         bits, slots = timeline_bits(peak), slots_of_map(members)
-        if (bits, slots) == (self._bits, self._slots):
+        if bits == self._bits and slots == self._slots:
             return
         self._bits, self._slots = bits, slots
-        entries = sorted((self._place(member_id), member_id) for member_id in self._hashes)
-        self._places = [place for place, _ in entries]
-        self._ids = [member_id for _, member_id in entries]
+        by_place = {self._place(member_id): member_id for member_id in self._hashes}
+        self._places = sorted(by_place)
+        self._ids = [by_place[place] for place in self._places]
 
-    def _enter(self, member_id: str) -> None:
-        place = self._place(member_id)
-        at = bisect_left(self._places, place)
-        self._places.insert(at, place)
-        self._ids.insert(at, member_id)
-
-    def _place(self, member_id: str) -> _Place:
+    def _place(self, member_id: str) -> int:
         in_map, in_timeline, turn = self._hashes[member_id]
-        return in_map & (self._slots - 1), in_timeline >> (_HASH_BITS - self._bits), turn
+        slots = (in_map & (self._slots - 1)) << self._bits | in_timeline >> (_HASH_BITS - self._bits)
+        return slots << _TURN_BITS | turn

@@ -19,7 +19,9 @@ from odradek.broker.coordinator.group.offset_records import encode_offset_key, e
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
-from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, Producer, Schedule
+from odradek.broker.runtime.effects import Effect, Schedule
+from odradek.broker.runtime.machine import Outcome, Producer
+from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Any, TypeVar
 
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.runtime.machine import LogRecord, NewRecord
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.message_codec import codec
@@ -22,9 +22,10 @@ KIND_OF_RECORD: Mapping[int, GroupType] = {
 
 _codecs: dict[type[CoordinatorRecord], Any] = {}
 """Of version 0, which most values have."""
+_key_codecs: dict[type[CoordinatorRecord], tuple[bytes, Any]] = {}
+"""Of keys, each with its record type as it is stored."""
 _INT16 = Struct(">h")
 _VERSION_0 = _INT16.pack(0)
-_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 V = TypeVar("V", bound=CoordinatorRecord)
 
 
@@ -37,7 +38,12 @@ def record_type_of(key: bytes) -> int:
 
 def encode_key(key: CoordinatorRecord) -> bytes:
     """A record's key: its record type and its fields."""
-    return _INT16.pack(key.RECORD_TYPE) + codec(type(key), 0).encode(key)
+    kind = key.__class__
+    own = _key_codecs.get(kind)
+    if own is None:
+        own = _key_codecs[kind] = _INT16.pack(kind.RECORD_TYPE), codec(kind, 0)
+    prefix, found = own
+    return prefix + found.encode(key)
 
 
 def decode_key(kind: type[V], key: bytes) -> V:
@@ -77,7 +83,7 @@ def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRec
 
 def told_record(key: bytes, value: bytes, said: Any) -> NewRecord:
     """A record with what its value says, in the form that `Machine.replay` makes of it."""
-    return _new(NewRecord, (key, value, said))
+    return NewRecord(key, value, said)
 
 
 def value_of(kind: type[V], record: NewRecord | LogRecord) -> V | None:

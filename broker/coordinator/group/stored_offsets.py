@@ -9,7 +9,7 @@ from odradek.broker.coordinator.group.offset_records import (
     decode_offset_key,
     decode_offset_value,
 )
-from odradek.broker.runtime.machine import LogRecord
+from odradek.broker.runtime.records import LogRecord
 
 TopicPartition = tuple[str, int]
 Offsets = dict[TopicPartition, CommittedOffset]

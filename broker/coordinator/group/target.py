@@ -74,7 +74,7 @@ class TargetAssignment:
                 count_down(self._holders, (topic_id,))
                 self._release(member_id, topic_id, had)
             elif kept != had:
-                self._release(member_id, topic_id, set(had).difference(kept))
+                self._release(member_id, topic_id, _without(had, kept))
         size = 0
         for topic_id, indexes in after.items():
             size += len(indexes)
@@ -83,7 +83,7 @@ class TargetAssignment:
                 count_up(self._holders, (topic_id,))
                 self._take(member_id, topic_id, indexes)
             elif present != indexes:
-                self._take(member_id, topic_id, set(indexes).difference(present))
+                self._take(member_id, topic_id, _without(indexes, present))
         if after:
             self._sizes[member_id] = size
         else:
@@ -107,3 +107,11 @@ class TargetAssignment:
                 del owners[index]
         if not owners:
             del self._owners[topic_id]
+
+
+def _without(some: tuple[int, ...], others: tuple[int, ...]) -> Collection[int]:
+    """Those that are not among the others. One often begins as the other does: a member has lost some, or got more."""
+    size = min(len(some), len(others))
+    if some[:size] == others[:size]:
+        return some[size:]
+    return set(some).difference(others)

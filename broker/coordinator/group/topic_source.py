@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from odradek.protocol.native import mypyc_attr
+
 if TYPE_CHECKING:
     from odradek.broker.metadata.image import MetadataImage, TopicImage
 
@@ -38,6 +40,7 @@ class TopicSource(Protocol):
         """The names of all topics, internal ones too (for subscriptions by regular expression)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ImageTopics:
     """The topics of a running cluster as a `TopicSource`."""
 
@@ -67,6 +70,7 @@ class ImageTopics:
         return TopicFacts(topic.name, topic.topic_id, places)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FixedTopics:
     """Topics that do not change, as a `TopicSource`: for a machine without a cluster."""
 

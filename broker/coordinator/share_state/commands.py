@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from odradek.broker.partitions.share.states import ShareKey, StateBatch, StoredState
-from odradek.broker.runtime.machine import Command, R
+from odradek.broker.runtime.command import Command, R
 
 
 class StateSummary(NamedTuple):

@@ -22,7 +22,10 @@ from odradek.broker.coordinator.share_state.records import (
 )
 from odradek.broker.coordinator.share_state.stored_states import StoredStates
 from odradek.broker.partitions.share.states import ShareKey, StoredState
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect, Schedule
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 PRUNE_TIMER = "prune"

@@ -10,7 +10,7 @@ from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import CoordinatorService, Surroundings
 from odradek.broker.coordinator.share_state.commands import ForgetDeletedTopics, ShareCommand
 from odradek.broker.coordinator.share_state.machine import PruneLog, ShareStateMachine, ShareStateSettings
-from odradek.broker.runtime.machine import Effect
+from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.shard import Shard
 
 R = TypeVar("R")

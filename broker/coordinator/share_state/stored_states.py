@@ -13,7 +13,7 @@ from odradek.broker.coordinator.share_state.records import (
     decode_update,
 )
 from odradek.broker.partitions.share.states import ShareKey
-from odradek.broker.runtime.machine import LogRecord
+from odradek.broker.runtime.records import LogRecord
 
 _NO_EPOCH = -1
 

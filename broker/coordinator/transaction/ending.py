@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from odradek.broker.coordinator.transaction.commands import GoOn, HoldReached, MarkersWritten, WriteMarkers
 from odradek.broker.coordinator.transaction.holds import HoldBook, marker_point
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction
-from odradek.broker.runtime.machine import Effect, Schedule
+from odradek.broker.runtime.effects import Effect, Schedule
 from odradek.protocol.native import mypyc_attr
 
 MARKER_RETRY_MS = 100

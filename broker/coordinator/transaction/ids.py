@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 from odradek.broker.coordinator.transaction.states import RULES, TransactionState
 from odradek.broker.coordinator.transaction.transaction import Transaction, record_key, record_value, said_by
-from odradek.broker.runtime.machine import LogRecord, NewRecord
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
-
-_new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 
 class TransactionalIds:
@@ -61,7 +59,7 @@ class TransactionalIds:
         if key is None:
             key = self._keys[new.transactional_id] = record_key(new.transactional_id)
         value = record_value(new, transaction_version)
-        return _new(NewRecord, (key, value, new if transaction_version else None))
+        return NewRecord(key, value, new if transaction_version else None)
 
     def kept(self) -> tuple[dict[str, Transaction], set[str]]:
         """See `runtime.copying.Copyable`."""

@@ -30,7 +30,10 @@ from odradek.broker.coordinator.transaction.settings import TransactionSettings
 from odradek.broker.coordinator.transaction.states import ENDING, RULES, EndAction, InitAction
 from odradek.broker.coordinator.transaction.transaction import NO_PRODUCER_EPOCH, TopicPartition, Transaction, said_by
 from odradek.broker.coordinator.transaction.upkeep import Upkeep
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _log = logging.getLogger("odradek.broker.coordinator.transaction")

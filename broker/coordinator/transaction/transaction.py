@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final, final
 
 from odradek.broker.coordinator.transaction.states import TransactionState
-from odradek.broker.runtime.machine import LogRecord, NewRecord
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.stored import decode_transaction_record, encode_record_key, encode_record_value

@@ -9,7 +9,10 @@ import pytest
 
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import CoordinatorService, Surroundings
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Producer
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome, Producer
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.data_plane import DataPlane
 from tests.fakes.nodes import set_node_up

@@ -5,7 +5,8 @@ import trio.testing
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.alarm import Alarm
-from odradek.broker.runtime.machine import Command, Pause, Schedule
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Pause, Schedule
 from tests.fakes.clocks import clock_at
 
 COMMAND: Command[None] = Command()

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Answer, Effect, Schedule
 from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.machine import Answer, Command, Effect, LogRecord, NewRecord, Outcome, Schedule
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.broker.runtime.shard import Shard
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError

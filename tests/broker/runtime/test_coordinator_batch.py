@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from odradek.broker.runtime.coordinator_batch import build_coordinator_batch, split, stored
-from odradek.broker.runtime.machine import NewRecord, Producer
+from odradek.broker.runtime.machine import Producer
+from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 

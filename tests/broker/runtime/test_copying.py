@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from odradek.broker.clock import BrokerClock
+from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.copying import pickled, take
+from odradek.broker.runtime.effects import Answer, Effect, Schedule
 from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.machine import Answer, Command, Effect, LogRecord, Outcome, Schedule
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord
 from odradek.broker.runtime.shard import Shard
 from odradek.broker.runtime.timers import TimerQueue
 from odradek.protocol.errors import KafkaError

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import trio
 
+from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.inbox import Inbox, ReplySlot
-from odradek.broker.runtime.machine import Command
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.loader import load
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Producer
+from odradek.broker.runtime.machine import Outcome, Producer
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.record_batch import Codec, build_batch
 from odradek.protocol.records import Record
 from tests.fakes.journal import FakeJournal

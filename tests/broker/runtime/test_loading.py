@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.runtime.loading import Loading
-from odradek.broker.runtime.machine import NewRecord
+from odradek.broker.runtime.records import NewRecord
 from tests.fakes.journal import FakeJournal
 from tests.fakes.shard_stage import Scribe
 

@@ -8,10 +8,8 @@ import pytest
 import trio
 import trio.testing
 
-from odradek.broker.runtime.machine import (
-    Answer,
-    Outcome,
-)
+from odradek.broker.runtime.effects import Answer
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.shard_stage import Do, Stage
 

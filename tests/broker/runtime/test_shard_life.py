@@ -7,10 +7,8 @@ import trio
 import trio.testing
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.machine import (
-    Producer,
-    Schedule,
-)
+from odradek.broker.runtime.effects import Schedule
+from odradek.broker.runtime.machine import Producer
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.shard_stage import Note, Stage

@@ -6,13 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.broker.runtime.machine import (
-    Cancel,
-    Effect,
-    Outcome,
-    Producer,
-    Schedule,
-)
+from odradek.broker.runtime.effects import Cancel, Effect, Schedule
+from odradek.broker.runtime.machine import Outcome, Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.shard_stage import Note, Stage
 

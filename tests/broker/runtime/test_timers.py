@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.runtime.machine import Command
+from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.timers import TimerQueue
 
 

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.runtime.machine import (
-    Effect,
-)
+from odradek.broker.runtime.effects import Effect
 from tests.fakes.shard_stage import Note, Stage
 
 

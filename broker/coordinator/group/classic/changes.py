@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R
+from odradek.broker.runtime.command import R
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import NewRecord
 
 
 class Changes:

@@ -16,7 +16,8 @@ from odradek.broker.coordinator.group.classic.replies import JoinedMember, JoinR
 from odradek.broker.coordinator.group.classic.states import EMPTY, PREPARING_REBALANCE, JoinAction
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.registry import Groups
-from odradek.broker.runtime.machine import Answer, Cancel, Effect, Outcome, Schedule
+from odradek.broker.runtime.effects import Answer, Cancel, Effect, Schedule
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _log = logging.getLogger("odradek.broker.coordinator.group")

@@ -17,7 +17,10 @@ from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord
 from odradek.protocol.errors import KafkaError
 
 

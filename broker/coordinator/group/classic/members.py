@@ -23,7 +23,8 @@ from odradek.broker.coordinator.group.classic.records import group_record
 from odradek.broker.coordinator.group.classic.replies import SyncReply, sync_refused
 from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, STABLE, SyncAction
 from odradek.broker.coordinator.group.registry import Groups
-from odradek.broker.runtime.machine import Answer, Effect, Outcome, Schedule
+from odradek.broker.runtime.effects import Answer, Effect, Schedule
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _log = logging.getLogger("odradek.broker.coordinator.group")

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.records import decode_key, decode_value, encode_key, encode_value
-from odradek.broker.runtime.machine import NewRecord
+from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 
 GROUP_METADATA_VERSION = 3

@@ -19,6 +19,7 @@ from odradek.broker.coordinator.group.consumer.member import (
     ClassicMember,
     Member,
     MemberState,
+    as_far_as,
     sorted_names,
     without_epochs,
 )
@@ -29,7 +30,8 @@ from odradek.broker.coordinator.group.consumer.targets import Change, last_targe
 from odradek.broker.coordinator.group.consumer.timers import join_key, session_key, sync_key
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.runtime.machine import Cancel, Effect, Outcome, Schedule
+from odradek.broker.runtime.effects import Cancel, Effect, Schedule
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, decode_subscription
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 
@@ -253,16 +255,18 @@ def _subscription(command: JoinGroup) -> ConsumerProtocolSubscription:
 
 def _joined(member: Member, command: JoinGroup, subscription: ConsumerProtocolSubscription) -> Member:
     timeout_ms = command.rebalance_timeout_ms
-    return member._replace(
+    said = Member(
+        member.member_id,
         instance_id=member.instance_id if command.instance_id is None else command.instance_id,
         rack_id=subscription.rack_id or member.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         topics=sorted_names(subscription.topics),
-        regex="",
         client_id=command.client_id,
         client_host=command.host,
+        server_assignor=member.server_assignor,
         classic=ClassicMember(command.session_timeout_ms, command.protocols),
     )
+    return as_far_as(said, member)
 
 
 def _join_reply(member: Member) -> JoinReply:

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.commands import GroupCommand, Visible
+from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
 from odradek.broker.coordinator.group.group_type import GroupType
-
-
-class HeartbeatReply(NamedTuple):
-    """What a member is told. ``assignment``: None where it has not changed."""
-
-    member_id: str
-    member_epoch: int
-    heartbeat_interval_ms: int = 0
-    assignment: Partitions | None = None
 
 
 class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat
 from odradek.broker.coordinator.group.consumer.fencing import check_instance, known_static
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import AWAY, Member
+from odradek.broker.coordinator.group.consumer.member import AWAY, NOTHING, Member, standing
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.records import (
     current_record,
@@ -15,13 +15,16 @@ from odradek.broker.coordinator.group.consumer.records import (
     member_tombstones,
     regex_tombstone,
 )
+from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
 from odradek.broker.coordinator.group.consumer.step import Step
 from odradek.broker.coordinator.group.consumer.timers import member_timers
 from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.overdue import Overdue
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.subscriptions import count_down
-from odradek.broker.runtime.machine import Cancel, Outcome, R
+from odradek.broker.runtime.command import R
+from odradek.broker.runtime.effects import Cancel
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -52,7 +55,7 @@ class Departures(Overdue[ConsumerGroup]):
     def _go_away(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
         """Its partitions count as given in epoch 0 from now on, so that whoever takes its place may commit them."""
         kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
-        away = member._replace(epoch=AWAY, revoking={}, assigned=kept)
+        away = standing(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
         step = Step(group, now_ms, [current_record(group.group_id, away)])
         return step.outcome(HeartbeatReply(member.member_id, AWAY), lambda: group)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat
 from odradek.broker.coordinator.group.consumer.departures import Departures
 from odradek.broker.coordinator.group.consumer.fencing import (
     check_epoch,
@@ -15,7 +15,14 @@ from odradek.broker.coordinator.group.consumer.fencing import (
     known_static,
 )
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import LEAVING, Member, as_far_as, sorted_names, without_epochs
+from odradek.broker.coordinator.group.consumer.member import (
+    LEAVING,
+    Member,
+    as_far_as,
+    sorted_names,
+    taken_over,
+    without_epochs,
+)
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress
 from odradek.broker.coordinator.group.consumer.records import (
@@ -24,11 +31,13 @@ from odradek.broker.coordinator.group.consumer.records import (
     member_tombstones,
     target_record,
 )
+from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
 from odradek.broker.coordinator.group.consumer.step import Step
 from odradek.broker.coordinator.group.consumer.targets import Change
 from odradek.broker.coordinator.group.consumer.timers import session
 from odradek.broker.coordinator.group.registry import Groups
-from odradek.broker.runtime.machine import Outcome, Schedule
+from odradek.broker.runtime.effects import Schedule
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -155,7 +164,7 @@ class Heartbeats:
 def replace_static(step: Step, old: Member, member_id: str) -> Member:
     """A static member is back under another member id: it takes the place of the old one, and joins anew."""
     group_id = step.group.group_id
-    new = old._replace(member_id=member_id, epoch=0, previous_epoch=0)
+    new = taken_over(old, member_id)
     step.records += [
         *member_tombstones(group_id, old.member_id),
         member_record(group_id, new),

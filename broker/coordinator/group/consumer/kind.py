@@ -28,7 +28,10 @@ from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.records import known_key
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.topic_groups import TopicGroups
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import uuid_to_text
 

@@ -11,9 +11,12 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.protocol.native import mypyc_attr
 
 Epochs = dict[bytes, dict[int, int]]
 """Partitions by topic id, each with the member epoch in which the member got it."""
+NOTHING: Final[Epochs] = {}
+"""Never changed, like every part of a member."""
 
 LEAVING = -1
 """The member epoch of a request that leaves the group."""
@@ -43,62 +46,161 @@ class ClassicMember(NamedTuple):
     protocols: tuple[tuple[str, bytes], ...]
 
 
-class Member(NamedTuple):
-    """One member.
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Member:
+    """One member, a value: nobody changes it.
 
     ``topics``: the names it subscribes to, sorted. ``regex``: "" for none. ``assigned``: what it owns or has just been
     given; ``revoking``: what it shall give up and has not yet. ``classic``: None for a member of the consumer protocol.
     """
 
-    member_id: str
-    instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    topics: tuple[str, ...] = ()
-    regex: str | None = ""
-    rebalance_timeout_ms: int = -1
-    server_assignor: str | None = None
-    classic: ClassicMember | None = None
-    epoch: int = 0
-    previous_epoch: int = -1
-    state: MemberState = STABLE
-    assigned: Epochs = {}  # noqa: RUF012 - never changed, like every part of a member
-    revoking: Epochs = {}  # noqa: RUF012
+    __slots__ = (
+        "assigned",
+        "classic",
+        "client_host",
+        "client_id",
+        "epoch",
+        "instance_id",
+        "member_id",
+        "previous_epoch",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "regex",
+        "revoking",
+        "server_assignor",
+        "state",
+        "topics",
+    )
+
+    def __init__(
+        self,
+        member_id: str,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        topics: tuple[str, ...] = (),
+        regex: str | None = "",
+        rebalance_timeout_ms: int = -1,
+        server_assignor: str | None = None,
+        classic: ClassicMember | None = None,
+        epoch: int = 0,
+        previous_epoch: int = -1,
+        state: MemberState = STABLE,
+        assigned: Epochs = NOTHING,
+        revoking: Epochs = NOTHING,
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.topics = topics
+        self.regex = regex
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.server_assignor = server_assignor
+        self.classic = classic
+        self.epoch = epoch
+        self.previous_epoch = previous_epoch
+        self.state = state
+        self.assigned = assigned
+        self.revoking = revoking
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Member) and say_the_same(self, other) and are_as_far(self, other)
+
+    def __repr__(self) -> str:
+        return f"Member({self.member_id!r}, epoch={self.epoch}, {self.state!r}, {self.assigned!r}, {self.revoking!r})"
 
     def is_reconciled_to(self, target_epoch: int) -> bool:
         """Whether it has arrived at the target assignment of that epoch."""
         return self.state is STABLE and self.epoch == target_epoch
 
 
-# Functions, not methods: compiled, a method of a NamedTuple costs three times as much as its work.
+def say_the_same(one: Member, other: Member) -> bool:
+    """Whether two members differ at most in what they have."""
+    return (
+        one.member_id == other.member_id
+        and one.topics == other.topics
+        and one.instance_id == other.instance_id
+        and one.rack_id == other.rack_id
+        and one.client_id == other.client_id
+        and one.client_host == other.client_host
+        and one.regex == other.regex
+        and one.rebalance_timeout_ms == other.rebalance_timeout_ms
+        and one.server_assignor == other.server_assignor
+        and one.classic == other.classic
+    )
 
-_member = tuple.__new__
-"""What `_make` and `_replace` do in the end: members change with every step of a rebalance."""
-_EPOCH: Final = 10
-"""The place of `epoch`. Before it stands what a member says of itself, from there on how far it has come."""
-assert Member._fields[_EPOCH] == "epoch"
-_NEW: Final = Member("")
+
+def are_as_far(one: Member, other: Member) -> bool:
+    """Whether two members differ at most in what they say of themselves."""
+    return (
+        one.epoch == other.epoch
+        and one.previous_epoch == other.previous_epoch
+        and one.state is other.state
+        and one.assigned == other.assigned
+        and one.revoking == other.revoking
+    )
+
+
+def standing(
+    member: Member, epoch: int, previous_epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs
+) -> Member:
+    """A member that says the same of itself, and has come so far."""
+    return Member(
+        member.member_id,
+        member.instance_id,
+        member.rack_id,
+        member.client_id,
+        member.client_host,
+        member.topics,
+        member.regex,
+        member.rebalance_timeout_ms,
+        member.server_assignor,
+        member.classic,
+        epoch,
+        previous_epoch,
+        state,
+        assigned,
+        revoking,
+    )
 
 
 def as_far_as(member: Member, other: Member) -> Member:
     """A member with what another one has, in its epochs."""
-    return _member(Member, member[:_EPOCH] + other[_EPOCH:])
-
-
-def say_the_same(one: Member, other: Member) -> bool:
-    """Whether two members differ at most in what they have."""
-    return one[:_EPOCH] == other[:_EPOCH]
+    return standing(member, other.epoch, other.previous_epoch, other.state, other.assigned, other.revoking)
 
 
 def before_all(member: Member) -> Member:
     """What a member says of itself; it has not got anything yet."""
-    return as_far_as(member, _NEW)
+    return standing(member, 0, -1, STABLE, NOTHING, NOTHING)
 
 
 def in_epoch(member: Member, epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs) -> Member:
     """A member after a step of its reconciliation."""
-    return _member(Member, (*member[:_EPOCH], epoch, member.epoch, state, assigned, revoking))
+    return standing(member, epoch, member.epoch, state, assigned, revoking)
+
+
+def taken_over(old: Member, member_id: str) -> Member:
+    """A static member under another id: it has what it had, and is to join."""
+    return Member(
+        member_id,
+        old.instance_id,
+        old.rack_id,
+        old.client_id,
+        old.client_host,
+        old.topics,
+        old.regex,
+        old.rebalance_timeout_ms,
+        old.server_assignor,
+        old.classic,
+        0,
+        0,
+        old.state,
+        old.assigned,
+        old.revoking,
+    )
 
 
 def sorted_names(topics: Iterable[str]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from odradek.broker.coordinator.group.consumer.targets import (
 from odradek.broker.coordinator.group.consumer.timers import rebalance_key
 from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.subscriptions import count_down, count_up
-from odradek.broker.runtime.machine import Cancel, Schedule
+from odradek.broker.runtime.effects import Cancel, Schedule
 
 _LOOK_AGAIN_MS = (1 << 31) - 1
 _REGEX_PAUSE_MS = 10_000
@@ -77,7 +77,7 @@ class Progress:
 
     def store_member(self, step: Step, change: Change) -> bool:
         """Tells whether the member names other topics than before."""
-        before, after = change
+        before, after = change.before, change.after
         if after is before or after == before:
             return False
         step.records.append(member_record(step.group.group_id, after))

@@ -15,7 +15,7 @@ A member that has to give up partitions stays in its epoch until its heartbeat n
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import final
 
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.consumer.member import (
@@ -32,7 +32,8 @@ Owned = Mapping[bytes, Collection[int]]
 """What a heartbeat lists as owned."""
 
 
-class Goal(NamedTuple):
+@final
+class Goal:
     """Where a member shall get to.
 
     ``subscribed``: the topics that the member subscribes to and that exist, of those that it has or shall get.
@@ -40,11 +41,21 @@ class Goal(NamedTuple):
     tell.
     """
 
-    epoch: int
-    target: Partitions
-    subscribed: Collection[bytes]
-    holders: Mapping[bytes, Mapping[int, int]]
-    owned: Owned | None
+    __slots__ = ("epoch", "holders", "owned", "subscribed", "target")
+
+    def __init__(
+        self,
+        epoch: int,
+        target: Partitions,
+        subscribed: Collection[bytes],
+        holders: Mapping[bytes, Mapping[int, int]],
+        owned: Owned | None,
+    ) -> None:
+        self.epoch = epoch
+        self.target = target
+        self.subscribed = subscribed
+        self.holders = holders
+        self.owned = owned
 
 
 def reconcile(member: Member, goal: Goal, *, subscription_changed: bool) -> Member:

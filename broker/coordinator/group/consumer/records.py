@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from odradek.broker.coordinator.group.assignment import Partitions, stored_order
-from odradek.broker.coordinator.group.consumer.member import Epochs, Member, before_all
+from odradek.broker.coordinator.group.consumer.member import Epochs, Member, before_all, standing
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import (
     encode_key,
@@ -15,7 +15,7 @@ from odradek.broker.coordinator.group.records import (
     new_record,
     told_record,
 )
-from odradek.broker.runtime.machine import NewRecord
+from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -91,7 +91,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
     """How far a member has come."""
     assigned, revoking = _in_order(member.assigned), _in_order(member.revoking)
     if assigned is not member.assigned or revoking is not member.revoking:
-        member = member._replace(assigned=assigned, revoking=revoking)
+        member = standing(member, member.epoch, member.previous_epoch, member.state, assigned, revoking)
     value = None
     if not revoking:
         value = current_value(member.epoch, member.previous_epoch, member.state, assigned)

@@ -9,16 +9,18 @@ from odradek.broker.coordinator.group.assignment import Partitions, stored_order
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import (
     LEAVING,
+    NOTHING,
     ClassicMember,
     Epochs,
     Member,
     MemberState,
     as_far_as,
     sorted_names,
+    standing,
 )
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import decode_value, known_key, record_type_of, value_of
-from odradek.broker.runtime.machine import LogRecord, NewRecord
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -131,7 +133,7 @@ def _apply_current(group: ConsumerGroup, key: Any, record: Written) -> None:
     present = group.members.get(member_id)
     if record.value is None:
         if present is not None:
-            gone = present._replace(epoch=LEAVING, previous_epoch=LEAVING, assigned={}, revoking={})
+            gone = standing(present, LEAVING, LEAVING, present.state, NOTHING, NOTHING)
             group.put_member(gone)
         return
     said: Member = record.said or _read_current(member_id, record.value)

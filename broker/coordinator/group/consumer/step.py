@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from odradek.broker.coordinator.group.commands import Visible
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.kinds import GroupChanged
-from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R
+from odradek.broker.runtime.command import R
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import NewRecord
 
 
 class Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import final
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions, same_partitions
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
@@ -12,29 +12,37 @@ from odradek.broker.coordinator.group.consumer.member_specs import LazySpecs
 from odradek.broker.coordinator.group.consumer.records import target_epoch_record, target_record
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
 from odradek.broker.coordinator.group.topic_source import TopicSource
-from odradek.broker.runtime.machine import NewRecord
+from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
 
 
-class Target(NamedTuple):
+@final
+class Target:
     """The target of one member, and the epoch in which it was decided."""
 
-    epoch: int
-    partitions: Partitions
+    __slots__ = ("epoch", "partitions")
+
+    def __init__(self, epoch: int, partitions: Partitions) -> None:
+        self.epoch = epoch
+        self.partitions = partitions
 
 
-class Change(NamedTuple):
+@final
+class Change:
     """A member of a group as it was (None: it is new) and as it is going to be."""
 
-    before: Member | None
-    after: Member
+    __slots__ = ("after", "before")
+
+    def __init__(self, before: Member | None, after: Member) -> None:
+        self.before = before
+        self.after = after
 
 
 def subscriptions_after(group: ConsumerGroup, change: Change) -> Subscriptions:
     """The group's topics once the change is stored."""
     after = group.subscriptions.copy()
-    before, member = change
+    before, member = change.before, change.after
     if before is not None:
         count_down(after.by_name, before.topics)
         if before.regex and before.regex != member.regex and group.members_by_regex.get(before.regex) == 1:
@@ -47,7 +55,7 @@ def subscriptions_after(group: ConsumerGroup, change: Change) -> Subscriptions:
 
 def is_homogeneous(group: ConsumerGroup, change: Change, subscriptions: Subscriptions) -> bool:
     """Whether all members will subscribe to the same topics: by name, or all by the same one pattern."""
-    before, member = change
+    before, member = change.before, change.after
     regexes = dict(group.members_by_regex)
     if before is not None and before.regex:
         count_down(regexes, (before.regex,))
@@ -93,7 +101,8 @@ def compute_target(
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
     present = group.target.by_member
     records: list[NewRecord] = []
-    for member_id in [each for each in spec.members if each in assigned or each not in present]:
+    told = assigned.keys() | set(spec.members).difference(present)
+    for member_id in filter(told.__contains__, spec.members):
         partitions, before = assigned.get(member_id), present.get(member_id)
         if partitions is None:  # whoever has no target yet gets one, if an empty one
             partitions = assigned[member_id] = spec.present.of(member_id)

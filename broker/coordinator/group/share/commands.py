@@ -8,7 +8,8 @@ from typing import NamedTuple
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.commands import GroupCommand
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.runtime.machine import Effect, R
+from odradek.broker.runtime.command import R
+from odradek.broker.runtime.effects import Effect
 from odradek.protocol.errors import ErrorCode
 
 Places = Mapping[bytes, Collection[int]]

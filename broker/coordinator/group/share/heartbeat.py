@@ -20,7 +20,9 @@ from odradek.broker.coordinator.group.share.group import ShareGroup, session_key
 from odradek.broker.coordinator.group.share.member_specs import group_spec
 from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMember, TopicStates, joined
 from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
-from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, Schedule
+from odradek.broker.runtime.effects import Cancel, Effect, Schedule
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable, slots_to_hold
 from odradek.protocol.java_maps import hash_of_uuid

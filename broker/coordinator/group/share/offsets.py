@@ -15,7 +15,9 @@ from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.group.share.members import TopicStates, joined
 from odradek.broker.coordinator.group.share.records import states_record
-from odradek.broker.runtime.machine import Effect, NewRecord, Outcome
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_uuid

@@ -28,7 +28,8 @@ from odradek.broker.coordinator.group.streams.step import Step
 from odradek.broker.coordinator.group.streams.targets import compute_targets
 from odradek.broker.coordinator.group.streams.timers import session_key
 from odradek.broker.coordinator.group.topic_source import TopicSource
-from odradek.broker.runtime.machine import Outcome, Schedule
+from odradek.broker.runtime.effects import Schedule
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _RETRY_HEARTBEATS = 2

@@ -8,7 +8,10 @@ from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.streams.group import SoftState, StreamsGroup
 from odradek.broker.coordinator.group.streams.problems import Status
-from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R
+from odradek.broker.runtime.command import R
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import NewRecord
 
 
 class Step:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, MemberTimers, known_member, resumed
-from odradek.broker.runtime.machine import Command, Schedule
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

@@ -23,7 +23,10 @@ from odradek.broker.coordinator.group.commands import (
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.records import decode_key, encode_key, encode_value
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.stored.consumer_group_metadata import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
 from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt

@@ -21,8 +21,9 @@ from odradek.broker.coordinator.group.commands import (
     TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.settings import GroupSettings
+from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.machine import Command, Producer
+from odradek.broker.runtime.machine import Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt

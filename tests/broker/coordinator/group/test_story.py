@@ -10,7 +10,8 @@ import pytest
 from odradek.broker.coordinator.group.consumer.commands import FenceMember
 from odradek.broker.coordinator.group.share.commands import ExpireShareMember
 from odradek.broker.coordinator.group.story import follow
-from odradek.broker.runtime.machine import Effect, Outcome
+from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import KafkaError
 from tests.broker.coordinator.group.share.driver import ShareDriver
 from tests.fakes.consumer_group_driver import ConsumerDriver

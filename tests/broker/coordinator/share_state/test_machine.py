@@ -11,7 +11,9 @@ from odradek.broker.coordinator.share_state import commands as c
 from odradek.broker.coordinator.share_state.machine import PruneLog, ShareStateMachine
 from odradek.broker.coordinator.share_state.records import SNAPSHOT
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
-from odradek.broker.runtime.machine import Command, LogRecord, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord
 from odradek.protocol.errors import KafkaError
 
 TOPIC = bytes(15) + b"\1"
@@ -38,10 +40,10 @@ class Driver:
 
     def ask(self, command: Command[Any], now_ms: int = 1_000) -> Outcome[Any]:
         outcome = self.machine.decide(command, now_ms)
-        for key, value, said in outcome.records:
-            record = LogRecord(key, value, len(self.log), -1, -1)
+        for new in outcome.records:
+            record = LogRecord(new.key, new.value, len(self.log), -1, -1)
             self.log.append(record)
-            self.replay(record._replace(said=said))
+            self.replay(record.saying(new.said))
         return outcome
 
     def replay(self, record: LogRecord) -> None:

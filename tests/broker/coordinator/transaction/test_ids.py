@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.coordinator.transaction.ids import TransactionalIds, tombstones
 from odradek.broker.coordinator.transaction.states import TransactionState as S
 from odradek.broker.coordinator.transaction.transaction import Transaction
-from odradek.broker.runtime.machine import LogRecord, NewRecord
+from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 EMPTY = Transaction("t", 7, 0, 1000)

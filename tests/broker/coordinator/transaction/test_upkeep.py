@@ -7,7 +7,8 @@ from odradek.broker.coordinator.transaction.ids import TransactionalIds
 from odradek.broker.coordinator.transaction.states import TransactionState as S
 from odradek.broker.coordinator.transaction.transaction import Transaction
 from odradek.broker.coordinator.transaction.upkeep import Upkeep
-from odradek.broker.runtime.machine import Effect, LogRecord, Schedule
+from odradek.broker.runtime.effects import Effect, Schedule
+from odradek.broker.runtime.records import LogRecord
 from tests.fakes.transactions import FakeSettings
 
 WEEK_MS = 7 * 24 * 3600 * 1000

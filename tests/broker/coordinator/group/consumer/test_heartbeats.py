@@ -190,7 +190,9 @@ def test_a_heartbeat_without_news_writes_nothing_and_keeps_the_session() -> None
     before = driver.journal.end_offset
     for _ in range(3):
         driver.wait(44)
-        assert driver.beat("a", 2) == ("a", 2, 5000, None)
+        reply = driver.beat("a", 2)
+        told = reply.member_id, reply.member_epoch, reply.heartbeat_interval_ms, reply.assignment
+        assert told == ("a", 2, 5000, None)
     assert driver.journal.end_offset == before
     driver.wait(46)
     assert driver.group.is_empty

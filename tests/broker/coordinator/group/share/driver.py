@@ -10,7 +10,9 @@ from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.group.topic_source import TopicFacts
-from odradek.broker.runtime.machine import Command, LogRecord, Outcome
+from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.records import LogRecord
 
 TOPIC = bytes(15) + b"\1"
 OTHER = bytes(15) + b"\2"
@@ -59,10 +61,10 @@ class ShareDriver:
 
     def ask(self, command: Command[Any]) -> Outcome[Any]:
         outcome = self.machine.decide(command, self.now_ms)
-        for key, value, said in outcome.records:
-            record = LogRecord(key, value, len(self.log), -1, -1)
+        for new in outcome.records:
+            record = LogRecord(new.key, new.value, len(self.log), -1, -1)
             self.log.append(record)
-            self.replay(record._replace(said=said))
+            self.replay(record.saying(new.said))
         more = () if outcome.then is None else outcome.then()
         for effect in (*outcome.effects, *more):
             if isinstance(effect, c.InitializeStates):

@@ -10,16 +10,16 @@ from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import LEAVING, Member, MemberState
 from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
 from odradek.broker.coordinator.group.streams.tasks import Held, Target
-from odradek.broker.runtime.machine import NewRecord
+from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.stored import streams_group_current_member_assignment as current
 from tests.broker.coordinator.group.streams.driver import COUNTING
 from tests.broker.coordinator.group.streams.test_records import MEMBER
 
 
 def replay(group: StreamsGroup, *records: NewRecord) -> StreamsGroup:
-    for key, value, _ in records:
-        record_type = int.from_bytes(key[:2], "big")
-        apply(group, record_type, key_of(record_type, key), NewRecord(key, value))
+    for record in records:
+        record_type = int.from_bytes(record.key[:2], "big")
+        apply(group, record_type, key_of(record_type, record.key), NewRecord(record.key, record.value))
     return group
 
 
@@ -58,8 +58,8 @@ def test_a_group_that_is_gone() -> None:
     target_epoch, epoch, topology = r.group_tombstones("g", [])
     replay(group, target_epoch, topology)
     assert (group.assignment_epoch, group.topology) == (-1, None)
-    assert deletes_group(int.from_bytes(epoch[0][:2], "big"), None)
-    assert changes_topics(int.from_bytes(topology[0][:2], "big"))
+    assert deletes_group(int.from_bytes(epoch.key[:2], "big"), None)
+    assert changes_topics(int.from_bytes(topology.key[:2], "big"))
 
 
 def test_records_in_the_order_of_a_compacted_log() -> None:
@@ -69,12 +69,12 @@ def test_records_in_the_order_of_a_compacted_log() -> None:
 
 
 def test_tasks_without_epochs_have_the_members_own() -> None:
-    key, value, _ = r.current_record("g", Member("m", 8, 7, assigned=Held({"0": {1: 5}})))
-    assert value is not None
-    stored: Any = decode_value(current.StreamsGroupCurrentMemberAssignmentValue, value)
+    record = r.current_record("g", Member("m", 8, 7, assigned=Held({"0": {1: 5}})))
+    assert record.value is not None
+    stored: Any = decode_value(current.StreamsGroupCurrentMemberAssignmentValue, record.value)
     stored.active_tasks[0].assignment_epochs = None
     stored.state = 55
-    group = replay(StreamsGroup("g"), NewRecord(key, encode_value(stored)))
+    group = replay(StreamsGroup("g"), NewRecord(record.key, encode_value(stored)))
     member = group.members["m"]
     assert member.assigned.active == {"0": {1: 8}}
     assert member.state is MemberState.UNKNOWN
