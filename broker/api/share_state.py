@@ -17,13 +17,13 @@ from odradek.broker.coordinator.share_state.commands import (
     InitializeState,
     ReadState,
     ReadSummary,
-    ShareCommand,
     WriteState,
 )
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.command import Command
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages import delete_share_group_state as delete
@@ -32,7 +32,7 @@ from odradek.protocol.messages import read_share_group_state as read
 from odradek.protocol.messages import read_share_group_state_summary as summary
 from odradek.protocol.messages import write_share_group_state as write
 
-Make = Callable[[ShareKey, Any], ShareCommand[Any]]
+Make = Callable[[ShareKey, Any], Command[Any]]
 """The command for a partition of a request."""
 Fill = Callable[[Any, Any], None]
 """Put a reply into the result of a partition."""

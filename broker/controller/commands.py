@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.metadata.image import QuotaEntity
-from odradek.broker.runtime.command import Command
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -50,10 +49,11 @@ class CreatedTopic(NamedTuple):
     configs: dict[str, str]
 
 
-class CreateTopics(Command[list[CreatedTopic | KafkaError]]):
+class CreateTopics:
     """Create topics, all whose description is right; replies for each in order."""
 
     __slots__ = ("quota", "topics", "validate_only")
+    reply: list[CreatedTopic | KafkaError]
 
     def __init__(self, topics: Sequence[NewTopic], *, validate_only: bool = False, quota: Quota = free) -> None:
         self.topics = topics
@@ -69,10 +69,11 @@ class NewPartitions(NamedTuple):
     assignments: Sequence[Sequence[int]] | None = None
 
 
-class CreatePartitions(Command[list[KafkaError | None]]):
+class CreatePartitions:
     """Let topics grow; replies for each in order."""
 
     __slots__ = ("quota", "topics", "validate_only")
+    reply: list[KafkaError | None]
 
     def __init__(self, topics: Sequence[NewPartitions], *, validate_only: bool = False, quota: Quota = free) -> None:
         self.topics = topics
@@ -80,20 +81,22 @@ class CreatePartitions(Command[list[KafkaError | None]]):
         self.quota = quota
 
 
-class DeleteTopics(Command[list[KafkaError | None]]):
+class DeleteTopics:
     """Delete topics by id, each at most once; replies UNKNOWN_TOPIC_ID where there is none."""
 
     __slots__ = ("quota", "topic_ids")
+    reply: list[KafkaError | None]
 
     def __init__(self, topic_ids: Sequence[bytes], *, quota: Quota = free) -> None:
         self.topic_ids = topic_ids
         self.quota = quota
 
 
-class AlterConfigs(Command[list[KafkaError | None]]):
+class AlterConfigs:
     """Change the configs of resources that differ from each other, as asked of node `node_id`; replies for each."""
 
     __slots__ = ("changes", "node_id", "validate_only")
+    reply: list[KafkaError | None]
 
     def __init__(self, changes: Sequence[Change], node_id: int, *, validate_only: bool = False) -> None:
         self.changes = changes
@@ -111,13 +114,14 @@ class QuotaChange(NamedTuple):
     ops: Sequence[tuple[str, float | None]]
 
 
-class AlterQuotas(Command[list[tuple[QuotaEntity, KafkaError | None]]]):
+class AlterQuotas:
     """Change client quotas; replies for each entity, in Kafka's order.
 
     `unknown_hosts`: names of ip entities that no address was found for (a decision looks nothing up).
     """
 
     __slots__ = ("changes", "unknown_hosts", "validate_only")
+    reply: list[tuple[QuotaEntity, KafkaError | None]]
 
     def __init__(
         self,
@@ -131,19 +135,21 @@ class AlterQuotas(Command[list[tuple[QuotaEntity, KafkaError | None]]]):
         self.validate_only = validate_only
 
 
-class CreateAcls(Command[list[KafkaError | None]]):
+class CreateAcls:
     """Make access control entries; replies for each. One that is there already is no error."""
 
     __slots__ = ("acls",)
+    reply: list[KafkaError | None]
 
     def __init__(self, acls: Sequence[Acl]) -> None:
         self.acls = acls
 
 
-class DeleteAcls(Command["list[list[Acl] | KafkaError]"]):
+class DeleteAcls:
     """Delete the access control entries that filters mean; replies for each filter with the entries that it means."""
 
     __slots__ = ("filters",)
+    reply: list[list[Acl] | KafkaError]
 
     def __init__(self, filters: Sequence[AclFilter]) -> None:
         self.filters = filters
@@ -157,10 +163,11 @@ class FeatureUpdate(NamedTuple):
     upgrade_type: int = 1
 
 
-class UpdateFeatures(Command[None]):
+class UpdateFeatures:
     """Finalize feature levels, all of them or none; INVALID_UPDATE_VERSION (KIP-584)."""
 
     __slots__ = ("updates", "validate_only")
+    reply: None
 
     def __init__(self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False) -> None:
         self.updates = updates
@@ -194,10 +201,11 @@ class ScramOutcome(NamedTuple):
     error: KafkaError | None
 
 
-class AlterScramUsers(Command[list[ScramOutcome]]):
+class AlterScramUsers:
     """Set and delete SCRAM credentials, each for itself; replies for each user once."""
 
     __slots__ = ("deletions", "upsertions")
+    reply: list[ScramOutcome]
 
     def __init__(self, deletions: Sequence[ScramDeletion], upsertions: Sequence[ScramUpsertion]) -> None:
         self.deletions = deletions
@@ -217,10 +225,11 @@ class NewToken(NamedTuple):
         return f"NewToken({self.token_id})"
 
 
-class CreateToken(Command[NewToken]):
+class CreateToken:
     """Make a delegation token for `owner`. `max_lifetime_ms`: 0 and less take the broker's."""
 
     __slots__ = ("max_lifetime_ms", "owner", "renewers", "requester")
+    reply: NewToken
 
     def __init__(
         self, owner: Principal, requester: Principal, renewers: Sequence[Principal], max_lifetime_ms: int
@@ -231,10 +240,11 @@ class CreateToken(Command[NewToken]):
         self.max_lifetime_ms = max_lifetime_ms
 
 
-class RenewToken(Command[int]):
+class RenewToken:
     """Let the token of an HMAC live longer, as its owner or a renewer; replies when it expires."""
 
     __slots__ = ("hmac", "period_ms", "principal")
+    reply: int
 
     def __init__(self, hmac: bytes, principal: Principal, period_ms: int) -> None:
         self.hmac = hmac
@@ -248,38 +258,42 @@ class ExpireToken(RenewToken):
     __slots__ = ()
 
 
-class SweepTokens(Command[bool]):
+class SweepTokens:
     """Remove tokens that have expired; replies whether there may be more of them."""
 
     __slots__ = ()
+    reply: bool
 
 
-class AllocateProducerIds(Command[int]):
+class AllocateProducerIds:
     """A block of producer ids for a broker (KIP-730); replies the first of `BLOCK_SIZE` ids."""
 
     __slots__ = ("node_id",)
+    reply: int
 
     def __init__(self, node_id: int) -> None:
         self.node_id = node_id
 
 
-class ElectLeaders(Command[list[KafkaError | None]]):
+class ElectLeaders:
     """Elect the preferred replicas, or (`unclean`) any live ones where there is no leader; replies for each."""
 
     __slots__ = ("partitions", "unclean")
+    reply: list[KafkaError | None]
 
     def __init__(self, partitions: Sequence[PartitionKey], *, unclean: bool = False) -> None:
         self.partitions = partitions
         self.unclean = unclean
 
 
-class MoveLeader(Command[None]):
+class MoveLeader:
     """Let `node_id`, which is in sync, lead a partition; `unclean`: where nobody leads, also one that is not in sync.
 
     KafkaError where it cannot.
     """
 
     __slots__ = ("node_id", "partition", "unclean")
+    reply: None
 
     def __init__(self, partition: PartitionKey, node_id: int, *, unclean: bool = False) -> None:
         self.partition = partition
@@ -287,16 +301,18 @@ class MoveLeader(Command[None]):
         self.unclean = unclean
 
 
-class BalanceLeaders(Command[bool]):
+class BalanceLeaders:
     """Hand partitions to their preferred replicas where those are in sync; replies whether there may be more."""
 
     __slots__ = ()
+    reply: bool
 
 
-class ElectUncleanly(Command[bool]):
+class ElectUncleanly:
     """Let any live replica lead where nobody does and the topic permits it; replies whether there may be more."""
 
     __slots__ = ()
+    reply: bool
 
 
 class NewIsr(NamedTuple):
@@ -308,10 +324,11 @@ class NewIsr(NamedTuple):
     isr: Sequence[int]
 
 
-class ChangeIsr(Command[None]):
+class ChangeIsr:
     """Leaders tell which replicas are in sync; what is told of an older epoch, or of a topic that is gone, is void."""
 
     __slots__ = ("changes",)
+    reply: None
 
     def __init__(self, changes: Sequence[NewIsr]) -> None:
         self.changes = changes
@@ -324,27 +341,29 @@ class Reassignment(NamedTuple):
     replicas: Sequence[int] | None
 
 
-class AssignReplicas(Command[None]):
+class AssignReplicas:
     """A broker says in which of its log directories replicas are: (topic id, index, directory id)."""
 
     __slots__ = ("node_id", "replicas")
+    reply: None
 
     def __init__(self, node_id: int, replicas: Sequence[tuple[bytes, int, bytes]]) -> None:
         self.node_id = node_id
         self.replicas = replicas
 
 
-class ReassignPartitions(Command[list[KafkaError | None]]):
+class ReassignPartitions:
     """Give partitions other replicas; replies for each in order."""
 
     __slots__ = ("allow_factor_change", "reassignments")
+    reply: list[KafkaError | None]
 
     def __init__(self, reassignments: Sequence[Reassignment], *, allow_factor_change: bool = True) -> None:
         self.reassignments = reassignments
         self.allow_factor_change = allow_factor_change
 
 
-class RegisterBroker(Command[int]):
+class RegisterBroker:
     """A broker has started; it is fenced until `UnfenceBrokers`. Replies its epoch.
 
     `epoch`: the end of the log. An `incarnation` that is registered already keeps its own and its state, and only
@@ -352,6 +371,7 @@ class RegisterBroker(Command[int]):
     """
 
     __slots__ = ("crashed", "directories", "endpoints", "epoch", "incarnation", "node_id", "rack")
+    reply: int
 
     def __init__(
         self,
@@ -373,10 +393,11 @@ class RegisterBroker(Command[int]):
         self.directories = directories
 
 
-class RegisterController(Command[None]):
+class RegisterController:
     """A controller has started."""
 
     __slots__ = ("endpoints", "incarnation", "node_id")
+    reply: None
 
     def __init__(self, node_id: int, incarnation: bytes, endpoints: Sequence[Endpoint]) -> None:
         self.node_id = node_id
@@ -384,61 +405,68 @@ class RegisterController(Command[None]):
         self.endpoints = endpoints
 
 
-class UnfenceBrokers(Command[None]):
+class UnfenceBrokers:
     """Brokers are up: they may lead what nobody leads, and their replicas are in sync again."""
 
     __slots__ = ("node_ids",)
+    reply: None
 
     def __init__(self, node_ids: Sequence[int]) -> None:
         self.node_ids = node_ids
 
 
-class FenceBroker(Command[None]):
+class FenceBroker:
     """A broker is gone: other replicas lead its partitions where they can."""
 
     __slots__ = ("node_id",)
+    reply: None
 
     def __init__(self, node_id: int) -> None:
         self.node_id = node_id
 
 
-class UnregisterBroker(Command[None]):
+class UnregisterBroker:
     """Forget a broker, up or not; BROKER_ID_NOT_REGISTERED. One that is up leads nothing any more."""
 
     __slots__ = ("node_id",)
+    reply: None
 
     def __init__(self, node_id: int) -> None:
         self.node_id = node_id
 
 
-class ShutDownBrokers(Command[None]):
+class ShutDownBrokers:
     """Brokers stop in order, all of them at once: they lead nothing any more and are fenced."""
 
     __slots__ = ("node_ids",)
+    reply: None
 
     def __init__(self, node_ids: Sequence[int]) -> None:
         self.node_ids = node_ids
 
 
-class Adopt(Command[None]):
+class Adopt:
     """Take over records that were made elsewhere: from a directory of an older format, from another cluster."""
 
     __slots__ = ("records",)
+    reply: None
 
     def __init__(self, records: Sequence[MetadataRecord]) -> None:
         self.records = records
 
 
-class AbandonTransaction(Command[None]):
+class AbandonTransaction:
     """End the metadata transaction that a controller which died has left open, without its records."""
 
     __slots__ = ()
+    reply: None
 
 
-class Bootstrap(Command[None]):
+class Bootstrap:
     """Give a new cluster its first records: feature levels, what goes with them, and what is known of it already."""
 
     __slots__ = ("adopted",)
+    reply: None
 
     def __init__(self, adopted: Sequence[MetadataRecord] = ()) -> None:
         self.adopted = adopted

@@ -26,16 +26,18 @@ _AT_ONCE = frozenset({Schedule, Pause, Cancel})
 """Effects that do not wait for the records: a session runs, whoever has the record of it."""
 
 
-class GiveUp(Command[None]):
+class GiveUp:
     """Answer those who have waited for too long. A timer's command, which the shard carries out itself."""
 
     __slots__ = ()
+    reply: None
 
 
-class Settle(Command[None]):
+class Settle:
     """More is committed: answer those who waited for it, once the shard has done what it is doing."""
 
     __slots__ = ()
+    reply: None
 
 
 class _Waiting:
@@ -271,8 +273,9 @@ class Commits:
         return live.as_committed(self._shown)
 
 
-class _Read(Command[None]):
+class _Read:
     __slots__ = ()
+    reply: None
 
 
 _READ = _Read()

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.runtime.command import Command, R
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.native import mypyc_attr
 
 Visible = Callable[[Iterable[str]], frozenset[str]]
 """Says which of some topics a client may see."""
@@ -18,14 +18,15 @@ Forbidden = Callable[[Sequence[str]], Sequence[str]]
 """Says which of some topics a client may not create."""
 
 
-class GroupCommand(Command[R]):
-    """An order about one group. Subclasses have `group_id` in their slots.
+@mypyc_attr(allow_interpreted_subclasses=True)
+class GroupCommand:
+    """An order about one group. Subclasses set `group_id`, and declare a `reply`.
 
     `home`: the kind that decides unless the group's own kind does (see `kinds`); None: the machine itself.
     `why_members_go`: what the log says of members that the command takes out.
     """
 
-    __slots__ = ()
+    __slots__ = ("group_id",)
     home: ClassVar[GroupType | None] = None
     why_members_go: ClassVar[str] = "leaves"
     group_id: str
@@ -42,13 +43,15 @@ class OffsetToCommit(NamedTuple):
     metadata: str | None
 
 
-class CommitOffsets(GroupCommand[list[ErrorCode]]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class CommitOffsets(GroupCommand):
     """Store offsets of a member, or of a consumer outside of any membership (generation -1, no member id).
 
     `retention_ms`: until they expire, -1 for the broker's rule. The reply has a code for each offset.
     """
 
-    __slots__ = ("api_version", "generation_id", "group_id", "instance_id", "member_id", "offsets", "retention_ms")
+    __slots__ = ("api_version", "generation_id", "instance_id", "member_id", "offsets", "retention_ms")
+    reply: list[ErrorCode]
 
     def __init__(
         self,
@@ -70,13 +73,15 @@ class CommitOffsets(GroupCommand[list[ErrorCode]]):
         self.api_version = api_version
 
 
-class TxnOffsetCommit(GroupCommand[list[ErrorCode]]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TxnOffsetCommit(GroupCommand):
     """Store offsets that become visible when the producer's transaction commits (KIP-98; checks of KIP-447).
 
     The producer's right to do so has been verified before. The reply has a code for each offset.
     """
 
-    __slots__ = ("generation_id", "group_id", "instance_id", "member_id", "offsets", "producer_epoch", "producer_id")
+    __slots__ = ("generation_id", "instance_id", "member_id", "offsets", "producer_epoch", "producer_id")
+    reply: list[ErrorCode]
 
     def __init__(
         self,
@@ -98,44 +103,54 @@ class TxnOffsetCommit(GroupCommand[list[ErrorCode]]):
         self.instance_id = instance_id
 
 
-class DeleteOffsets(GroupCommand[list[ErrorCode]]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class DeleteOffsets(GroupCommand):
     """Delete committed offsets of (topic, partition) pairs. The reply has a code for each."""
 
-    __slots__ = ("group_id", "places")
+    __slots__ = ("places",)
+    reply: list[ErrorCode]
 
     def __init__(self, group_id: str, places: Sequence[tuple[str, int]]) -> None:
         self.group_id = group_id
         self.places = places
 
 
-class DeleteGroup(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class DeleteGroup(GroupCommand):
     """Delete a group without members, and its offsets."""
 
-    __slots__ = ("group_id",)
+    __slots__ = ()
+    reply: None
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
 
 
-class ExpireOffsets(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireOffsets:
     """Look for offsets and groups that have expired."""
 
     __slots__ = ()
+    reply: None
 
 
-class ForgetPartitions(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ForgetPartitions:
     """These (topic, partition) pairs exist no more: drop the offsets that any group has of them."""
 
     __slots__ = ("places",)
+    reply: None
 
     def __init__(self, places: Collection[tuple[str, int]]) -> None:
         self.places = places
 
 
-class MetadataChanged(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class MetadataChanged:
     """Topics were made, deleted, or have got more partitions or other racks: `topics` by name."""
 
     __slots__ = ("topics",)
+    reply: None
 
     def __init__(self, topics: Collection[str]) -> None:
         self.topics = topics

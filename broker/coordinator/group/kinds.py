@@ -28,6 +28,7 @@ from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.commands import MetadataChanged
@@ -45,6 +46,7 @@ KIND_MODULES: Mapping[GroupType, str] = {
 """The modules of the kinds that this broker serves; imported with the first command or record of the kind."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class GroupChanged(Effect):
     """The group has entered another state: whoever waits for that may look."""
 
@@ -54,6 +56,7 @@ class GroupChanged(Effect):
         self.group_id = group_id
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class KindContext:
     """What a kind gets of the machine. `new_id` makes random ids (UUID text)."""
 

@@ -208,7 +208,7 @@ class GroupMachine:
     def _told(self, decision: Decision) -> Decision:
         """The decision, with its story in the log if somebody listens."""
 
-        def decide(command: c.GroupCommand[Any], now_ms: int) -> Outcome[Any]:
+        def decide(command: c.GroupCommand, now_ms: int) -> Outcome[Any]:
             outcome = decision(command, now_ms)
             if outcome.records and _log.isEnabledFor(logging.INFO):
                 from odradek.broker.coordinator.group.story import follow
@@ -229,7 +229,7 @@ class GroupMachine:
         if home is not None and len(decisions) == 1:
             return default
 
-        def route(asked: c.GroupCommand[Any], now_ms: int) -> Outcome[Any]:
+        def route(asked: c.GroupCommand, now_ms: int) -> Outcome[Any]:
             group = self.groups.get(asked.group_id)
             if group is None or (home is not None and group.is_empty):
                 return default(asked, now_ms)

@@ -29,7 +29,7 @@ class _Standing(NamedTuple):
     members: frozenset[str]
 
 
-def follow(find: Callable[[str], Group | None], command: GroupCommand[Any], outcome: Outcome[Any]) -> None:
+def follow(find: Callable[[str], Group | None], command: GroupCommand, outcome: Outcome[Any]) -> None:
     """Tell of a command's step when its records are stored. `find` gives the group of an id as it is then."""
     before, then = _standing(find(command.group_id)), outcome.then
 
@@ -49,7 +49,7 @@ def _standing(group: Group | None) -> _Standing:
     return _Standing(group.group_type.value, group.state_name, epoch, assigned, members)
 
 
-def _tell(command: GroupCommand[Any], before: _Standing, after: _Standing) -> None:
+def _tell(command: GroupCommand, before: _Standing, after: _Standing) -> None:
     group_id = command.group_id
     if before.kind and after.kind and before.kind != after.kind:
         _log.info("group %s: the %s group becomes a %s group", group_id, before.kind, after.kind)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from odradek.broker.partitions.share.states import ShareKey, StateBatch, StoredState
-from odradek.broker.runtime.command import Command, R
+from odradek.protocol.native import mypyc_attr
 
 
 class StateSummary(NamedTuple):
@@ -18,7 +18,8 @@ class StateSummary(NamedTuple):
     delivery_complete_count: int
 
 
-class ShareCommand(Command[R]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ShareCommand:
     """An order about one share partition."""
 
     __slots__ = ("key",)
@@ -27,10 +28,12 @@ class ShareCommand(Command[R]):
         self.key = key
 
 
-class InitializeState(ShareCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class InitializeState(ShareCommand):
     """Begin to store a share partition, or begin anew in a later state epoch. A start offset of -1 is open yet."""
 
     __slots__ = ("start_offset", "state_epoch")
+    reply: None
 
     def __init__(self, key: ShareKey, state_epoch: int, start_offset: int) -> None:
         super().__init__(key)
@@ -38,20 +41,24 @@ class InitializeState(ShareCommand[None]):
         self.start_offset = start_offset
 
 
-class ReadState(ShareCommand[StoredState]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ReadState(ShareCommand):
     """What a new leader begins with; a `leader_epoch` other than -1 fences the leaders before it."""
 
     __slots__ = ("leader_epoch",)
+    reply: StoredState
 
     def __init__(self, key: ShareKey, leader_epoch: int = -1) -> None:
         super().__init__(key)
         self.leader_epoch = leader_epoch
 
 
-class WriteState(ShareCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class WriteState(ShareCommand):
     """Store what members have decided. -1: a start offset that stays, epochs that are not checked."""
 
     __slots__ = ("batches", "delivery_complete_count", "leader_epoch", "start_offset", "state_epoch")
+    reply: None
 
     def __init__(
         self,
@@ -71,31 +78,41 @@ class WriteState(ShareCommand[None]):
         self.batches = batches
 
 
-class DeleteState(ShareCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class DeleteState(ShareCommand):
     """Forget a share partition; fine if there is nothing stored."""
 
     __slots__ = ()
+    reply: None
 
 
-class ReadSummary(ShareCommand[StateSummary]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ReadSummary(ShareCommand):
     """Where a share partition stands."""
 
     __slots__ = ()
+    reply: StateSummary
 
 
-class Prune(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Prune:
     """Delete the records before the oldest snapshot that still counts."""
 
     __slots__ = ()
+    reply: None
 
 
-class SnapshotIdle(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SnapshotIdle:
     """Write a snapshot of each share partition that has not got one for long, so that the log can be pruned."""
 
     __slots__ = ()
+    reply: None
 
 
-class ForgetDeletedTopics(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ForgetDeletedTopics:
     """Topics were deleted: forget their share partitions."""
 
     __slots__ = ()
+    reply: None

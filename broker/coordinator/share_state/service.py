@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import CoordinatorService, Surroundings
 from odradek.broker.coordinator.share_state.commands import ForgetDeletedTopics, ShareCommand
 from odradek.broker.coordinator.share_state.machine import PruneLog, ShareStateMachine, ShareStateSettings
+from odradek.broker.runtime.command import Command, R
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.shard import Shard
-
-R = TypeVar("R")
 
 
 class LiveSettings:
@@ -65,12 +63,13 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
             keyed=False,
         )
 
-    def ask_about(self, command: ShareCommand[R]) -> R:
-        """Carry out a command about one share partition, wherever its coordinator is; the topic is made if need be.
+    def ask_about(self, command: Command[R]) -> R:
+        """Carry out a `ShareCommand`, wherever its coordinator is; the topic is made if need be.
 
         Whoever asks in the process cannot try again later, so what is left to load is loaded now. Raises the
         coordinator's `KafkaError`.
         """
+        assert isinstance(command, ShareCommand)
         self.topic.ensure()
         shard = self.shard_for(command.key.text)
         shard.finish_loading()

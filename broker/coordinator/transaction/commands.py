@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction
-from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.effects import Effect
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.native import mypyc_attr
 
 
 class ProducerIdentity(NamedTuple):
@@ -19,7 +19,8 @@ class ProducerIdentity(NamedTuple):
     producer_epoch: int
 
 
-class InitProducerId(Command[ProducerIdentity | None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class InitProducerId:
     """Make the asker the only producer of the id.
 
     `expected`: the identity that the asker had (KIP-360), None for a new producer. Reply: its identity from now on,
@@ -27,6 +28,7 @@ class InitProducerId(Command[ProducerIdentity | None]):
     """
 
     __slots__ = ("expected", "timeout_ms", "transactional_id")
+    reply: ProducerIdentity | None
 
     def __init__(self, transactional_id: str, timeout_ms: int, expected: ProducerIdentity | None = None) -> None:
         self.transactional_id = transactional_id
@@ -34,10 +36,12 @@ class InitProducerId(Command[ProducerIdentity | None]):
         self.expected = expected
 
 
-class AddPartitions(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AddPartitions:
     """Add partitions to the id's transaction, beginning one if need be. `client_version`: 0, or 2 with KIP-890."""
 
     __slots__ = ("client_version", "partitions", "producer_epoch", "producer_id", "transactional_id")
+    reply: None
 
     def __init__(
         self,
@@ -54,10 +58,12 @@ class AddPartitions(Command[None]):
         self.client_version = client_version
 
 
-class VerifyPartitions(Command[dict[TopicPartition, ErrorCode]]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class VerifyPartitions:
     """Ask whether partitions are part of the id's open transaction: NONE or TRANSACTION_ABORTABLE for each."""
 
     __slots__ = ("partitions", "producer_epoch", "producer_id", "transactional_id")
+    reply: dict[TopicPartition, ErrorCode]
 
     def __init__(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Collection[TopicPartition]
@@ -68,10 +74,12 @@ class VerifyPartitions(Command[dict[TopicPartition, ErrorCode]]):
         self.partitions = partitions
 
 
-class EndTransaction(Command[ProducerIdentity]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndTransaction:
     """Commit or abort. Reply: the producer's identity from now on (a new epoch with `client_version` 2)."""
 
     __slots__ = ("client_version", "commit", "producer_epoch", "producer_id", "transactional_id")
+    reply: ProducerIdentity
 
     def __init__(
         self, transactional_id: str, producer_id: int, producer_epoch: int, commit: bool, client_version: int = 0
@@ -83,13 +91,15 @@ class EndTransaction(Command[ProducerIdentity]):
         self.client_version = client_version
 
 
-class MarkersWritten(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class MarkersWritten:
     """These partitions have got the marker of the transaction that `producer_id` is ending.
 
     `again`: others could not be written now and are to be tried again later.
     """
 
     __slots__ = ("again", "partitions", "producer_epoch", "producer_id", "transactional_id")
+    reply: None
 
     def __init__(
         self,
@@ -106,45 +116,56 @@ class MarkersWritten(Command[None]):
         self.again = again
 
 
-class GoOn(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class GoOn:
     """Go on with the end of a transaction that was held or could not write its markers."""
 
     __slots__ = ("transactional_id",)
+    reply: None
 
     def __init__(self, transactional_id: str) -> None:
         self.transactional_id = transactional_id
 
 
-class AbortTimedOut(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AbortTimedOut:
     """Abort the transactions that have been open for longer than their timeout. A timer's command."""
 
     __slots__ = ()
+    reply: None
 
 
-class AbortTransaction(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AbortTransaction:
     """Abort and fence a transaction that has been open for too long, if it is still the same one."""
 
     __slots__ = ("expected",)
+    reply: None
 
     def __init__(self, expected: Transaction) -> None:
         self.expected = expected
 
 
-class ExpireIds(Command[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireIds:
     """Forget the transactional ids that have not been used for a long time. A timer's command."""
 
     __slots__ = ()
+    reply: None
 
 
-class DescribeTransaction(Command[Transaction | None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class DescribeTransaction:
     """The id's state, with the partitions whose marker is still missing if it is ending; None if it is unknown."""
 
     __slots__ = ("transactional_id",)
+    reply: Transaction | None
 
     def __init__(self, transactional_id: str) -> None:
         self.transactional_id = transactional_id
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WriteMarkers(Effect):
     """Write the marker of a transaction into each of these partitions, then tell `MarkersWritten`."""
 
@@ -159,6 +180,7 @@ class WriteMarkers(Effect):
         self.partitions = partitions
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class HoldReached(Effect):
     """The transaction stands at a point where it is held."""
 

@@ -19,8 +19,12 @@ from tests.fakes.images import picture
 
 
 def kinds() -> set[type[Command[Any]]]:
-    found = [kind for _, kind in inspect.getmembers(commands, inspect.isclass) if issubclass(kind, Command)]
-    return {kind for kind in found if kind is not Command}
+    found: list[Any] = [kind for _, kind in inspect.getmembers(commands, inspect.isclass)]
+    return {
+        kind
+        for kind in found
+        if kind is not Command and any("reply" in vars(each).get("__annotations__", ()) for each in kind.__mro__)
+    }
 
 
 def machine_of(cluster: Cluster) -> ControllerMachine:

@@ -18,10 +18,11 @@ from tests.fakes.data_plane import DataPlane
 from tests.fakes.nodes import set_node_up
 
 
-class Add(Command[int]):
+class Add:
     """Stores one more record of a key; the reply is how many there are."""
 
     __slots__ = ("key",)
+    reply: int
 
     def __init__(self, key: str) -> None:
         self.key = key

@@ -4,12 +4,13 @@ import trio
 import trio.testing
 
 from odradek.broker.clock import BrokerClock
+from odradek.broker.coordinator.group.commands import ExpireOffsets
 from odradek.broker.runtime.alarm import Alarm
 from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.effects import Pause, Schedule
 from tests.fakes.clocks import clock_at
 
-COMMAND: Command[None] = Command()
+COMMAND: Command[None] = ExpireOffsets()
 
 
 def frozen_clock() -> BrokerClock:

@@ -19,7 +19,9 @@ from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
 
 
-class Do(Command[Any]):
+class Do:
+    reply: Any
+
     def __init__(self, outcome: Outcome[Any]) -> None:
         self.outcome = outcome
 

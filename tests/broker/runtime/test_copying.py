@@ -21,16 +21,22 @@ from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
 
 
-class Note(Command[int]):
+class Note:
     """Say how often this was asked, by the clock or by anybody."""
 
+    reply: int
 
-class Wait(Command[str]):
+
+class Wait:
     """Wait for `Let`."""
 
+    reply: str
 
-class Let(Command[None]):
+
+class Let:
     """Answer who waits."""
+
+    reply: None
 
 
 class Counter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from odradek.broker.runtime.command import Command
+from odradek.broker.coordinator.group.commands import ExpireOffsets
 from odradek.broker.runtime.inbox import Inbox, ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -54,7 +54,7 @@ def test_waiting_ends_with_the_reply() -> None:
 
 def test_the_inbox_is_first_in_first_out() -> None:
     inbox = Inbox()
-    first, second = Command[None](), Command[None]()
+    first, second = ExpireOffsets(), ExpireOffsets()
     inbox.put(first, None)
     inbox.put(second, ReplySlot())
     assert len(inbox.waiting) == 2

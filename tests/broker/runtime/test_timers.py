@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.timers import TimerQueue
 
 
-class Named(Command[None]):
+class Named:
+    reply: None
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply
 from odradek.broker.coordinator.group.commands import GroupCommand, Visible
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.native import mypyc_attr
 
 Protocols = tuple[tuple[str, bytes], ...]
 """The protocols (assignors) of a member in order of preference: name, and metadata (a consumer's subscription)."""
 
 
-class JoinGroup(GroupCommand[JoinReply]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class JoinGroup(GroupCommand):
     """Join, or join again. Parked until the join phase ends. `host` is the client's address.
 
     `visible`: which of some topics the client may see, None for all; a group of the consumer protocol asks.
     """
 
-    home = GroupType.CLASSIC
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
     __slots__ = (
         "api_version",
         "client_id",
-        "group_id",
         "host",
         "instance_id",
         "member_id",
@@ -33,6 +35,7 @@ class JoinGroup(GroupCommand[JoinReply]):
         "session_timeout_ms",
         "visible",
     )
+    reply: JoinReply
 
     def __init__(
         self,
@@ -62,19 +65,20 @@ class JoinGroup(GroupCommand[JoinReply]):
         self.visible = visible
 
 
-class SyncGroup(GroupCommand[SyncReply]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SyncGroup(GroupCommand):
     """Bring (leader) and fetch the assignment. Parked until the leader has brought it."""
 
-    home = GroupType.CLASSIC
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
     __slots__ = (
         "assignments",
         "generation_id",
-        "group_id",
         "instance_id",
         "member_id",
         "protocol_name",
         "protocol_type",
     )
+    reply: SyncReply
 
     def __init__(
         self,
@@ -96,11 +100,13 @@ class SyncGroup(GroupCommand[SyncReply]):
         self.assignments = assignments or {}
 
 
-class Heartbeat(GroupCommand[ErrorCode]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Heartbeat(GroupCommand):
     """A member lives. The reply is NONE or REBALANCE_IN_PROGRESS."""
 
-    home = GroupType.CLASSIC
-    __slots__ = ("generation_id", "group_id", "instance_id", "member_id")
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ("generation_id", "instance_id", "member_id")
+    reply: ErrorCode
 
     def __init__(self, group_id: str, member_id: str, generation_id: int, instance_id: str | None = None) -> None:
         self.group_id = group_id
@@ -109,11 +115,13 @@ class Heartbeat(GroupCommand[ErrorCode]):
         self.instance_id = instance_id
 
 
-class LeaveGroup(GroupCommand[list[ErrorCode]]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class LeaveGroup(GroupCommand):
     """Members leave, or are removed: (member id or "", instance id or None) each. The reply has a code for each."""
 
-    home = GroupType.CLASSIC
-    __slots__ = ("group_id", "members")
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ("members",)
+    reply: list[ErrorCode]
 
     def __init__(self, group_id: str, members: Sequence[tuple[str, str | None]]) -> None:
         self.group_id = group_id
@@ -123,42 +131,50 @@ class LeaveGroup(GroupCommand[list[ErrorCode]]):
 # -- what only the coordinator tells itself
 
 
-class ExpireMember(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireMember(GroupCommand):
     """The session of a member, or the time that an id given out is kept for, is over."""
 
-    home = GroupType.CLASSIC
-    __slots__ = ("group_id", "member_id")
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ("member_id",)
+    reply: None
 
     def __init__(self, group_id: str, member_id: str) -> None:
         self.group_id = group_id
         self.member_id = member_id
 
 
-class EndJoinPhase(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndJoinPhase(GroupCommand):
     """The time to join is over: see `join_phase`."""
 
-    home = GroupType.CLASSIC
-    __slots__ = ("group_id",)
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ()
+    reply: None
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
 
 
-class EndJoinPhaseIfAll(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndJoinPhaseIfAll(GroupCommand):
     """Everybody had joined a moment ago: end the join phase if that is still so."""
 
-    home = GroupType.CLASSIC
-    __slots__ = ("group_id",)
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ()
+    reply: None
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
 
 
-class ExpireSync(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireSync(GroupCommand):
     """The time to sync is over for a generation."""
 
-    home = GroupType.CLASSIC
-    __slots__ = ("generation_id", "group_id")
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ("generation_id",)
+    reply: None
 
     def __init__(self, group_id: str, generation_id: int) -> None:
         self.group_id = group_id

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from odradek.broker.coordinator.group.commands import GroupCommand, Visible
 from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
 from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.protocol.native import mypyc_attr
 
 
-class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ConsumerGroupHeartbeat(GroupCommand):
     """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1, static members for a while: -2).
 
     None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``visible``: which
     of some topics the client may see, None for all; its patterns match no others.
     """
 
-    home = GroupType.CONSUMER
+    home: ClassVar[GroupType | None] = GroupType.CONSUMER
     __slots__ = (
         "api_version",
         "client_id",
-        "group_id",
         "host",
         "instance_id",
         "member_epoch",
@@ -33,6 +35,7 @@ class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):
         "topics",
         "visible",
     )
+    reply: HeartbeatReply
 
     def __init__(
         self,
@@ -88,24 +91,28 @@ class ConsumerGroupHeartbeat(GroupCommand[HeartbeatReply]):
 # -- what only the coordinator tells itself
 
 
-class FenceMember(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FenceMember(GroupCommand):
     """The session of a member is over, or a classic member has not joined or synced in time."""
 
-    home = GroupType.CONSUMER
-    why_members_go = "was not heard of in time"
-    __slots__ = ("group_id", "member_id")
+    home: ClassVar[GroupType | None] = GroupType.CONSUMER
+    why_members_go: ClassVar[str] = "was not heard of in time"
+    __slots__ = ("member_id",)
+    reply: None
 
     def __init__(self, group_id: str, member_id: str) -> None:
         self.group_id = group_id
         self.member_id = member_id
 
 
-class ExpireRevocation(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireRevocation(GroupCommand):
     """The time to give up partitions is over for a member that was in ``member_epoch`` when it began."""
 
-    home = GroupType.CONSUMER
-    why_members_go = "did not give up its partitions in time"
-    __slots__ = ("group_id", "member_epoch", "member_id")
+    home: ClassVar[GroupType | None] = GroupType.CONSUMER
+    why_members_go: ClassVar[str] = "did not give up its partitions in time"
+    __slots__ = ("member_epoch", "member_id")
+    reply: None
 
     def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
         self.group_id = group_id
@@ -113,11 +120,13 @@ class ExpireRevocation(GroupCommand[None]):
         self.member_epoch = member_epoch
 
 
-class ResolveRegexes(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ResolveRegexes(GroupCommand):
     """Match the group's patterns against the topics that there are, and that the client may see whose doing it is."""
 
-    home = GroupType.CONSUMER
-    __slots__ = ("group_id", "regexes", "visible")
+    home: ClassVar[GroupType | None] = GroupType.CONSUMER
+    __slots__ = ("regexes", "visible")
+    reply: None
 
     def __init__(self, group_id: str, regexes: Sequence[str], visible: Visible | None = None) -> None:
         self.group_id = group_id

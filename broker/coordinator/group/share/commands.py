@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.commands import GroupCommand
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.runtime.command import R
 from odradek.broker.runtime.effects import Effect
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.native import mypyc_attr
 
 Places = Mapping[bytes, Collection[int]]
 """Partitions by topic id."""
 
 
-class ShareGroupCommand(GroupCommand[R]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ShareGroupCommand(GroupCommand):
     """An order about one share group."""
 
-    __slots__ = ("group_id",)
-    home = GroupType.SHARE
+    __slots__ = ()
+    home: ClassVar[GroupType | None] = GroupType.SHARE
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -34,13 +35,15 @@ class HeartbeatReply(NamedTuple):
     assigned: Partitions | None
 
 
-class ShareGroupHeartbeat(ShareGroupCommand[HeartbeatReply]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ShareGroupHeartbeat(ShareGroupCommand):
     """A member lives: it joins with epoch 0 and leaves with epoch -1.
 
     ``rack_id`` and ``topics`` are None when they are as before.
     """
 
     __slots__ = ("client_host", "client_id", "member_epoch", "member_id", "rack_id", "topics")
+    reply: HeartbeatReply
 
     def __init__(
         self,
@@ -62,21 +65,25 @@ class ShareGroupHeartbeat(ShareGroupCommand[HeartbeatReply]):
         self.topics = topics
 
 
-class ExpireShareMember(ShareGroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireShareMember(ShareGroupCommand):
     """The session of a member is over."""
 
-    why_members_go = "was not heard of in time"
+    why_members_go: ClassVar[str] = "was not heard of in time"
     __slots__ = ("member_id",)
+    reply: None
 
     def __init__(self, group_id: str, member_id: str) -> None:
         super().__init__(group_id)
         self.member_id = member_id
 
 
-class StatesInitialized(ShareGroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StatesInitialized(ShareGroupCommand):
     """The share coordinator stores these share partitions now: they can be assigned. ``failed``: it does not."""
 
     __slots__ = ("failed", "places")
+    reply: None
 
     def __init__(self, group_id: str, places: Places, *, failed: bool = False) -> None:
         super().__init__(group_id)
@@ -84,54 +91,65 @@ class StatesInitialized(ShareGroupCommand[None]):
         self.failed = failed
 
 
-class AlterShareOffsets(ShareGroupCommand[int]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AlterShareOffsets(ShareGroupCommand):
     """Begin share partitions anew at the offsets given by topic id and partition, which exist.
 
     The reply is the state epoch in which they begin; the share coordinator has yet to be told.
     """
 
     __slots__ = ("offsets",)
+    reply: int
 
     def __init__(self, group_id: str, offsets: Mapping[bytes, Mapping[int, int]]) -> None:
         super().__init__(group_id)
         self.offsets = offsets
 
 
-class BeginDeleteOffsets(ShareGroupCommand[tuple[dict[bytes, list[int]], list[str]]]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class BeginDeleteOffsets(ShareGroupCommand):
     """Say that topics, given by name, are about to be forgotten.
 
     The reply has the share partitions to delete, and the topics that the group knows nothing of.
     """
 
     __slots__ = ("topics",)
+    reply: tuple[dict[bytes, list[int]], list[str]]
 
     def __init__(self, group_id: str, topics: Sequence[str]) -> None:
         super().__init__(group_id)
         self.topics = topics
 
 
-class EndDeleteOffsets(ShareGroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndDeleteOffsets(ShareGroupCommand):
     """The share coordinator has forgotten these topics."""
 
     __slots__ = ("topic_ids",)
+    reply: None
 
     def __init__(self, group_id: str, topic_ids: Collection[bytes]) -> None:
         super().__init__(group_id)
         self.topic_ids = topic_ids
 
 
-class ForgetDeletedTopics(ShareGroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ForgetDeletedTopics(ShareGroupCommand):
     """Topics were deleted: what the group has stored of them is gone."""
 
     __slots__ = ()
+    reply: None
 
 
-class EndDeleteGroup(ShareGroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndDeleteGroup(ShareGroupCommand):
     """The share coordinator has forgotten the group: delete it."""
 
     __slots__ = ()
+    reply: None
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class InitializeStates(Effect):
     """Tell the share coordinator to store share partitions; `StatesInitialized` says what came of it."""
 
@@ -143,6 +161,7 @@ class InitializeStates(Effect):
         self.places = places
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DeleteStates(Effect):
     """Tell the share coordinator to forget share partitions, then delete the group.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.commands import Forbidden, GroupCommand
 from odradek.broker.coordinator.group.group_type import GroupType
@@ -12,6 +12,7 @@ from odradek.broker.coordinator.group.streams.member import Endpoint
 from odradek.broker.coordinator.group.streams.problems import Status
 from odradek.broker.coordinator.group.streams.tasks import Held, Owned
 from odradek.broker.coordinator.group.streams.topology import Topology
+from odradek.protocol.native import mypyc_attr
 
 
 class HeartbeatReply(NamedTuple):
@@ -29,7 +30,8 @@ class HeartbeatReply(NamedTuple):
     endpoints: Sequence[EndpointPartitions] | None = None
 
 
-class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StreamsGroupHeartbeat(GroupCommand):
     """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1).
 
     None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
@@ -37,14 +39,13 @@ class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
     some internal topics the client may not create; None for none.
     """
 
-    home = GroupType.STREAMS
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
     __slots__ = (
         "client_id",
         "client_tags",
         "endpoint",
         "endpoint_epoch",
         "forbidden",
-        "group_id",
         "host",
         "member_epoch",
         "member_id",
@@ -55,6 +56,7 @@ class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
         "shutdown",
         "topology",
     )
+    reply: HeartbeatReply
 
     def __init__(
         self,
@@ -109,24 +111,28 @@ class StreamsGroupHeartbeat(GroupCommand[HeartbeatReply]):
 # -- what only the coordinator tells itself
 
 
-class FenceMember(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FenceMember(GroupCommand):
     """The session of a member is over."""
 
-    home = GroupType.STREAMS
-    why_members_go = "was not heard of in time"
-    __slots__ = ("group_id", "member_id")
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    why_members_go: ClassVar[str] = "was not heard of in time"
+    __slots__ = ("member_id",)
+    reply: None
 
     def __init__(self, group_id: str, member_id: str) -> None:
         self.group_id = group_id
         self.member_id = member_id
 
 
-class ExpireRevocation(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireRevocation(GroupCommand):
     """The time to give up tasks is over for a member that was in ``member_epoch`` when it began."""
 
-    home = GroupType.STREAMS
-    why_members_go = "did not give up its tasks in time"
-    __slots__ = ("group_id", "member_epoch", "member_id")
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    why_members_go: ClassVar[str] = "did not give up its tasks in time"
+    __slots__ = ("member_epoch", "member_id")
+    reply: None
 
     def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
         self.group_id = group_id
@@ -134,21 +140,25 @@ class ExpireRevocation(GroupCommand[None]):
         self.member_epoch = member_epoch
 
 
-class EndInitialDelay(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndInitialDelay(GroupCommand):
     """A new group has waited for its first members."""
 
-    home = GroupType.STREAMS
-    __slots__ = ("group_id",)
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = ()
+    reply: None
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
 
 
-class TopicsRefused(GroupCommand[None]):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TopicsRefused(GroupCommand):
     """Internal topics could not be created: the reason for each, by name; to be tried again after ``retry_ms``."""
 
-    home = GroupType.STREAMS
-    __slots__ = ("group_id", "reasons", "retry_ms")
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = ("reasons", "retry_ms")
+    reply: None
 
     def __init__(self, group_id: str, reasons: Mapping[str, str], retry_ms: int) -> None:
         self.group_id = group_id

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, MemberTimers, known_member, resumed
-from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.effects import Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -37,8 +36,9 @@ class Crowd(EpochGroup):
         self._state = None
 
 
-class Expire(Command[None]):
+class Expire:
     __slots__ = ("said",)
+    reply: None
 
     def __init__(self, *said: Any) -> None:
         self.said = said

@@ -34,10 +34,11 @@ from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
 E = ErrorCode
 
 
-class Beat(GroupCommand[str]):
+class Beat(GroupCommand):
     """Makes a group of the test's kind with one member; or, with ``leave``, its member leaves."""
 
     __slots__ = ("group_id", "leave")
+    reply: str
     home = GroupType.CONSUMER
 
     def __init__(self, group_id: str, leave: bool = False) -> None:
