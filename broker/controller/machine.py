@@ -13,6 +13,7 @@ from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import KafkaError
@@ -162,7 +163,7 @@ class ControllerMachine:
         """See `Machine`."""
         timed = self._timed_rules.get(command.__class__)
         records, reply = self._rules[command.__class__](command) if timed is None else timed(command, now_ms)
-        return Outcome(records, reply=reply, then=self._changed, atomic=len(records) <= MAX_BATCH_RECORDS)
+        return decided(records, reply=reply, then=self._changed, atomic=len(records) <= MAX_BATCH_RECORDS)
 
     def replay(self, stored: StoredRecord) -> None:
         """See `Machine`."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, cast
 
 from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Answer, Cancel, Effect, Pause, Schedule
 from odradek.broker.runtime.inbox import EarlyReply, ReplySlot
 from odradek.broker.runtime.journal import ReplicatedJournal
@@ -167,7 +168,7 @@ class Commits:
         """What a reader waits at that wants everything appended so far to be committed; None if it is."""
         if not self.behind:
             return None
-        waiting = self._begin(_READ, Outcome(), now_ms)
+        waiting = self._begin(_READ, decided(), now_ms)
         waiting.slot = ReplySlot()
         self._add(waiting, now_ms)
         return waiting.slot

@@ -10,7 +10,7 @@ returns, so nothing ever has to be undone; `commits` has the other case.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.broker.runtime.command import R
 
@@ -27,8 +27,8 @@ class Producer(NamedTuple):
     epoch: int
 
 
-class Outcome(Generic[R]):
-    """What a command comes to. The shard carries it out in one step, without awaiting, in this order:
+class Outcome(Protocol[R]):
+    """What a command comes to (see `decided`). The shard carries it out in one step, without awaiting, in this order:
 
     1. `records` are appended as one batch (several where they do not fit and `atomic` is false), in the name of
        `producer` where given, and each is replayed. A refused append ends here: see `Machine.refused`.
@@ -43,28 +43,14 @@ class Outcome(Generic[R]):
     written before if there are none; not if `waits` is false. See `commits`.
     """
 
-    __slots__ = ("atomic", "effects", "park", "producer", "records", "reply", "then", "waits")
-
-    def __init__(
-        self,
-        records: Sequence[Any] = (),
-        *,
-        reply: R | None = None,
-        park: Hashable | None = None,
-        effects: Sequence[Effect] = (),
-        then: Callable[[], Sequence[Effect]] | None = None,
-        producer: Producer | None = None,
-        atomic: bool = True,
-        waits: bool = True,
-    ) -> None:
-        self.records = records
-        self.reply: R = reply  # type: ignore[assignment]  # None where R is None, or the command is parked
-        self.park = park
-        self.effects = effects
-        self.then = then
-        self.producer = producer
-        self.atomic = atomic
-        self.waits = waits
+    records: Sequence[Any]
+    reply: R
+    park: Hashable | None
+    effects: Sequence[Effect]
+    then: Callable[[], Sequence[Effect]] | None
+    producer: Producer | None
+    atomic: bool
+    waits: bool
 
 
 class Machine(Protocol):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.alarm import Alarm
 from odradek.broker.runtime.command import Command, R
+from odradek.broker.runtime.decided import Decided
 from odradek.broker.runtime.effects import Answer, Cancel, Effect, Pause, Schedule
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.journal import Journal
@@ -66,14 +67,16 @@ class Steps:
         """One command. Returns the reply, or the `ReplySlot` of a parked one; raises what the asker shall see."""
         now_ms = self._face.now_ms()
         outcome = self.machine.decide(command, now_ms)
+        assert isinstance(outcome, Decided)
         if self.commits is not None or (outcome.records and self.journal.apart):
             return self.keep_commits().step(command, outcome, now_ms, slot)
         if outcome.records:
-            outcome = self.write(command, outcome, now_ms)
+            return self.finish(self.write(command, outcome, now_ms), slot, now_ms)
         return self.finish(outcome, slot, now_ms)
 
     def finish(self, outcome: Outcome[R], slot: ReplySlot[R] | None, now_ms: int) -> R | ReplySlot[R]:
         """What follows when the records of an outcome are replayed."""
+        assert isinstance(outcome, Decided)
         effects: Sequence[Effect] = outcome.effects
         if outcome.then is not None:
             effects = (*effects, *outcome.then())
@@ -86,6 +89,7 @@ class Steps:
 
     def write(self, command: Command[Any], outcome: Outcome[Any], now_ms: int) -> Outcome[Any]:
         """Append and replay; returns the outcome to go on with (another one where the log refused the records)."""
+        assert isinstance(outcome, Decided)
         parts = (outcome.records,) if outcome.atomic else self.journal.split(outcome.records)
         for records in parts:
             try:

@@ -133,6 +133,7 @@ MODULES: Sequence[str] = (
     "broker.requests.response",
     "broker.runtime.alarm",
     "broker.runtime.coordinator_batch",
+    "broker.runtime.decided",
     "broker.runtime.effects",
     "broker.runtime.loader",
     "broker.runtime.parked",

@@ -7,6 +7,7 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord, NewRecord
@@ -89,4 +90,4 @@ class Stage:
         self.story.append(effect.text)
 
     def do(self, records: Iterable[tuple[bytes, bytes | None]] = (), **kwargs: Any) -> Do:
-        return Do(lambda: Outcome([NewRecord(*record) for record in records], **kwargs))
+        return Do(lambda: decided([NewRecord(*record) for record in records], **kwargs))

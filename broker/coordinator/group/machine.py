@@ -25,6 +25,7 @@ from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSetting
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
 from odradek.broker.coordinator.group.topic_source import FixedTopics, TopicSource
 from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect, Schedule
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord, NewRecord
@@ -127,7 +128,7 @@ class GroupMachine:
             raise KafkaError(commit_error(error.code)) from error
         if isinstance(command, c.DeleteGroup | c.DeleteOffsets):
             raise KafkaError(group_error(error.code)) from error
-        return Outcome(reply=outcome.reply, effects=outcome.effects)
+        return decided(reply=outcome.reply, effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """See `Machine`."""
@@ -256,4 +257,4 @@ class GroupMachine:
 
     def _metadata_changed(self, command: c.MetadataChanged, now_ms: int) -> Outcome[None]:
         effects = [e for kind in self._kinds.values() for e in kind.on_metadata_changed(command, now_ms)]
-        return Outcome(effects=effects)
+        return decided(effects=effects)

@@ -19,6 +19,7 @@ from odradek.broker.coordinator.group.offset_records import encode_offset_key, e
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect, Schedule
 from odradek.broker.runtime.machine import Outcome, Producer
 from odradek.broker.runtime.records import NewRecord
@@ -78,7 +79,7 @@ class OffsetBook:
             effects = group.check_commit(command)
         expires = -1 if command.retention_ms == -1 else min(now_ms + command.retention_ms, _MAX_LONG)
         records, codes = self._records(command.group_id, command.offsets, now_ms, expires)
-        return Outcome(records, reply=codes, effects=effects, then=then)
+        return decided(records, reply=codes, effects=effects, then=then)
 
     def commit_in_transaction(self, command: TxnOffsetCommit, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Store offsets that wait for the end of the producer's transaction."""
@@ -91,7 +92,7 @@ class OffsetBook:
         offsets = [offset._replace(topic_id=ZERO_UUID) for offset in command.offsets]
         records, codes = self._records(command.group_id, offsets, now_ms, -1)
         producer = Producer(command.producer_id, command.producer_epoch)
-        return Outcome(records, reply=codes, producer=producer, then=then)
+        return decided(records, reply=codes, producer=producer, then=then)
 
     def _create(
         self, group_id: str, generation_id: int, api_version: int, now_ms: int
@@ -176,13 +177,13 @@ class OffsetBook:
             codes.append(_NONE)
             if self._known(command.group_id, topic, partition):
                 records.append(NewRecord(encode_offset_key(command.group_id, topic, partition)))
-        return Outcome(records, reply=codes)
+        return decided(records, reply=codes)
 
     def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
         """Delete a group without members, with all its offsets."""
         group = self._groups.existing(command.group_id)
         group.check_delete()
-        return Outcome(self.deletion(group), effects=group.on_removed())
+        return decided(self.deletion(group), effects=group.on_removed())
 
     def deletion(self, group: Group) -> list[NewRecord]:
         """The records that delete a group and all its offsets."""
@@ -199,7 +200,7 @@ class OffsetBook:
             for place in self._places(group_id)
             if place in gone
         ]
-        return Outcome(records, atomic=False)
+        return decided(records, atomic=False)
 
     # -- expiring
 
@@ -217,7 +218,7 @@ class OffsetBook:
                 records += group.tombstones()
                 effects += group.on_removed()
         effects.append(Schedule(EXPIRY_TIMER, self._settings.offsets_check_interval_ms, command))
-        return Outcome(records, effects=effects, atomic=False)
+        return decided(records, effects=effects, atomic=False)
 
     def _expired(self, group: Group, now_ms: int) -> tuple[list[tuple[str, int]], bool]:
         """The offsets of a group that have expired, and whether nothing is left then."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from odradek.broker.coordinator.group.epoch_group import EpochMember
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.machine import Outcome
 
 
@@ -49,7 +50,7 @@ class Overdue(ABC, Generic[G]):
         group = self._find(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
         if group is None or member is None:
-            return Outcome()
+            return decided()
         return self._put_out(group, member, now_ms)
 
     def expire_revocation(self, command: OfMemberInEpoch, now_ms: int) -> Outcome[None]:
@@ -57,5 +58,5 @@ class Overdue(ABC, Generic[G]):
         group = self._find(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
         if group is None or member is None or member.epoch != command.member_epoch:
-            return Outcome()
+            return decided()
         return self._put_out(group, member, now_ms)

@@ -23,6 +23,7 @@ from odradek.broker.coordinator.share_state.records import (
 from odradek.broker.coordinator.share_state.stored_states import StoredStates
 from odradek.broker.partitions.share.states import ShareKey, StoredState
 from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect, Schedule
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord, NewRecord
@@ -111,7 +112,7 @@ class ShareStateMachine:
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
         """See `Machine`: whoever asked gets the error; pruning is tried again later."""
-        return None if isinstance(command, c.ShareCommand) else Outcome(effects=outcome.effects)
+        return None if isinstance(command, c.ShareCommand) else decided(effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """See `Machine`."""
@@ -169,7 +170,7 @@ class ShareStateMachine:
             now_ms,
             now_ms,
         )
-        return Outcome([_snapshot(key, state)])
+        return decided([_snapshot(key, state)])
 
     def _read(self, command: c.ReadState, now_ms: int) -> Outcome[StoredState]:
         key, leader_epoch = command.key, command.leader_epoch
@@ -182,9 +183,9 @@ class ShareStateMachine:
         self._check_topic(key)
         reply = StoredState(state.state_epoch, state.start_offset, state.batches)
         if leader_epoch in (-1, self._stored.highest_leader_epoch(key)):
-            return Outcome(reply=reply)
+            return decided(reply=reply)
         delta = ShareDelta(state.snapshot_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, ())
-        return Outcome([self._record(key, state, delta, now_ms)], reply=reply)
+        return decided([self._record(key, state, delta, now_ms)], reply=reply)
 
     def _write(self, command: c.WriteState, now_ms: int) -> Outcome[None]:
         key = command.key
@@ -204,22 +205,22 @@ class ShareStateMachine:
             command.delivery_complete_count,
             tuple(combine((), command.batches, command.start_offset)),
         )
-        return Outcome([self._record(key, state, delta, now_ms)])
+        return decided([self._record(key, state, delta, now_ms)])
 
     def _delete(self, command: c.DeleteState, now_ms: int) -> Outcome[None]:
         self._check_partition(command.key)
         self._check_topic(command.key)
         if command.key not in self.states:
-            return Outcome()
-        return Outcome([NewRecord(encode_key(SNAPSHOT, command.key))])
+            return decided()
+        return decided([NewRecord(encode_key(SNAPSHOT, command.key))])
 
     def _summary(self, command: c.ReadSummary, now_ms: int) -> Outcome[c.StateSummary]:
         self._check_partition(command.key)
         self._check_topic(command.key)
         state = self.states.get(command.key)
         if state is None:
-            return Outcome(reply=c.StateSummary(0, 0, UNINITIALIZED, UNINITIALIZED))
-        return Outcome(
+            return decided(reply=c.StateSummary(0, 0, UNINITIALIZED, UNINITIALIZED))
+        return decided(
             reply=c.StateSummary(
                 state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count
             )
@@ -250,9 +251,9 @@ class ShareStateMachine:
         """Kafka keeps everything from the oldest of the last snapshots on."""
         oldest = self._stored.oldest_snapshot
         if oldest <= self._pruned_to:
-            return Outcome(effects=[self._next_prune()])
+            return decided(effects=[self._next_prune()])
         self._pruned_to = oldest
-        return Outcome(effects=[PruneLog(oldest), self._next_prune()])
+        return decided(effects=[PruneLog(oldest), self._next_prune()])
 
     def _snapshot_idle(self, command: c.SnapshotIdle, now_ms: int) -> Outcome[None]:
         records: list[NewRecord] = []
@@ -261,11 +262,11 @@ class ShareStateMachine:
                 if now_ms - state.write_ms >= self._settings.idle_interval_ms:
                     fresh = state._replace(snapshot_epoch=state.snapshot_epoch + 1, write_ms=now_ms)
                     records.append(_snapshot(key, fresh))
-        return Outcome(records, effects=[self._next_idle()], atomic=False)
+        return decided(records, effects=[self._next_idle()], atomic=False)
 
     def _forget_topics(self, command: c.ForgetDeletedTopics, now_ms: int) -> Outcome[None]:
         gone = [key for key in self.states if not self._partition_count(key.topic_id)]
-        return Outcome([NewRecord(encode_key(SNAPSHOT, key)) for key in gone], atomic=False)
+        return decided([NewRecord(encode_key(SNAPSHOT, key)) for key in gone], atomic=False)
 
     def _next_prune(self) -> Effect:
         return Schedule(PRUNE_TIMER, self._settings.prune_interval_ms, c.Prune())

@@ -31,6 +31,7 @@ from odradek.broker.coordinator.transaction.states import ENDING, RULES, EndActi
 from odradek.broker.coordinator.transaction.transaction import NO_PRODUCER_EPOCH, TopicPartition, Transaction, said_by
 from odradek.broker.coordinator.transaction.upkeep import Upkeep
 from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord, NewRecord
@@ -92,11 +93,11 @@ class TransactionMachine:
     ) -> Outcome[Any] | None:
         """Clients get the error that Kafka makes of it; what nobody waits for is tried again."""
         if isinstance(command, MarkersWritten):
-            return Outcome(effects=self._endings.store_later(command))
+            return decided(effects=self._endings.store_later(command))
         if isinstance(command, ExpireIds):
-            return Outcome(effects=self._upkeep.set_timers())
+            return decided(effects=self._upkeep.set_timers())
         if isinstance(command, AbortTransaction):
-            return Outcome()
+            return decided()
         raise KafkaError(refusal(error.code)) from error
 
     # -- ReplicatedMachine
@@ -168,20 +169,20 @@ class TransactionMachine:
 
         reply = ProducerIdentity(new.producer_id, new.producer_epoch)
         _log.info("transactional id %s has producer %d, epoch %d", transactional_id, *reply)
-        return Outcome([self._record(old, new)], reply=reply, then=then)
+        return decided([self._record(old, new)], reply=reply, then=then)
 
     def _add_partitions(self, command: AddPartitions, now_ms: int) -> Outcome[None]:
         self._ids.check_settled(command.transactional_id)
         old = must_exist(self._ids.get(command.transactional_id))
         new = decisions.add_partitions(old, command, now_ms)
         if new is None:
-            return Outcome()
+            return decided()
         then = None if self._upkeep.watches_open else self._upkeep.set_timers
-        return Outcome([self._record(old, new)], then=then)
+        return decided([self._record(old, new)], then=then)
 
     def _verify_partitions(self, command: VerifyPartitions, _: int) -> Outcome[dict[TopicPartition, ErrorCode]]:
         transaction = must_exist(self._ids.get(command.transactional_id))
-        return Outcome(reply=decisions.verify_partitions(transaction, command))
+        return decided(reply=decisions.verify_partitions(transaction, command))
 
     def _end_transaction(self, command: EndTransaction, now_ms: int) -> Outcome[ProducerIdentity]:
         known = self._ids.get(command.transactional_id)
@@ -191,7 +192,7 @@ class TransactionMachine:
         old = must_exist(known)
         action = decisions.end_action(old, command)
         if action is EndAction.DONE:
-            return Outcome(reply=ProducerIdentity(old.producer_id, old.producer_epoch))
+            return decided(reply=ProducerIdentity(old.producer_id, old.producer_epoch))
         step = decisions.prepare_end(
             old,
             self._last_epoch(old.transactional_id),
@@ -204,7 +205,7 @@ class TransactionMachine:
         return self._prepare(old, step, now_ms, decisions.identity_after(step.transaction))
 
     def _describe(self, command: DescribeTransaction, _: int) -> Outcome[Transaction | None]:
-        return Outcome(reply=self.described(command.transactional_id))
+        return decided(reply=self.described(command.transactional_id))
 
     def described(self, transactional_id: str) -> Transaction | None:
         """The id's state; a transaction that ends shows the partitions whose marker is missing, as Kafka's does."""
@@ -239,19 +240,19 @@ class TransactionMachine:
             self._last_epochs[old.transactional_id] = last_epoch
             return self._endings.begin(prepared, now_ms)
 
-        return Outcome([self._record(old, prepared)], reply=reply, then=then)
+        return decided([self._record(old, prepared)], reply=reply, then=then)
 
     def _markers_written(self, command: MarkersWritten, _: int) -> Outcome[None]:
         transactional_id = command.transactional_id
         prepared = self._ids.get(transactional_id)
         ending = self._endings.get(transactional_id)
         if prepared is None or ending is None or transactional_id in self._ids.unsettled:
-            return Outcome()
+            return decided()
         if prepared.producer_id != command.producer_id or prepared.producer_epoch != command.producer_epoch:
-            return Outcome()
+            return decided()
         if not ending.waiting.issubset(command.partitions):
             ending.waiting.difference_update(command.partitions)
-            return Outcome(effects=[retry(transactional_id)] if command.again else [])
+            return decided(effects=[retry(transactional_id)] if command.again else [])
         return self._complete(prepared, ending)
 
     def _complete(self, prepared: Transaction, ending: Ending) -> Outcome[None]:
@@ -259,38 +260,38 @@ class TransactionMachine:
         done = decisions.complete(prepared, ending.decided_ms)
         held = self._endings.held_before(done)
         if held is not None:
-            return Outcome(effects=[held])
-        return Outcome([self._record(prepared, done)], then=partial(self._endings.over, prepared.transactional_id))
+            return decided(effects=[held])
+        return decided([self._record(prepared, done)], then=partial(self._endings.over, prepared.transactional_id))
 
     def _go_on(self, command: GoOn, _: int) -> Outcome[None]:
         prepared = self._ids.get(command.transactional_id)
         if prepared is None or command.transactional_id not in self._endings:
-            return Outcome()
-        return Outcome(effects=self._endings.advance(prepared))
+            return decided()
+        return decided(effects=self._endings.advance(prepared))
 
     # -- timers
 
     def _abort_timed_out(self, _: AbortTimedOut, now_ms: int) -> Outcome[None]:
-        return Outcome(effects=self._upkeep.abort_timed_out(now_ms))
+        return decided(effects=self._upkeep.abort_timed_out(now_ms))
 
     def _abort_transaction(self, command: AbortTransaction, now_ms: int) -> Outcome[None]:
         transaction = self._upkeep.still_open(command.expected)
         if transaction is None:
-            return Outcome()
+            return decided()
         _log.info("transaction of %s was open for too long and is aborted", transaction.transactional_id)
         return self._fence(transaction, now_ms)
 
     def _expire_ids(self, _: ExpireIds, now_ms: int) -> Outcome[None]:
         expired = self._upkeep.expired(now_ms)
         if not expired:
-            return Outcome(effects=self._upkeep.set_timers())
+            return decided(effects=self._upkeep.set_timers())
 
         def then() -> Sequence[Effect]:
             for transactional_id in expired:
                 self._last_epochs.pop(transactional_id, None)
             return self._upkeep.set_timers()
 
-        return Outcome(tombstones(expired), then=then, atomic=False)
+        return decided(tombstones(expired), then=then, atomic=False)
 
     # -- small parts
 

@@ -10,6 +10,7 @@ import pytest
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.copying import pickled, take
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Answer, Effect, Schedule
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Outcome
@@ -47,11 +48,11 @@ class Counter:
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
         if isinstance(command, Wait):
-            return Outcome(park="ticket")
+            return decided(park="ticket")
         if isinstance(command, Let):
-            return Outcome(effects=[Answer("ticket", "done")])
+            return decided(effects=[Answer("ticket", "done")])
         self.count += 1
-        return Outcome(reply=self.count, effects=[Schedule("again", 60_000, Note())])
+        return decided(reply=self.count, effects=[Schedule("again", 60_000, Note())])
 
     def replay(self, record: LogRecord) -> None:
         raise AssertionError("nothing is stored")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Cancel, Effect, Schedule
-from odradek.broker.runtime.machine import Outcome, Producer
+from odradek.broker.runtime.machine import Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.shard_stage import Note, Stage
 
@@ -35,7 +36,7 @@ def test_a_refused_append_changes_nothing(stage: Stage) -> None:
     with pytest.raises(KafkaError):
         stage.shard.ask_now(command)
     assert stage.story == ["decide", "refused MESSAGE_TOO_LARGE"]
-    stage.shard.machine.instead = Outcome(reply="instead", effects=[Note("other")])
+    stage.shard.machine.instead = decided(reply="instead", effects=[Note("other")])
     assert stage.shard.ask_now(command) == "instead"
     assert stage.story[-1] == "other"
     assert stage.journal.end_offset == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 
 from odradek.broker.runtime.command import R
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import NewRecord
@@ -24,8 +25,8 @@ class Changes:
 
     def answered(self, reply: R) -> Outcome[R]:
         """The outcome of a command that is answered now."""
-        return Outcome(self.records, reply=reply, effects=self.effects, then=self.then, waits=self.waits)
+        return decided(self.records, reply=reply, effects=self.effects, then=self.then, waits=self.waits)
 
     def parked(self, ticket: Hashable) -> Outcome[R]:
         """The outcome of a command that is answered later, under this ticket."""
-        return Outcome(self.records, park=ticket, effects=self.effects, then=self.then, waits=self.waits)
+        return decided(self.records, park=ticket, effects=self.effects, then=self.then, waits=self.waits)

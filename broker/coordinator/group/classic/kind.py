@@ -18,6 +18,7 @@ from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
 from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord
@@ -76,8 +77,8 @@ class ClassicKind:
         if isinstance(command, c.SyncGroup):
             return self._members.assignment_refused(command, group_error(error.code), now_ms)
         if isinstance(command, c.JoinGroup):
-            return Outcome(reply=join_refused("", group_error(error.code)))
-        return Outcome(reply=outcome.reply, effects=outcome.effects)
+            return decided(reply=join_refused("", group_error(error.code)))
+        return decided(reply=outcome.reply, effects=outcome.effects)
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
         """See `ReplicatedMachine`: members whose assignment was not committed in time have to join again."""

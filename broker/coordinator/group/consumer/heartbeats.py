@@ -36,6 +36,7 @@ from odradek.broker.coordinator.group.consumer.step import Step
 from odradek.broker.coordinator.group.consumer.targets import Change
 from odradek.broker.coordinator.group.consumer.timers import session
 from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Schedule
 from odradek.broker.runtime.machine import Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -109,7 +110,7 @@ class Heartbeats:
     def _still(self, group_id: str, member: Member) -> Outcome[HeartbeatReply]:
         interval_ms = self._progress.configs.heartbeat_interval_ms(group_id)
         reply = HeartbeatReply(member.member_id, member.epoch, interval_ms)
-        return Outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
+        return decided(reply=reply, effects=(self._session(group_id, member.member_id),))
 
     def _session(self, group_id: str, member_id: str) -> Schedule:
         """The member's session, which begins anew."""

@@ -8,6 +8,7 @@ from odradek.broker.coordinator.group.commands import Visible
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.runtime.command import R
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import NewRecord
@@ -42,7 +43,7 @@ class Step:
         if self.records:
             self.effects.append(GroupChanged(self.group.group_id))
         if not self.later:
-            return Outcome(self.records, reply=reply, effects=self.effects)
+            return decided(self.records, reply=reply, effects=self.effects)
 
         def settle() -> Sequence[Effect]:
             group = live()
@@ -51,4 +52,4 @@ class Step:
                     change(group)
             return ()
 
-        return Outcome(self.records, reply=reply, effects=self.effects, then=settle)
+        return decided(self.records, reply=reply, effects=self.effects, then=settle)

@@ -20,6 +20,7 @@ from odradek.broker.coordinator.group.share.group import ShareGroup, session_key
 from odradek.broker.coordinator.group.share.member_specs import group_spec
 from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMember, TopicStates, joined
 from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Cancel, Effect, Schedule
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import NewRecord
@@ -73,21 +74,21 @@ class Heartbeats:
     def _still(self, group_id: str, member: ShareMember) -> Outcome[c.HeartbeatReply]:
         configs = self._context.configs
         reply = c.HeartbeatReply(member.epoch, configs.group(group_id, "share.heartbeat.interval.ms"), None)
-        return Outcome(reply=reply, effects=(session(configs, group_id, member.member_id),))
+        return decided(reply=reply, effects=(session(configs, group_id, member.member_id),))
 
     def expire(self, command: c.ExpireShareMember, now_ms: int) -> Outcome[None]:
         """A member has been silent for too long."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or command.member_id not in group.members:
-            return Outcome()
-        return Outcome(self._without(group, command.member_id), effects=[GroupChanged(group.group_id)])
+            return decided()
+        return decided(self._without(group, command.member_id), effects=[GroupChanged(group.group_id)])
 
     def _leave(self, command: c.ShareGroupHeartbeat) -> Outcome[c.HeartbeatReply]:
         group = self._existing(command.group_id)
         group.member(command.member_id)
         effects = [Cancel(session_key(group.group_id, command.member_id)), GroupChanged(group.group_id)]
         records = self._without(group, command.member_id)
-        return Outcome(records, reply=c.HeartbeatReply(LEAVE, 0, None), effects=effects)
+        return decided(records, reply=c.HeartbeatReply(LEAVE, 0, None), effects=effects)
 
     def _without(self, group: ShareGroup, member_id: str) -> list[NewRecord]:
         topics = group.topics_with(None, without=member_id)
@@ -158,7 +159,7 @@ class _Heartbeat:
         told = command.member_epoch == JOIN or command.topics is not None or member.assigned != before.assigned
         interval = self._configs.group(group.group_id, "share.heartbeat.interval.ms")
         reply = c.HeartbeatReply(member.epoch, interval, member.assigned if told else None)
-        return Outcome(self._records, reply=reply, effects=effects)
+        return decided(self._records, reply=reply, effects=effects)
 
     def _updated(self) -> ShareMember:
         command, before = self._command, self._before

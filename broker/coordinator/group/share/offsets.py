@@ -15,6 +15,7 @@ from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.group.share.members import TopicStates, joined
 from odradek.broker.coordinator.group.share.records import states_record
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import NewRecord
@@ -36,7 +37,7 @@ class ShareOffsets:
         """The share coordinator has done what `InitializeStates` asked for, or has not."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or not command.places:
-            return Outcome()
+            return decided()
         still: dict[bytes, TopicStates] = {}
         for topic_id, row in group.initializing.items():
             left = row.partitions - frozenset(command.places.get(topic_id, ()))
@@ -50,8 +51,8 @@ class ShareOffsets:
             }
             done = joined(done, rows)
         elif not group.initializing:
-            return Outcome()
-        return Outcome([self._record(group, still, done, group.deleting)])
+            return decided()
+        return decided([self._record(group, still, done, group.deleting)])
 
     def alter(self, command: c.AlterShareOffsets, now_ms: int) -> Outcome[int]:
         """Begin share partitions anew; a group that nobody has joined yet is made by it."""
@@ -61,14 +62,14 @@ class ShareOffsets:
         group = found or ShareGroup(command.group_id)
         group.check_delete()
         if not command.offsets:
-            return Outcome(reply=group.epoch)
+            return decided(reply=group.epoch)
         wanted = {
             topic_id: TopicStates(self._name_of(topic_id), frozenset(offsets))
             for topic_id, offsets in command.offsets.items()
         }
         deleting = {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in wanted}
         record = self._record(group, joined(group.initializing, wanted), group.initialized, deleting)
-        return Outcome([record], reply=group.epoch)
+        return decided([record], reply=group.epoch)
 
     def begin_delete(
         self, command: c.BeginDeleteOffsets, now_ms: int
@@ -77,7 +78,7 @@ class ShareOffsets:
         group = self._existing(command.group_id)
         group.check_delete()
         if not group.has_states:
-            return Outcome(reply=({}, []))
+            return decided(reply=({}, []))
         initialized, deleting = dict(group.initialized), dict(group.deleting)
         places: dict[bytes, list[int]] = {}
         unknown: list[str] = []
@@ -94,15 +95,15 @@ class ShareOffsets:
                 places[facts.topic_id] = list(range(facts.partitions))
             else:
                 unknown.append(name)
-        return Outcome([self._record(group, group.initializing, initialized, deleting)], reply=(places, unknown))
+        return decided([self._record(group, group.initializing, initialized, deleting)], reply=(places, unknown))
 
     def end_delete(self, command: c.EndDeleteOffsets, now_ms: int) -> Outcome[None]:
         """The share coordinator has forgotten them."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or not group.has_states:
-            return Outcome()
+            return decided()
         left = {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in command.topic_ids}
-        return Outcome([self._record(group, group.initializing, group.initialized, left)])
+        return decided([self._record(group, group.initializing, group.initialized, left)])
 
     def begin_delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
         """Everything that is stored for the group goes before the group itself does."""
@@ -118,33 +119,33 @@ class ShareOffsets:
                 gone = joined(gone, again)
         record = states_record(group.group_id, {}, {}, {topic_id: row.name for topic_id, row in gone.items()})
         places = {topic_id: sorted(row.partitions) for topic_id, row in gone.items()}
-        return Outcome([record], effects=[c.DeleteStates(group.group_id, places)])
+        return decided([record], effects=[c.DeleteStates(group.group_id, places)])
 
     def end_delete_group(self, command: c.EndDeleteGroup, now_ms: int) -> Outcome[None]:
         """Nothing is stored for the group any more."""
         group = self._context.groups.find(command.group_id, ShareGroup)
-        return Outcome() if group is None else self._deleted(group)
+        return decided() if group is None else self._deleted(group)
 
     def forget_topics(self, command: c.ForgetDeletedTopics, now_ms: int) -> Outcome[None]:
         """Topics exist no more; the share coordinator has heard of it by itself."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None:
-            return Outcome()
+            return decided()
         known = {*group.initializing, *group.initialized, *group.deleting}
         gone = {topic_id for topic_id in known if self._context.topics.by_id(topic_id) is None}
         if not gone:
-            return Outcome()
+            return decided()
         record = self._record(
             group,
             {topic_id: row for topic_id, row in group.initializing.items() if topic_id not in gone},
             {topic_id: row for topic_id, row in group.initialized.items() if topic_id not in gone},
             {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in gone},
         )
-        return Outcome([record])
+        return decided([record])
 
     def _deleted(self, group: ShareGroup) -> Outcome[None]:
         effects: list[Effect] = list(group.on_removed())
-        return Outcome(group.tombstones(), effects=effects)
+        return decided(group.tombstones(), effects=effects)
 
     def _record(
         self,

@@ -9,6 +9,7 @@ from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.streams.group import SoftState, StreamsGroup
 from odradek.broker.coordinator.group.streams.problems import Status
 from odradek.broker.runtime.command import R
+from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import NewRecord
@@ -40,7 +41,7 @@ class Step:
         if self.records:
             self.effects.append(GroupChanged(group_id))
         if not later:
-            return Outcome(self.records, reply=reply, effects=self.effects)
+            return decided(self.records, reply=reply, effects=self.effects)
 
         def settle() -> Sequence[Effect]:
             group = groups.find_live(group_id, StreamsGroup)
@@ -49,4 +50,4 @@ class Step:
                     change(group.soft)
             return ()
 
-        return Outcome(self.records, reply=reply, effects=self.effects, then=settle)
+        return decided(self.records, reply=reply, effects=self.effects, then=settle)
