@@ -59,7 +59,6 @@ class Steps:
         self.parked = ParkedReplies(life.name)
         self.commits: Commits | None = None
         self._life = life
-        self._clock = clock
         self._face = clock.face
         self._perform = perform
 
@@ -165,7 +164,7 @@ class Steps:
         if self.commits is None:
             return
         try:
-            self.commits.take(command, self._clock.now_ms())
+            self.commits.take(command, self._face.now_ms())
         except Exception as error:
             self._life.fail(error)
 

@@ -20,7 +20,7 @@ Forbidden = Callable[[Sequence[str]], Sequence[str]]
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class GroupCommand:
-    """An order about one group. Subclasses set `group_id`, and declare a `reply`.
+    """An order about one group. Subclasses declare a `reply`.
 
     `home`: the kind that decides unless the group's own kind does (see `kinds`); None: the machine itself.
     `why_members_go`: what the log says of members that the command takes out.
@@ -29,7 +29,31 @@ class GroupCommand:
     __slots__ = ("group_id",)
     home: ClassVar[GroupType | None] = None
     why_members_go: ClassVar[str] = "leaves"
-    group_id: str
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class MemberCommand(GroupCommand):
+    """An order about one member of a group."""
+
+    __slots__ = ("member_id",)
+
+    def __init__(self, group_id: str, member_id: str) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class MemberInEpochCommand(MemberCommand):
+    """An order that counts only while the member is in the epoch that it was in then."""
+
+    __slots__ = ("member_epoch",)
+
+    def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
+        super().__init__(group_id, member_id)
+        self.member_epoch = member_epoch
 
 
 class OffsetToCommit(NamedTuple):
@@ -121,9 +145,6 @@ class DeleteGroup(GroupCommand):
 
     __slots__ = ()
     reply: None
-
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

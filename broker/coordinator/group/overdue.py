@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
+from odradek.broker.coordinator.group.commands import MemberCommand, MemberInEpochCommand
 from odradek.broker.coordinator.group.epoch_group import EpochMember
 from odradek.broker.runtime.decided import decided
 from odradek.broker.runtime.machine import Outcome
@@ -22,19 +23,6 @@ class WithMembers(Protocol):
 G = TypeVar("G", bound=WithMembers)
 
 
-class OfMember(Protocol):
-    """A command about a member."""
-
-    group_id: str
-    member_id: str
-
-
-class OfMemberInEpoch(OfMember, Protocol):
-    """A command that counts only while the member is in the epoch that it was in then."""
-
-    member_epoch: int
-
-
 class Overdue(ABC, Generic[G]):
     """Puts members out. Owner: the kind. ``find(group_id)``: the group, None if the kind has none of that id."""
 
@@ -45,7 +33,7 @@ class Overdue(ABC, Generic[G]):
     def _put_out(self, group: G, member: Any, now_ms: int) -> Outcome[None]:
         """Take the member out; the group goes on without it."""
 
-    def fence(self, command: OfMember, now_ms: int) -> Outcome[None]:
+    def fence(self, command: MemberCommand, now_ms: int) -> Outcome[None]:
         """A member has been silent for too long."""
         group = self._find(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
@@ -53,7 +41,7 @@ class Overdue(ABC, Generic[G]):
             return decided()
         return self._put_out(group, member, now_ms)
 
-    def expire_revocation(self, command: OfMemberInEpoch, now_ms: int) -> Outcome[None]:
+    def expire_revocation(self, command: MemberInEpochCommand, now_ms: int) -> Outcome[None]:
         """A member has not given up in time what it has to: it is still in the epoch it was in then."""
         group = self._find(command.group_id)
         member = None if group is None else group.members.get(command.member_id)

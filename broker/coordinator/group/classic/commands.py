@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply
-from odradek.broker.coordinator.group.commands import GroupCommand, Visible
+from odradek.broker.coordinator.group.commands import GroupCommand, MemberCommand, Visible
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.native import mypyc_attr
@@ -132,16 +132,12 @@ class LeaveGroup(GroupCommand):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class ExpireMember(GroupCommand):
+class ExpireMember(MemberCommand):
     """The session of a member, or the time that an id given out is kept for, is over."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = ("member_id",)
+    __slots__ = ()
     reply: None
-
-    def __init__(self, group_id: str, member_id: str) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -152,9 +148,6 @@ class EndJoinPhase(GroupCommand):
     __slots__ = ()
     reply: None
 
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class EndJoinPhaseIfAll(GroupCommand):
@@ -163,9 +156,6 @@ class EndJoinPhaseIfAll(GroupCommand):
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
     __slots__ = ()
     reply: None
-
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

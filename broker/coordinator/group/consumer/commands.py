@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from odradek.broker.coordinator.group.commands import GroupCommand, Visible
+from odradek.broker.coordinator.group.commands import GroupCommand, MemberCommand, MemberInEpochCommand, Visible
 from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.protocol.native import mypyc_attr
@@ -92,32 +92,23 @@ class ConsumerGroupHeartbeat(GroupCommand):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class FenceMember(GroupCommand):
+class FenceMember(MemberCommand):
     """The session of a member is over, or a classic member has not joined or synced in time."""
 
     home: ClassVar[GroupType | None] = GroupType.CONSUMER
     why_members_go: ClassVar[str] = "was not heard of in time"
-    __slots__ = ("member_id",)
+    __slots__ = ()
     reply: None
-
-    def __init__(self, group_id: str, member_id: str) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class ExpireRevocation(GroupCommand):
+class ExpireRevocation(MemberInEpochCommand):
     """The time to give up partitions is over for a member that was in ``member_epoch`` when it began."""
 
     home: ClassVar[GroupType | None] = GroupType.CONSUMER
     why_members_go: ClassVar[str] = "did not give up its partitions in time"
-    __slots__ = ("member_epoch", "member_id")
+    __slots__ = ()
     reply: None
-
-    def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.member_epoch = member_epoch
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

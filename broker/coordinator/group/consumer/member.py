@@ -184,23 +184,9 @@ def in_epoch(member: Member, epoch: int, state: MemberState, assigned: Epochs, r
 
 def taken_over(old: Member, member_id: str) -> Member:
     """A static member under another id: it has what it had, and is to join."""
-    return Member(
-        member_id,
-        old.instance_id,
-        old.rack_id,
-        old.client_id,
-        old.client_host,
-        old.topics,
-        old.regex,
-        old.rebalance_timeout_ms,
-        old.server_assignor,
-        old.classic,
-        0,
-        0,
-        old.state,
-        old.assigned,
-        old.revoking,
-    )
+    new = standing(old, 0, 0, old.state, old.assigned, old.revoking)
+    new.member_id = member_id
+    return new
 
 
 def sorted_names(topics: Iterable[str]) -> tuple[str, ...]:

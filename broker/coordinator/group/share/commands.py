@@ -23,9 +23,6 @@ class ShareGroupCommand(GroupCommand):
     __slots__ = ()
     home: ClassVar[GroupType | None] = GroupType.SHARE
 
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
-
 
 class HeartbeatReply(NamedTuple):
     """What a member is told; ``assigned`` is None when it has not changed."""

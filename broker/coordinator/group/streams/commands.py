@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from odradek.broker.coordinator.group.commands import Forbidden, GroupCommand
+from odradek.broker.coordinator.group.commands import Forbidden, GroupCommand, MemberCommand, MemberInEpochCommand
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.streams.endpoints import EndpointPartitions
 from odradek.broker.coordinator.group.streams.member import Endpoint
@@ -112,32 +112,23 @@ class StreamsGroupHeartbeat(GroupCommand):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class FenceMember(GroupCommand):
+class FenceMember(MemberCommand):
     """The session of a member is over."""
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
     why_members_go: ClassVar[str] = "was not heard of in time"
-    __slots__ = ("member_id",)
+    __slots__ = ()
     reply: None
-
-    def __init__(self, group_id: str, member_id: str) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class ExpireRevocation(GroupCommand):
+class ExpireRevocation(MemberInEpochCommand):
     """The time to give up tasks is over for a member that was in ``member_epoch`` when it began."""
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
     why_members_go: ClassVar[str] = "did not give up its tasks in time"
-    __slots__ = ("member_epoch", "member_id")
+    __slots__ = ()
     reply: None
-
-    def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.member_epoch = member_epoch
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -147,9 +138,6 @@ class EndInitialDelay(GroupCommand):
     home: ClassVar[GroupType | None] = GroupType.STREAMS
     __slots__ = ()
     reply: None
-
-    def __init__(self, group_id: str) -> None:
-        self.group_id = group_id
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
