@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from odradek.protocol.java_maps import hash_of_text
 
-DEFAULT_SLOTS = 16
-CROWDED = 9
+DEFAULT_SLOTS: Final = 16
+CROWDED: Final = 9
 """A slot with so many keys makes a table grow that has less than `TREES_FROM` slots."""
-TREES_FROM = 64
+TREES_FROM: Final = 64
 
 
 def slots_for(capacity: int) -> int:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from odradek.protocol.native import i64
 
 K = TypeVar("K")
 Hash = Callable[[K], int]
 
-_MASK = 0xFFFFFFFF
-_SMALLEST = 16
+_MASK: Final = 0xFFFFFFFF
+_SMALLEST: Final = 16
 
 
 @lru_cache(maxsize=1 << 14)

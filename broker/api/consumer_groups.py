@@ -10,6 +10,7 @@ The rules are the group coordinator's (`odradek.broker.coordinator.group.consume
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics, visible_topics
 from odradek.broker.api.group_requests import check_text, invalid
@@ -41,7 +42,9 @@ from odradek.protocol.messages.consumer_group_heartbeat import (
     ResponseTopicPartitions,
 )
 
-_OWN_MEMBER_ID_FROM = 1
+_READ: Final = Operation.READ
+_GROUP: Final = Resource.GROUP
+_OWN_MEMBER_ID_FROM: Final = 1
 _CLASSIC, _CONSUMER = 0, 1
 
 
@@ -56,7 +59,7 @@ def consumer_group_heartbeat(
 ) -> ConsumerGroupHeartbeatResponse | Later:
     """A member joins, lives, tells what it owns, or leaves."""
     _check_served(ctx)
-    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
+    ctx.require(_READ, _GROUP, request.group_id)
     if request.subscribed_topic_names:
         require_topics(ctx, request.subscribed_topic_names)
     _check(ctx, request)

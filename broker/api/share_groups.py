@@ -6,6 +6,8 @@ group coordinator's (`odradek.broker.coordinator.group.share`).
 
 from __future__ import annotations
 
+from typing import Final
+
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics
 from odradek.broker.api.group_requests import check_text, invalid
 from odradek.broker.api.later import Later, later
@@ -23,6 +25,8 @@ from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.messages import share_group_describe as describe
 from odradek.protocol.messages import share_group_heartbeat as heartbeat
 
+_READ: Final = Operation.READ
+_GROUP: Final = Resource.GROUP
 _MAX_MEMBER_ID = 36
 _ASSIGNOR = "simple"
 
@@ -42,7 +46,7 @@ def share_group_heartbeat(
 ) -> heartbeat.ShareGroupHeartbeatResponse | Later:
     """A member joins, lives or leaves."""
     check_served(ctx)
-    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
+    ctx.require(_READ, _GROUP, request.group_id)
     if not request.member_id or len(request.member_id) > _MAX_MEMBER_ID:
         return heartbeat.ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)
     require_topics(ctx, request.subscribed_topic_names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from odradek.broker.runtime.command import Command, R
 from odradek.broker.runtime.inbox import EarlyReply, ReplySlot
@@ -13,6 +13,9 @@ from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 M = TypeVar("M", bound=Machine)
+
+_ACTIVE: Final = ShardState.ACTIVE
+_LOADING: Final = ShardState.LOADING
 
 
 class Shard(ShardLife[M]):
@@ -42,7 +45,7 @@ class Shard(ShardLife[M]):
         """Give a command; returns its reply, or the `ReplySlot` to wait at. A `KafkaError` is raised here or there."""
         if self._turns.busy:
             return self.submit(command)
-        if self.state is not ShardState.ACTIVE:
+        if self.state is not _ACTIVE:
             self.check_open()
         return self._turns.carry_out(command)
 
@@ -144,13 +147,13 @@ class Shard(ShardLife[M]):
         Returns the marker's offset. Raises `KafkaError` when the log refuses the marker; then nothing has changed. A
         shard that is loading needs no more than the append: the loader comes to the marker by itself.
         """
-        if self.state not in (ShardState.ACTIVE, ShardState.LOADING):
+        if self.state not in (_ACTIVE, _LOADING):
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         if self.journal.apart:
             self._steps.keep_commits()
         journal = cast("KeyedJournal", self.journal)
         offset = journal.append_marker(producer, coordinator_epoch, commit, self._clock.now_ms())
-        if self.state is ShardState.ACTIVE:
+        if self.state is _ACTIVE:
             try:
                 self.machine.replay_marker(producer.id, producer.epoch, commit)
             except Exception as error:

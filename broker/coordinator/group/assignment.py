@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -21,12 +21,12 @@ from odradek.protocol.java_maps import (
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""
 
-NOTHING: Partitions = {}
+NOTHING: Final[Partitions] = {}
 
-_SPREAD_FROM = 1 << 16
+_SPREAD_FROM: Final = 1 << 16
 """Java spreads the upper half of a hash over the lower one: a smaller number stands in the slot of its own."""
-_FIBONACCI = -7046029254386353131
-_MASK = (1 << 64) - 1
+_FIBONACCI: Final = -7046029254386353131
+_MASK: Final = (1 << 64) - 1
 
 
 class MemberSpec(NamedTuple):
@@ -154,9 +154,7 @@ def grown_order(partitions: Sequence[int]) -> tuple[int, ...]:
 
 def _by_slot(partitions: Sequence[int], slots: int) -> tuple[int, ...]:
     """Partitions below 65,536, each once, by their slot; those of one slot in the order in which they are."""
-    mask = slots - 1
-    places = sorted([(partition & mask) << 16 | i for i, partition in enumerate(partitions)])
-    return tuple([partitions[place & 0xFFFF] for place in places])
+    return tuple(sorted(partitions, key=(slots - 1).__and__))
 
 
 def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), without: Iterable[str] = ()) -> list[str]:

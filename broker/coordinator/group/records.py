@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import Struct
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.runtime.records import LogRecord, NewRecord
@@ -20,12 +20,12 @@ KIND_OF_RECORD: Mapping[int, GroupType] = {
 }
 """Record type (the first two bytes of a key) to kind; 0 and 1 are committed offsets, of all kinds."""
 
-_codecs: dict[type[CoordinatorRecord], Any] = {}
+_codecs: Final[dict[type[CoordinatorRecord], Any]] = {}
 """Of version 0, which most values have."""
-_key_codecs: dict[type[CoordinatorRecord], tuple[bytes, Any]] = {}
+_key_codecs: Final[dict[type[CoordinatorRecord], tuple[bytes, Any]]] = {}
 """Of keys, each with its record type as it is stored."""
-_INT16 = Struct(">h")
-_VERSION_0 = _INT16.pack(0)
+_INT16: Final = Struct(">h")
+_VERSION_0: Final = _INT16.pack(0)
 V = TypeVar("V", bound=CoordinatorRecord)
 
 
@@ -72,8 +72,8 @@ def _remember(encoded: bytes, key: V) -> V:
     return key
 
 
-_known_keys: dict[bytes, Any] = {}
-_MOST_KNOWN_KEYS = 1 << 13
+_known_keys: Final[dict[bytes, Any]] = {}
+_MOST_KNOWN_KEYS: Final = 1 << 13
 
 
 def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRecord:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from odradek.broker.requests.deferred import Deferred
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
@@ -69,7 +70,7 @@ def transactional(plane: DataPlane, sequence: int = 0, partition: int = 0) -> Pr
 
 
 def verified(plane: DataPlane, verifier: Verifier) -> Verifier:
-    plane.cluster.services.transactions = cast("Any", lambda: verifier)
+    plane.cluster.services.transactions = Deferred(lambda: cast("Any", verifier))
     return verifier
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
 
 from odradek.broker.coordinator.group.assignment import Partitions, stored_order
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
@@ -48,9 +48,9 @@ from odradek.protocol.stored.consumer_group_target_assignment_metadata import (
 
 Written = NewRecord | LogRecord
 
-DELETES_GROUP = ConsumerGroupMetadataKey.RECORD_TYPE
+DELETES_GROUP: Final = ConsumerGroupMetadataKey.RECORD_TYPE
 """The record type whose tombstone ends a group."""
-CHANGE_TOPICS = (ConsumerGroupMemberMetadataKey.RECORD_TYPE, ConsumerGroupRegularExpressionKey.RECORD_TYPE)
+CHANGE_TOPICS: Final = (ConsumerGroupMemberMetadataKey.RECORD_TYPE, ConsumerGroupRegularExpressionKey.RECORD_TYPE)
 """The record types that may change which topics a group subscribes to."""
 
 
@@ -176,7 +176,7 @@ def _apply_regex(group: ConsumerGroup, key: Any, record: Written) -> None:
 _STATES = {int(state): state for state in MemberState}
 Change = Callable[[ConsumerGroup, Any, Written], None]
 
-REPLAYS: Mapping[int, tuple[type[CoordinatorRecord], Change]] = {
+REPLAYS: Final[dict[int, tuple[type[CoordinatorRecord], Change]]] = {
     kind.RECORD_TYPE: (kind, change)
     for kind, change in (
         (ConsumerGroupMetadataKey, _apply_epoch),

@@ -93,7 +93,7 @@ def compute_target(
     now_ms: int,
 ) -> tuple[Target, list[NewRecord]]:
     """The changed member's new target, and the records of everybody's: of those whose target changes, and the epoch."""
-    spec = _spec(group, change.after, homogeneous, topics)
+    order, spec = _spec(group, change.after, homogeneous, topics)
     try:
         assigned = ASSIGNORS[assignor](spec)
     except KafkaError as error:
@@ -101,10 +101,11 @@ def compute_target(
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
     present = group.target.by_member
     records: list[NewRecord] = []
-    told = assigned.keys() | set(spec.members).difference(present)
-    for member_id in filter(told.__contains__, spec.members):
+    for member_id in order:
+        if member_id not in assigned and member_id in present:
+            continue
         partitions, before = assigned.get(member_id), present.get(member_id)
-        if partitions is None:  # whoever has no target yet gets one, if an empty one
+        if partitions is None:  # whoever has no target yet gets one: an empty one, or that of whom it replaces
             partitions = assigned[member_id] = spec.present.of(member_id)
         if before is None or not same_partitions(partitions, before):
             records.append(target_record(group.group_id, member_id, partitions))
@@ -119,10 +120,11 @@ def last_target(group: ConsumerGroup, member: Member) -> Target:
     return Target(group.assignment_epoch, group.target.of(holder))
 
 
-def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource) -> GroupSpec:
+def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource) -> tuple[list[str], GroupSpec]:
+    """The members in Kafka's order, and the group as an assignor sees it."""
     replaced = group.static_ids.get(changed.instance_id) if changed.instance_id is not None else None
     heir_of = replaced if replaced is not None and replaced != changed.member_id else None
     order = group.order.with_change(group.peak, changed.member_id, heir_of)
     present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
     members = LazySpecs(group, changed, order, topics)
-    return GroupSpec(members, homogeneous, members.partition_counts, present)
+    return order, GroupSpec(members, homogeneous, members.partition_counts, present)
