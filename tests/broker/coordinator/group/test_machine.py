@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Sequence
 from types import ModuleType
 from typing import Any
+from uuid import RFC_4122, UUID
 
 import pytest
 
@@ -22,6 +23,7 @@ from odradek.broker.coordinator.group.commands import (
 )
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged, KindContext
+from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.records import decode_key, encode_key, encode_value
 from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.decided import decided
@@ -279,3 +281,12 @@ def test_a_record_of_one_kind_about_a_group_of_another_is_a_fault(driver: GroupD
     with pytest.raises(RuntimeError, match="is of type classic"):
         driver.machine.replay(LogRecord(key, encode_value(ConsumerGroupMetadataValue(1)), 0, -1, -1))
     assert isinstance(driver.machine.group("g"), ClassicGroup)
+
+
+def test_the_random_part_of_a_member_id_is_a_uuid_of_version_4() -> None:
+    new_id = GroupMachine().context.new_id
+    made = [new_id() for _ in range(100)]
+    assert len(set(made)) == 100
+    for text in made:
+        read = UUID(text)
+        assert (str(read), read.version, read.variant) == (text, 4, RFC_4122)
