@@ -70,7 +70,6 @@ def test_a_class_is_not_generic(module: str) -> None:
 _LIVES_ON = {
     "AbortedTransactions",
     "CoordinatorService",
-    "Deferred",
     "GroupService",
     "ParkedConnections",
     "Shard",
