@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics, visible_topics
-from odradek.broker.api.group_requests import check_text, invalid
+from odradek.broker.api.group_requests import check_text, invalid, require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
@@ -42,8 +42,6 @@ from odradek.protocol.messages.consumer_group_heartbeat import (
     ResponseTopicPartitions,
 )
 
-_READ: Final = Operation.READ
-_GROUP: Final = Resource.GROUP
 _OWN_MEMBER_ID_FROM: Final = 1
 _CLASSIC, _CONSUMER = 0, 1
 
@@ -59,7 +57,7 @@ def consumer_group_heartbeat(
 ) -> ConsumerGroupHeartbeatResponse | Later:
     """A member joins, lives, tells what it owns, or leaves."""
     _check_served(ctx)
-    ctx.require(_READ, _GROUP, request.group_id)
+    require_read(ctx, request.group_id)
     if request.subscribed_topic_names:
         require_topics(ctx, request.subscribed_topic_names)
     _check(ctx, request)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Final
 
+from odradek.broker.api.group_requests import require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.api.merged_topics import merged
 from odradek.broker.coordinator.group.commands import CommitOffsets, DeleteOffsets, OffsetToCommit
@@ -50,8 +51,6 @@ from odradek.protocol.messages.offset_fetch import (
 )
 from odradek.protocol.primitives import ZERO_UUID
 
-_READ: Final = Operation.READ
-_GROUP: Final = Resource.GROUP
 _COMMIT_TOPIC_ID_FROM: Final = 10
 _FETCH_GROUPS_FROM: Final = 8
 _FETCH_TOPIC_ID_FROM: Final = 10
@@ -67,7 +66,7 @@ _HIDDEN_TOPIC = FetchedOffset(-1, -1, "", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 @handles(OffsetCommitRequest, access=ByItem((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)))
 def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Later:
     """Store offsets; what cannot be stored has its own error, the rest is stored."""
-    ctx.require(_READ, _GROUP, request.group_id)
+    require_read(ctx, request.group_id)
     by_id = ctx.api_version >= _COMMIT_TOPIC_ID_FROM
     found = [_topic_of(ctx, asked.topic_id if by_id else asked.name) for asked in request.topics]
     readable = ctx.allowed(Operation.READ, Resource.TOPIC, [name for name, _ in found if name is not None])

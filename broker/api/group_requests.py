@@ -1,8 +1,25 @@
-"""What heartbeats of all kinds of groups have in common: texts that may not be empty."""
+"""What requests about groups of all kinds have in common: the right to a group, and texts that may not be empty."""
 
 from __future__ import annotations
 
+from typing import Final
+
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+_READ: Final = Operation.READ  # compiled code that reads an attribute of an Enum class looks it up each time
+_GROUP: Final = Resource.GROUP
+
+
+def may_read(ctx: RequestContext, group_id: str) -> bool:
+    """Whether the client may take part in the group."""
+    return ctx.allows(_READ, _GROUP, group_id)
+
+
+def require_read(ctx: RequestContext, group_id: str) -> None:
+    """GROUP_AUTHORIZATION_FAILED unless the client may take part in the group."""
+    ctx.require(_READ, _GROUP, group_id)
 
 
 def invalid(text: str) -> KafkaError:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from odradek.broker.api.group_admin import visible_topics
+from odradek.broker.api.group_requests import may_read, require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply, join_refused
@@ -30,8 +31,6 @@ from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupResp
 from odradek.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-_READ: Final = Operation.READ
-_GROUP: Final = Resource.GROUP
 _JOIN_NULL_PROTOCOL_FROM: Final = 7
 _SYNC_PROTOCOL_FROM: Final = 5
 _LEAVE_BATCHED_FROM: Final = 3
@@ -44,7 +43,7 @@ _LEAVE_BATCHED_FROM: Final = 3
 )
 def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Later:
     """Join a group; the answer comes when the join phase ends."""
-    if not ctx.allows(_READ, _GROUP, request.group_id):
+    if not may_read(ctx, request.group_id):
         return _join_response(ctx, join_refused("", ErrorCode.GROUP_AUTHORIZATION_FAILED))
     session = request.session_timeout_ms
     command = JoinGroup(
@@ -101,7 +100,7 @@ def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
     named = request.protocol_type is not None and request.protocol_name is not None
     if ctx.api_version >= _SYNC_PROTOCOL_FROM and not named:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    ctx.require(_READ, _GROUP, request.group_id)
+    require_read(ctx, request.group_id)
     _check_group_id(request.group_id)
     command = SyncGroup(
         request.group_id,
@@ -127,7 +126,7 @@ def _sync_response(reply: SyncReply) -> SyncGroupResponse:
 @handles(HeartbeatRequest, access=ByItem((Operation.READ, Resource.GROUP)))
 def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse | Later:
     """Keep a member's session, and learn of a rebalance."""
-    ctx.require(_READ, _GROUP, request.group_id)
+    require_read(ctx, request.group_id)
     _check_group_id(request.group_id)
     command = Heartbeat(request.group_id, request.member_id, request.generation_id, request.group_instance_id)
     try:
@@ -152,7 +151,7 @@ def _refused_heartbeat(error: KafkaError) -> HeartbeatResponse:
 @handles(LeaveGroupRequest, access=ByItem((Operation.READ, Resource.GROUP)))
 def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse | Later:
     """Leave a group, or remove members from it."""
-    ctx.require(_READ, _GROUP, request.group_id)
+    require_read(ctx, request.group_id)
     _check_group_id(request.group_id)
     if ctx.api_version < _LEAVE_BATCHED_FROM:
         command = LeaveGroup(request.group_id, [(request.member_id, None)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from odradek.broker.api.group_requests import require_read
 from odradek.broker.api.later import Later
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.api.share_groups import check_served
@@ -92,7 +93,7 @@ async def committed(ctx: RequestContext, request: Any, answers: Answers, waiting
 def check_member(ctx: RequestContext, group_id: str | None, member_id: str | None) -> None:
     """INVALID_REQUEST without a group, and for a member id that no client may have; the client may read the group."""
     if group_id is not None:
-        ctx.require(Operation.READ, Resource.GROUP, group_id)
+        require_read(ctx, group_id)
     if group_id is None or not member_id or len(member_id) > _MAX_MEMBER_ID:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
 

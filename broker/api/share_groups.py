@@ -6,10 +6,8 @@ group coordinator's (`odradek.broker.coordinator.group.share`).
 
 from __future__ import annotations
 
-from typing import Final
-
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics
-from odradek.broker.api.group_requests import check_text, invalid
+from odradek.broker.api.group_requests import check_text, invalid, require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.coordinator.group.assignment import Partitions
@@ -25,8 +23,6 @@ from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.messages import share_group_describe as describe
 from odradek.protocol.messages import share_group_heartbeat as heartbeat
 
-_READ: Final = Operation.READ
-_GROUP: Final = Resource.GROUP
 _MAX_MEMBER_ID = 36
 _ASSIGNOR = "simple"
 
@@ -46,7 +42,7 @@ def share_group_heartbeat(
 ) -> heartbeat.ShareGroupHeartbeatResponse | Later:
     """A member joins, lives or leaves."""
     check_served(ctx)
-    ctx.require(_READ, _GROUP, request.group_id)
+    require_read(ctx, request.group_id)
     if not request.member_id or len(request.member_id) > _MAX_MEMBER_ID:
         return heartbeat.ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)
     require_topics(ctx, request.subscribed_topic_names)

@@ -9,10 +9,9 @@ The rules are the group coordinator's (`odradek.broker.coordinator.group.streams
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 from odradek.broker.api.group_admin import by_coordinator, describable, require_topics
-from odradek.broker.api.group_requests import check_text, invalid
+from odradek.broker.api.group_requests import check_text, invalid, require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
 from odradek.broker.coordinator.group.commands import Forbidden
@@ -31,8 +30,6 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages import streams_group_describe as d
 from odradek.protocol.messages import streams_group_heartbeat as h
 
-_READ: Final = Operation.READ
-_GROUP: Final = Resource.GROUP
 _STATIC_LEAVING = -2
 _HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."
 
@@ -54,7 +51,7 @@ def streams_group_heartbeat(
 ) -> h.StreamsGroupHeartbeatResponse | Later:
     """A member joins, lives, tells what it owns, or leaves."""
     _check_served(ctx)
-    ctx.require(_READ, _GROUP, request.group_id)
+    require_read(ctx, request.group_id)
     if request.topology is not None:
         names = list(dict.fromkeys(name for each in request.topology.subtopologies for name in _names(each)))
         _check_topic_names(names)

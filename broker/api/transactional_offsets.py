@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Coroutine, Hashable
 from functools import partial
 from typing import Any
 
+from odradek.broker.api.group_requests import require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.api.merged_topics import merged
 from odradek.broker.api.transactions import group_partition
@@ -42,7 +43,7 @@ Codes = dict[TopicPartition, int]
 def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse | Later:
     """Store offsets in a group, to become visible when the transaction commits."""
     ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
-    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
+    require_read(ctx, request.group_id)
     offsets, codes = _offsets(ctx, request)
     if not offsets:
         return _response(request, offsets, codes)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from odradek.broker.api.group_requests import require_read
 from odradek.broker.api.later import Later, later, later_all
 from odradek.broker.api.merged_topics import together
 from odradek.broker.coordinator.transaction.commands import (
@@ -192,7 +193,7 @@ def _mapped_results(
 def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse | Later:
     """Make the partition that keeps a group's offsets part of the transaction."""
     ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
-    ctx.require(Operation.READ, Resource.GROUP, request.group_id)
+    require_read(ctx, request.group_id)
 
     try:
         check_id(request.transactional_id)

@@ -93,7 +93,7 @@ def compute_target(
     now_ms: int,
 ) -> tuple[Target, list[NewRecord]]:
     """The changed member's new target, and the records of everybody's: of those whose target changes, and the epoch."""
-    order, spec = _spec(group, change.after, homogeneous, topics)
+    spec = _spec(group, change.after, homogeneous, topics)
     try:
         assigned = ASSIGNORS[assignor](spec)
     except KafkaError as error:
@@ -101,7 +101,7 @@ def compute_target(
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
     present = group.target.by_member
     records: list[NewRecord] = []
-    for member_id in order:
+    for member_id in spec.members:
         if member_id not in assigned and member_id in present:
             continue
         partitions, before = assigned.get(member_id), present.get(member_id)
@@ -120,11 +120,10 @@ def last_target(group: ConsumerGroup, member: Member) -> Target:
     return Target(group.assignment_epoch, group.target.of(holder))
 
 
-def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource) -> tuple[list[str], GroupSpec]:
-    """The members in Kafka's order, and the group as an assignor sees it."""
+def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource) -> GroupSpec:
     replaced = group.static_ids.get(changed.instance_id) if changed.instance_id is not None else None
     heir_of = replaced if replaced is not None and replaced != changed.member_id else None
     order = group.order.with_change(group.peak, changed.member_id, heir_of)
     present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
     members = LazySpecs(group, changed, order, topics)
-    return order, GroupSpec(members, homogeneous, members.partition_counts, present)
+    return GroupSpec(members, homogeneous, members.partition_counts, present)
