@@ -10,11 +10,16 @@ _TEXT = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def new_uuid() -> bytes:
-    """A random UUID. Kafka gives out none whose text begins with a dash, which tools would take for an option."""
+    """A random UUID, as `new_uuid_text` gives them."""
+    return uuid_from_text(new_uuid_text())
+
+
+def new_uuid_text() -> str:
+    """A random UUID's text. Kafka gives out none that begins with a dash, which tools would take for an option."""
     while True:
-        value = uuid.uuid4().bytes
-        if not uuid_to_text(value).startswith("-"):
-            return value
+        text = uuid_to_text(uuid.uuid4().bytes)
+        if not text.startswith("-"):
+            return text
 
 
 def uuid_to_text(value: bytes) -> str:

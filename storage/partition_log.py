@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.file_slice import WORTH_SENDING, FileSlice
-from odradek.protocol.record_batch import MAX_SEQUENCE, NO_SEQUENCE, TRANSACTIONAL_FLAG, RecordBatch
+from odradek.protocol.record_batch import (
+    CONTROL_FLAG,
+    MAX_SEQUENCE,
+    NO_SEQUENCE,
+    TRANSACTIONAL_FLAG,
+    RecordBatch,
+    read_batch,
+)
 from odradek.protocol.records import Buffer
 from odradek.storage import loading, retention, time_lookup, txn_index
 from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
@@ -273,19 +280,20 @@ class PartitionLog:
         return base_offset, last_offset, append_time, self.log_start_offset, False
 
     def _append_coordinator(self, records: Buffer, now_ms: int, leader_epoch: int) -> Appended:
-        batch = validate_coordinator_batch(records, self._config, now_ms, self.name)
+        data, attributes, delta, newest, producer_id, epoch, sequence, count = validate_coordinator_batch(
+            records, self._config, now_ms, self.name
+        )
         base_offset = self.log_end_offset
-        last_offset = base_offset + batch.last_offset_delta
-        producer_id, epoch = batch.producer_id, batch.producer_epoch
+        last_offset = base_offset + delta
+        is_control = attributes & CONTROL_FLAG != 0
         marker = None
-        if batch.is_control and producer_id >= 0:
-            marker = read_end_txn_batch(batch)
+        if is_control and producer_id >= 0:
+            marker = read_end_txn_batch(read_batch(data))
             if marker is not None:
                 self.producers.check_marker(producer_id, epoch, marker.coordinator_epoch, base_offset)
         elif producer_id >= 0:
             self.producers.check_epoch(producer_id, epoch, base_offset)
-        newest = batch.max_timestamp
-        self._write(batch.data, newest, batch.record_count, base_offset, last_offset, leader_epoch, now_ms)
+        self._write(data, newest, count, base_offset, last_offset, leader_epoch, now_ms)
         if marker is not None:
             completed = self.producers.marker_appended(
                 producer_id,
@@ -297,11 +305,9 @@ class PartitionLog:
             )
             if completed is not None:
                 self._txn_completed(completed)
-        elif producer_id >= 0 and not batch.is_control:
-            transactional = batch.is_transactional
-            self._data_appended(
-                producer_id, epoch, batch.base_sequence, base_offset, last_offset, newest, transactional
-            )
+        elif producer_id >= 0 and not is_control:
+            transactional = attributes & TRANSACTIONAL_FLAG != 0
+            self._data_appended(producer_id, epoch, sequence, base_offset, last_offset, newest, transactional)
         append_time = newest if self._config.message_timestamp_type else -1
         return base_offset, last_offset, append_time, self.log_start_offset, False
 

@@ -354,16 +354,22 @@ def _java_long(value: int) -> int:
     return int(struct.unpack(">q", (value & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big"))[0])
 
 
-def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
+def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> CheckedBatch:
     """Take a batch that the broker itself built: check its size only, and stamp it as the topic's config says."""
-    batch = read_batch(buf)
-    if batch.size_bytes > config.max_message_bytes:
-        raise too_large(batch.size_bytes, config, name)
+    if len(buf) > config.max_message_bytes:
+        raise too_large(len(buf), config, name)
+    header: Header = HEADER.unpack_from(buf)
+    _, _, _, _, _, attributes, last_delta, _, newest, producer_id, epoch, sequence, count = header
     target = config.compression_type
-    if target is not None and not batch.attributes & CONTROL_FLAG and batch.attributes & CODEC_MASK != target:
-        packed = compress(target, batch.body(), config.compression_level(target))
-        return _restamp(batch, packed, batch.attributes & ~CODEC_MASK | target, config, now_ms, batch.max_timestamp)
-    return _stamped(batch, config, now_ms, batch.max_timestamp)
+    body: Buffer
+    if target is None or attributes & CONTROL_FLAG or attributes & CODEC_MASK == target:
+        if not (config.message_timestamp_type or attributes & TIMESTAMP_TYPE_FLAG):
+            return buf, attributes, last_delta, newest, producer_id, epoch, sequence, count
+        body = buf[HEADER_SIZE:]
+    else:
+        body = compress(target, read_batch(buf).body(), config.compression_level(target))
+        attributes = attributes & ~CODEC_MASK | target
+    return _checked(_restamp(read_batch(buf), body, attributes, config, now_ms, newest))
 
 
 def validate_copied_batches(buf: Buffer, log_end_offset: int, name: str) -> list[RecordBatch]:

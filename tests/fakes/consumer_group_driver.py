@@ -18,6 +18,7 @@ from odradek.broker.runtime.command import Command
 from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.clocks import clock_at
 from tests.fakes.group_driver import START_MS
 from tests.fakes.journal import FakeJournal
@@ -62,7 +63,7 @@ class ConsumerDriver:
         groups: Mapping[str, Mapping[str, str]] | None = None,
         journal: FakeJournal | None = None,
         topics: ChangingTopics | None = None,
-        new_id: Callable[[], str] | None = None,
+        new_short_id: Callable[[], str] | None = None,
     ) -> None:
         self.journal = journal or FakeJournal()
         self.clock = clock_at(START_MS)
@@ -78,7 +79,8 @@ class ConsumerDriver:
             0,
             lambda: GroupMachine(
                 GroupSettings(),
-                new_id or (lambda: str(uuid.UUID(int=next(numbers)))),
+                lambda: str(uuid.UUID(int=next(numbers))),
+                new_short_id or (lambda: uuid_to_text(next(numbers).to_bytes(16, "big"))),
                 configs=configs,
                 topics=self.topics,
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.protocol.uuids import new_uuid, uuid_from_text, uuid_to_text
+from odradek.protocol.uuids import new_uuid, new_uuid_text, uuid_from_text, uuid_to_text
 
 
 def test_text() -> None:
@@ -14,8 +14,8 @@ def test_text() -> None:
 
 
 def test_new_ones_differ_and_never_begin_with_a_dash() -> None:
-    texts = {uuid_to_text(new_uuid()) for _ in range(2000)}
-    assert len(texts) == 2000
+    texts = {uuid_to_text(new_uuid()) for _ in range(2000)} | {new_uuid_text() for _ in range(2000)}
+    assert len(texts) == 4000
     assert not any(text.startswith("-") for text in texts)
 
 

@@ -74,7 +74,7 @@ class PresentTarget(Protocol):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many partitions each member has that has any. Not to be changed."""
+        """How many partitions each member has that has a target. Not to be changed."""
 
     @property
     def topic_ids(self) -> Collection[bytes]:
@@ -100,9 +100,10 @@ class GroupSpec(NamedTuple):
 
 
 Assignor = Callable[[GroupSpec], dict[str, Partitions]]
-"""Gives members their partitions. A member that is not in the result keeps what it has, in the very same order.
+"""Gives members their partitions. Raises `KafkaError` if it cannot.
 
-Raises `KafkaError` if it cannot.
+The result may leave out members that keep the target that they have, in the very same order. It stands in the order of
+the members then, and has all that have no target yet.
 """
 
 
@@ -124,6 +125,26 @@ def stored_order(by_topic: Mapping[bytes, Sequence[int]]) -> Partitions:
     if len(by_topic) < 2:
         return {topic_id: _in_set_order(partitions) for topic_id, partitions in by_topic.items()}
     return {topic_id: _in_set_order(by_topic[topic_id]) for topic_id in HashTable(hash_of_uuid, by_topic)}
+
+
+def order_once_stored(assigned: Partitions) -> Partitions:
+    """`stored_order` of an assignment that is about to be stored, in which no partition comes twice."""
+    if len(assigned) == 1:
+        for partitions in assigned.values():
+            if len(partitions) < CROWDED and _is_by_slot(partitions):
+                return assigned
+    return stored_order(assigned)
+
+
+def _is_by_slot(partitions: tuple[int, ...]) -> bool:
+    """Whether a few distinct partitions stand in the order of their slots in the smallest table."""
+    last = 0
+    for partition in partitions:
+        slot = partition & (DEFAULT_SLOTS - 1)
+        if slot < last or partition >= _SPREAD_FROM:
+            return False
+        last = slot
+    return True
 
 
 def _in_set_order(partitions: Sequence[int]) -> tuple[int, ...]:

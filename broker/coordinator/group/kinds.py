@@ -58,9 +58,13 @@ class GroupChanged(Effect):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class KindContext:
-    """What a kind gets of the machine. `new_id` makes random ids (UUID text)."""
+    """What a kind gets of the machine.
 
-    __slots__ = ("configs", "groups", "new_id", "settings", "topics")
+    `new_id` makes random ids for members of classic groups (36 characters), `new_short_id` for those of consumer groups
+    that have none (22).
+    """
+
+    __slots__ = ("configs", "groups", "new_id", "new_short_id", "settings", "topics")
 
     def __init__(
         self,
@@ -69,12 +73,14 @@ class KindContext:
         configs: GroupConfigs,
         topics: TopicSource,
         new_id: Callable[[], str],
+        new_short_id: Callable[[], str],
     ) -> None:
         self.groups = groups
         self.settings = settings
         self.configs = configs
         self.topics = topics
         self.new_id = new_id
+        self.new_short_id = new_short_id
 
 
 class GroupKind(Protocol):

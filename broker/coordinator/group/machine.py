@@ -30,6 +30,7 @@ from odradek.broker.runtime.effects import Effect, Schedule
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.uuids import new_uuid_text
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
 
@@ -55,6 +56,7 @@ class GroupMachine:
         self,
         settings: GroupSettings | None = None,
         new_id: Callable[[], str] = _random_id,
+        new_short_id: Callable[[], str] = new_uuid_text,
         *,
         configs: GroupConfigs | None = None,
         topics: TopicSource | None = None,
@@ -64,7 +66,7 @@ class GroupMachine:
         self.stored = StoredOffsets()
         self.offsets = OffsetBook(self.settings, self.stored, self.groups, self._simple_group)
         self.context = KindContext(
-            self.groups, self.settings, configs or fixed_configs(), topics or FixedTopics(), new_id
+            self.groups, self.settings, configs or fixed_configs(), topics or FixedTopics(), new_id, new_short_id
         )
         self._decide: dict[type[Command[Any]], Decision] = {
             c.CommitOffsets: self.offsets.commit,

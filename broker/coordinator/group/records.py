@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from struct import Struct
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, final
 
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.runtime.records import LogRecord, NewRecord
@@ -74,6 +74,37 @@ def _remember(encoded: bytes, key: V) -> V:
 
 _known_keys: Final[dict[bytes, Any]] = {}
 _MOST_KNOWN_KEYS: Final = 1 << 13
+
+
+@final
+class MemberKeys:
+    """The keys of one type of record about members. They are kept: a group writes the same ones over and over."""
+
+    __slots__ = ("_kept", "_left", "_new_key")
+
+    def __init__(self, new_key: Callable[[str, str], CoordinatorRecord]) -> None:
+        """`new_key`: makes the key of a group and a member."""
+        self._new_key = new_key
+        self._kept: dict[str, dict[str, bytes]] = {}
+        self._left = _MOST_MEMBER_KEYS
+
+    def of(self, group_id: str, member_id: str) -> bytes:
+        """The key of a group's member, as it is stored."""
+        members = self._kept.get(group_id)
+        key = None if members is None else members.get(member_id)
+        return self._encode(group_id, member_id) if key is None else key
+
+    def _encode(self, group_id: str, member_id: str) -> bytes:
+        key = encode_known_key(self._new_key(group_id, member_id))
+        if not self._left:
+            self._kept.clear()
+            self._left = _MOST_MEMBER_KEYS
+        self._left -= 1
+        self._kept.setdefault(group_id, {})[member_id] = key
+        return key
+
+
+_MOST_MEMBER_KEYS: Final = 1 << 12
 
 
 def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRecord:

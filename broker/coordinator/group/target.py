@@ -32,7 +32,7 @@ class TargetAssignment:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many partitions each member has that has any. Not to be changed."""
+        """How many partitions each member has that has a target. Not to be changed."""
         return self._sizes
 
     @property
@@ -52,11 +52,12 @@ class TargetAssignment:
         """A member has got a target."""
         before = self._by_member.get(member_id, NOTHING)
         self._by_member[member_id] = partitions
-        self._change(member_id, before, partitions)
+        self._sizes[member_id] = self._change(member_id, before, partitions)
 
     def remove(self, member_id: str) -> None:
         """A member's target is gone."""
         self._change(member_id, self._by_member.pop(member_id, NOTHING), NOTHING)
+        self._sizes.pop(member_id, None)
 
     def inherited(self, old: str, new: str) -> TargetAssignment:
         """The same, with the target of one member in the hands of another."""
@@ -67,7 +68,8 @@ class TargetAssignment:
         after.set(new, self.of(old))
         return after
 
-    def _change(self, member_id: str, before: Partitions, after: Partitions) -> None:
+    def _change(self, member_id: str, before: Partitions, after: Partitions) -> int:
+        """Note whose the partitions are; returns how many there are after the change."""
         for topic_id, had in before.items():
             kept = after.get(topic_id)
             if kept is None:
@@ -84,10 +86,7 @@ class TargetAssignment:
                 self._take(member_id, topic_id, indexes)
             elif present != indexes:
                 self._take(member_id, topic_id, _without(indexes, present))
-        if after:
-            self._sizes[member_id] = size
-        else:
-            self._sizes.pop(member_id, None)
+        return size
 
     def _take(self, member_id: str, topic_id: bytes, gained: Collection[int]) -> None:
         if gained:

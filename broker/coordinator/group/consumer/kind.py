@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
-from uuid import UUID
 
 from odradek.broker.coordinator.group.classic import commands as classic
 from odradek.broker.coordinator.group.classic.replies import join_refused, sync_refused
@@ -34,7 +33,6 @@ from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.uuids import uuid_to_text
 
 
 class ConsumerKind:
@@ -46,13 +44,14 @@ class ConsumerKind:
         self._groups = context.groups
         self._by_topic = TopicGroups()
         self._ids: set[str] = set()
-        new_id = _in_kafkas_form(context.new_id)
         self.configs = ConsumerConfigs(context.configs)
         progress = self._progress = Progress(self.configs, KnownTopics(context.topics))
         migration = Migration(context.groups, context.settings, self.configs, progress.topics)
         departures = Departures(context.groups, progress.topics, migration)
-        heartbeats = Heartbeats(context.groups, progress, departures, migration, new_id)
-        members = ClassicMembers(context.groups, context.settings, progress, departures, migration, new_id)
+        heartbeats = Heartbeats(context.groups, progress, departures, migration, context.new_short_id)
+        members = ClassicMembers(
+            context.groups, context.settings, progress, departures, migration, context.new_short_id
+        )
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
             c.ConsumerGroupHeartbeat: heartbeats.heartbeat,
             c.FenceMember: departures.fence,
@@ -128,11 +127,6 @@ class ConsumerKind:
     def take(self, kept: tuple[TopicGroups, set[str], int]) -> None:
         """See `GroupKind`."""
         self._by_topic, self._ids, self._progress.topics_version = kept
-
-
-def _in_kafkas_form(new_id: Callable[[], str]) -> Callable[[], str]:
-    """Member ids as Kafka gives them to members that have none: 22 characters."""
-    return lambda: uuid_to_text(UUID(new_id()).bytes)
 
 
 _TIMERS = MemberTimers(session_key, c.FenceMember, rebalance_key, c.ExpireRevocation)

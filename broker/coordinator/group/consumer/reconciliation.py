@@ -14,7 +14,7 @@ A member that has to give up partitions stays in its epoch until its heartbeat n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import final
 
 from odradek.broker.coordinator.group.assignment import Partitions
@@ -101,7 +101,7 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
     lost: Epochs = {}
     gained: Epochs = {}
     unreleased = False
-    for topic_id in dict.fromkeys((*goal.target, *member.assigned)):
+    for topic_id in _topics(goal.target, member.assigned):
         target: Sequence[int] = goal.target.get(topic_id, ()) if topic_id in goal.subscribed else ()
         missing = target
         current = member.assigned.get(topic_id)
@@ -121,6 +121,12 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
         kept[topic_id] = {**kept.get(topic_id, {}), **partitions}
     state = UNRELEASED_PARTITIONS if unreleased else STABLE
     return in_epoch(member, goal.epoch, state, kept, {})
+
+
+def _topics(target: Partitions, assigned: Epochs) -> Iterable[bytes]:
+    """Those of the target, then the others that the member has."""
+    others = [topic_id for topic_id in assigned if topic_id not in target]
+    return (*target, *others) if others else target
 
 
 def _drop_unsubscribed(member: Member, goal: Goal) -> Member:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Final
 
-from odradek.broker.coordinator.group.assignment import Partitions, stored_order
+from odradek.broker.coordinator.group.assignment import Partitions, order_once_stored
 from odradek.broker.coordinator.group.consumer.member import Epochs, Member, before_all, standing
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import (
+    MemberKeys,
     encode_key,
     encode_known_key,
     encode_value,
@@ -63,7 +65,7 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         classic_member_metadata=classic,
     )
     said = before_all(member)
-    return told_record(_member_key(group_id, member.member_id), encode_value(value), said)
+    return told_record(_member_keys.of(group_id, member.member_id), encode_value(value), said)
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
@@ -78,7 +80,7 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewR
     if value is None:
         rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
         value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
-    return told_record(_target_key(group_id, member_id), value, stored_order(partitions))
+    return told_record(_target_keys.of(group_id, member_id), value, order_once_stored(partitions))
 
 
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
@@ -104,7 +106,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
             partitions_pending_revocation=_rows(revoking),
         )
         value = encode_value(general)
-    return told_record(_current_key(group_id, member.member_id), value, member)
+    return told_record(_current_keys.of(group_id, member.member_id), value, member)
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:
@@ -126,18 +128,17 @@ def partition_metadata_tombstone(group_id: str) -> NewRecord:
 
 def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
     """The records that take one member out."""
-    keys = (_current_key, _target_key, _member_key)
-    return [NewRecord(key(group_id, member_id)) for key in keys]
+    return [NewRecord(keys.of(group_id, member_id)) for keys in (_current_keys, _target_keys, _member_keys)]
 
 
 def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable[str]) -> list[NewRecord]:
     """The records that delete a group with its members."""
     ids = list(member_ids)
     return [
-        *(NewRecord(_current_key(group_id, member_id)) for member_id in ids),
-        *(NewRecord(_target_key(group_id, member_id)) for member_id in ids),
+        *(NewRecord(_current_keys.of(group_id, member_id)) for member_id in ids),
+        *(NewRecord(_target_keys.of(group_id, member_id)) for member_id in ids),
         NewRecord(_target_epoch_key(group_id)),
-        *(NewRecord(_member_key(group_id, member_id)) for member_id in ids),
+        *(NewRecord(_member_keys.of(group_id, member_id)) for member_id in ids),
         *(regex_tombstone(group_id, regex) for regex in regexes),
         partition_metadata_tombstone(group_id),
         NewRecord(_epoch_key(group_id)),
@@ -154,19 +155,9 @@ def _target_epoch_key(group_id: str) -> bytes:
     return encode_known_key(ConsumerGroupTargetAssignmentMetadataKey(group_id))
 
 
-@lru_cache(maxsize=1 << 12)
-def _member_key(group_id: str, member_id: str) -> bytes:
-    return encode_known_key(ConsumerGroupMemberMetadataKey(group_id, member_id))
-
-
-@lru_cache(maxsize=1 << 12)
-def _target_key(group_id: str, member_id: str) -> bytes:
-    return encode_known_key(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id))
-
-
-@lru_cache(maxsize=1 << 12)
-def _current_key(group_id: str, member_id: str) -> bytes:
-    return encode_known_key(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id))
+_member_keys: Final = MemberKeys(ConsumerGroupMemberMetadataKey)
+_target_keys: Final = MemberKeys(ConsumerGroupTargetAssignmentMemberKey)
+_current_keys: Final = MemberKeys(ConsumerGroupCurrentMemberAssignmentKey)
 
 
 def _in_order(epochs: Epochs) -> Epochs:

@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import islice
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, grown_order, partition_count
+from odradek.broker.coordinator.group.assignment import (
+    NOTHING,
+    GroupSpec,
+    MemberSpec,
+    Partitions,
+    grown_order,
+    partition_count,
+)
 from odradek.broker.coordinator.group.holding import Holding
 from odradek.protocol.java_hash_table import HashTable, slots_of_copy
 from odradek.protocol.java_maps import hash_of_uuid
@@ -18,7 +25,7 @@ _TOO_MANY = 1 << 62
 
 
 def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
-    """Shares differ by one partition at most. Only those whose partitions change are in the result."""
+    """Shares differ by one partition at most. Whoever keeps the target that it has is not in the result."""
     first = next(iter(spec.members.values()))
     topics = _in_order(first)
     if not topics:
@@ -31,8 +38,8 @@ def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
         taken = spec.present.taken(topic_id)
         if len(taken) < count:  # a topic never shrinks
             free += [(topic_id, p) for p in sorted(set(range(count)).difference(taken))]
-    kept, wanting = _settle(spec, topics, total, free)
     result: dict[str, Partitions] = {}
+    kept, wanting = _settle(spec, topics, total, free, result)
     rest = iter(free)
     for member_id, room in wanting:
         places = list(islice(rest, room))
@@ -57,11 +64,12 @@ def _in_order(member: MemberSpec) -> Collection[bytes]:
 
 
 def _settle(
-    spec: GroupSpec, topics: Collection[bytes], total: int, free: list[_Place]
+    spec: GroupSpec, topics: Collection[bytes], total: int, free: list[_Place], touched: dict[str, Partitions]
 ) -> tuple[dict[str, Holding], list[tuple[str, int]]]:
     """Take from each member what it may not keep, which is added to ``free``.
 
-    Returns what those keep, and who shall still get how many.
+    Returns what those keep, and who shall still get how many. All of them, and who has no target yet, are put into
+    ``touched``, in the members' order.
 
     The same share is for all, and one more for some of them (``extra``). Who has not used its extra partition leaves
     it to a later member, while there are enough of those (``left``).
@@ -75,10 +83,14 @@ def _settle(
     sizes = _sizes(spec, topics)
     for member_id in spec.members:
         left -= 1
-        size = sizes[member_id] if member_id in sizes else 0  # noqa: SIM401 - a call for each member costs more
+        if member_id in sizes:
+            size = sizes[member_id]
+        else:
+            size, touched[member_id] = 0, NOTHING
         if size != limit:
             if size == share and extra <= left:
                 continue
+            touched[member_id] = NOTHING
             room = limit - size
             if room < 0:
                 changed[member_id], room = _cut(present.of(member_id), topics, limit, free)
@@ -95,7 +107,7 @@ def _settle(
 
 
 def _sizes(spec: GroupSpec, topics: Collection[bytes]) -> dict[str, int]:
-    """How many partitions each member has that has any; more than it may have if it has to give up a topic."""
+    """How many partitions each member has that has a target; more than it may have if it has to give up a topic."""
     present = spec.present
     for topic_id in present.topic_ids:
         if topic_id not in topics:
@@ -103,10 +115,8 @@ def _sizes(spec: GroupSpec, topics: Collection[bytes]) -> dict[str, int]:
     else:
         return present.sizes
     return {
-        member_id: present.sizes.get(member_id, 0)
-        if all(topic_id in topics for topic_id in present.of(member_id))
-        else _TOO_MANY
-        for member_id in spec.members
+        member_id: size if all(topic_id in topics for topic_id in present.of(member_id)) else _TOO_MANY
+        for member_id, size in present.sizes.items()
     }
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from odradek.broker.coordinator.group.assignment import (
     GroupSpec,
+    Partitions,
     member_order,
+    order_once_stored,
     partition_count,
     stored_order,
     timeline_order,
@@ -37,6 +41,18 @@ def test_a_stored_assignment_keeps_its_partitions() -> None:
     stored = stored_order({TOPIC: [5, 0, 17], other: []})
     assert {topic_id: sorted(partitions) for topic_id, partitions in stored.items()} == {TOPIC: [0, 5, 17], other: []}
     assert stored == stored_order({other: [], TOPIC: [17, 5, 0]})
+
+
+@given(st.lists(st.integers(0, 40) | st.integers(65_500, 65_600), unique=True, max_size=12))
+def test_the_order_once_stored_is_that_of_a_stored_assignment(partitions: list[int]) -> None:
+    assigned = {TOPIC: tuple(partitions)}
+    assert order_once_stored(assigned) == stored_order(assigned)
+
+
+def test_the_order_once_stored_of_any_number_of_topics() -> None:
+    assert order_once_stored({}) == {}
+    two: Partitions = {TOPIC: (16, 0, 1), b"o" * 16: (3, 2)}
+    assert list(order_once_stored(two).items()) == list(stored_order(two).items())
 
 
 def test_a_topic_that_vanished_is_the_assignors_failure() -> None:

@@ -57,7 +57,9 @@ def test_how_much_each_member_has_and_of_which_topics() -> None:
     target.set("a", {})
     target.remove("b")
     target.remove("nobody")
-    assert (dict(target.sizes), set(target.topic_ids)) == ({}, set())
+    assert (dict(target.sizes), set(target.topic_ids)) == ({"a": 0}, set())
+    target.remove("a")
+    assert dict(target.sizes) == {}
 
 
 def test_another_member_inherits_a_target() -> None:

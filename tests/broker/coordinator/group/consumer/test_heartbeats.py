@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 import pytest
 
 from odradek.broker.coordinator.group.classic.commands import JoinGroup
 from odradek.broker.coordinator.group.consumer.member import AWAY, MemberState
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.uuids import uuid_from_text
 from tests.fakes.consumer_group_driver import ConsumerDriver, hard_state
 from tests.fakes.steps import steps
 
@@ -278,7 +276,7 @@ def test_a_classic_member_without_topics_is_reckoned_among_equals(
     The group still counts as homogeneous, so all get what the first in order wants. What the new member gets and does
     not want, nobody has until the next epoch.
     """
-    driver = ConsumerDriver(new_id=lambda: str(UUID(bytes=uuid_from_text(member_id))))
+    driver = ConsumerDriver(new_short_id=lambda: member_id)
     driver.join("m-a")
     driver.join("m-b")
     driver.beat("m-a", 2)
