@@ -1,10 +1,14 @@
-"""Kafka's UUIDs: 16 bytes, and 22 characters of text (base64 for URLs, without padding)."""
+"""Kafka's UUIDs: 16 bytes, and 22 characters of text (base64 for URLs, without padding).
+
+A member's id is one: a group of many members asks for many at once. So they come as bytes from the system, without a
+`uuid.UUID` for each.
+"""
 
 from __future__ import annotations
 
 import base64
 import re
-import uuid
+from os import urandom
 
 _TEXT = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -15,9 +19,14 @@ def new_uuid() -> bytes:
 
 
 def new_uuid_text() -> str:
-    """A random UUID's text. Kafka gives out none that begins with a dash, which tools would take for an option."""
+    """The text of a random UUID (version 4, RFC 9562).
+
+    Kafka gives out none that begins with a dash, which tools would take for an option.
+    """
     while True:
-        text = uuid_to_text(uuid.uuid4().bytes)
+        drawn = urandom(16)
+        version_and_variant = bytes((drawn[6] & 0x0F | 0x40, drawn[7], drawn[8] & 0x3F | 0x80))
+        text = uuid_to_text(drawn[:6] + version_and_variant + drawn[9:])
         if not text.startswith("-"):
             return text
 

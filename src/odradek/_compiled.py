@@ -207,6 +207,7 @@ MODULES: Sequence[str] = (
     "protocol.usual_assignments",
     "protocol.usual_heartbeat",
     "protocol.usual_produce",
+    "protocol.uuids",
     "protocol.varint",
     "protocol.writer",
     "storage.backend",

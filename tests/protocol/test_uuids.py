@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import RFC_4122, UUID
+
 import pytest
 
 from odradek.protocol.uuids import new_uuid, new_uuid_text, uuid_from_text, uuid_to_text
@@ -17,6 +19,12 @@ def test_new_ones_differ_and_never_begin_with_a_dash() -> None:
     texts = {uuid_to_text(new_uuid()) for _ in range(2000)} | {new_uuid_text() for _ in range(2000)}
     assert len(texts) == 4000
     assert not any(text.startswith("-") for text in texts)
+
+
+def test_new_ones_are_of_version_4() -> None:
+    for value in (new_uuid(), uuid_from_text(new_uuid_text())):
+        read = UUID(bytes=value)
+        assert (read.version, read.variant) == (4, RFC_4122)
 
 
 @pytest.mark.parametrize(

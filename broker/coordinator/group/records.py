@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar, final
 
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.runtime.records import LogRecord, NewRecord
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.message_codec import codec
 
@@ -78,13 +78,18 @@ _MOST_KNOWN_KEYS: Final = 1 << 13
 
 @final
 class MemberKeys:
-    """The keys of one type of record about members. They are kept: a group writes the same ones over and over."""
+    """The keys of one type of record about members: a group id and a member id, in this order.
 
-    __slots__ = ("_kept", "_left", "_new_key")
+    They are kept: a group writes the same ones over and over. Each comes to be when a member joins, so the usual ones
+    are put together by hand; `encode_key` says the same in general.
+    """
 
-    def __init__(self, new_key: Callable[[str, str], CoordinatorRecord]) -> None:
-        """`new_key`: makes the key of a group and a member."""
-        self._new_key = new_key
+    __slots__ = ("_front", "_kept", "_left", "_new_key")
+
+    def __init__(self, new_key: Any) -> None:
+        """`new_key`: the class of the key, which has these two fields."""
+        self._new_key: Callable[[str, str], CoordinatorRecord] = new_key
+        self._front = _INT16.pack(new_key.RECORD_TYPE)
         self._kept: dict[str, dict[str, bytes]] = {}
         self._left = _MOST_MEMBER_KEYS
 
@@ -95,7 +100,13 @@ class MemberKeys:
         return self._encode(group_id, member_id) if key is None else key
 
     def _encode(self, group_id: str, member_id: str) -> bytes:
-        key = encode_known_key(self._new_key(group_id, member_id))
+        record = self._new_key(group_id, member_id)
+        try:
+            group, member = group_id.encode(), member_id.encode()
+            key = self._front + _INT16.pack(len(group)) + group + _INT16.pack(len(member)) + member
+        except ENCODING_ERRORS:
+            key = encode_key(record)
+        _remember(key, record)
         if not self._left:
             self._kept.clear()
             self._left = _MOST_MEMBER_KEYS
