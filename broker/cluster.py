@@ -46,7 +46,7 @@ from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
 from odradek.broker.transcript.known_topics import KnownTopics
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.uuids import new_uuid, uuid_to_text
+from odradek.protocol.uuids import new_uuid_text
 from odradek.storage.memory_backend import MemoryBackend
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Cluster:
         self.durability: Durability | None = None
         self.directory: DataDirectory | None = None
         self.authorizer = self._make_authorizer()
-        self.services = self._services(cluster_id or _new_cluster_id())
+        self.services = self._services(cluster_id or new_uuid_text())
         self.quota_switch = QuotaSwitch(self.services)
         self.controller.publishers += (
             BrokerConfigPublisher(self.config).publish,
@@ -569,10 +569,6 @@ def _moved_elsewhere(delta: MetadataDelta, image: MetadataImage) -> Iterator[byt
         topic = image.topics_by_id.get(topic_id)
         if topic is not None and topic.partitions[index].replicas != before.replicas:
             yield topic_id
-
-
-def _new_cluster_id() -> str:
-    return uuid_to_text(new_uuid())
 
 
 def _try_tls(listener: Listener, config: ListenerConfig) -> None:

@@ -361,15 +361,13 @@ def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name
     header: Header = HEADER.unpack_from(buf)
     _, _, _, _, _, attributes, last_delta, _, newest, producer_id, epoch, sequence, count = header
     target = config.compression_type
-    body: Buffer
-    if target is None or attributes & CONTROL_FLAG or attributes & CODEC_MASK == target:
-        if not (config.message_timestamp_type or attributes & TIMESTAMP_TYPE_FLAG):
-            return buf, attributes, last_delta, newest, producer_id, epoch, sequence, count
-        body = buf[HEADER_SIZE:]
-    else:
-        body = compress(target, read_batch(buf).body(), config.compression_level(target))
-        attributes = attributes & ~CODEC_MASK | target
-    return _checked(_restamp(read_batch(buf), body, attributes, config, now_ms, newest))
+    if target is not None and not attributes & CONTROL_FLAG and attributes & CODEC_MASK != target:
+        batch = read_batch(buf)
+        packed = compress(target, batch.body(), config.compression_level(target))
+        return _checked(_restamp(batch, packed, attributes & ~CODEC_MASK | target, config, now_ms, newest))
+    if config.message_timestamp_type or attributes & TIMESTAMP_TYPE_FLAG:
+        return _checked(_stamped(read_batch(buf), config, now_ms, newest))
+    return buf, attributes, last_delta, newest, producer_id, epoch, sequence, count
 
 
 def validate_copied_batches(buf: Buffer, log_end_offset: int, name: str) -> list[RecordBatch]:

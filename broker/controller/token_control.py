@@ -15,7 +15,7 @@ from odradek.broker.security.sasl.credentials import token_hmac
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
 from odradek.protocol.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
-from odradek.protocol.uuids import new_uuid, uuid_to_text
+from odradek.protocol.uuids import new_uuid_text
 
 if TYPE_CHECKING:
     from odradek.broker.config.broker_config import BrokerConfig
@@ -51,7 +51,7 @@ class TokenControl:
             self._now_ms,
             ends_ms,
             expires_ms,
-            uuid_to_text(new_uuid()),
+            new_uuid_text(),
         )
         return [record], NewToken(record.token_id, token_hmac(key, record.token_id), self._now_ms, expires_ms, ends_ms)
 

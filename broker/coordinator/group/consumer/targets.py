@@ -101,8 +101,8 @@ def compute_target(
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
     present = group.target.by_member
     records: list[NewRecord] = []
-    some = len(assigned) < len(spec.members) and spec.present is group.target
-    for member_id in assigned if some else spec.members:
+    in_order = len(assigned) < len(spec.members) and spec.present is group.target  # an heir has none yet
+    for member_id in assigned if in_order else spec.members:
         if member_id not in assigned and member_id in present:
             continue
         partitions, before = assigned.get(member_id), present.get(member_id)
