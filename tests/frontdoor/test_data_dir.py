@@ -13,18 +13,15 @@ from odradek.__main__ import main
 from odradek.protocol.record_batch import Record, build_batch
 from odradek.storage.checkpoint_files import CLEAN_SHUTDOWN
 from odradek.storage.dump import dump
+from tests.fakes.archives import VECTORS, unpack
 from tests.fakes.wire_client import WireClient
-from tests.scenarios.log_directories import AGES, unpack
+from tests.scenarios.log_directories import AGES, unpack_age
 from tests.scenarios.log_tails import TAILS, append_tail, produced
-
-VECTORS = Path(__file__).parent.parent / "vectors"
 
 
 @pytest.fixture
 def kafka_log_dir(tmp_path: Path) -> Path:
-    with tarfile.open(VECTORS / "logdir.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "logdir"
+    return unpack("logdir.tar.gz", "logdir", tmp_path)
 
 
 def test_serves_a_directory_that_kafka_wrote(kafka_log_dir: Path) -> None:
@@ -103,7 +100,7 @@ def test_a_restart_keeps_topics_ids_settings_records_and_offsets(tmp_path: Path)
 
 @pytest.mark.parametrize("age", AGES)
 def test_serves_kafkas_directory_at_every_age(tmp_path: Path, age: str) -> None:
-    directory = unpack(age, tmp_path)
+    directory = unpack_age(age, tmp_path)
     for start in range(2):  # as Kafka left it, and as we did
         with odradek.KafkaBroker(data_dir=directory, config={"log.retention.ms": "-1"}) as broker:
             assert set(broker.topics) == {*AGES[age], *(f"new-{number}" for number in range(start))}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +9,8 @@ from typing import Any
 import pytest
 
 from odradek import KafkaBroker
+from tests.fakes.archives import unpack
 from tests.pipeline import quick_spark
-
-VECTORS = Path(__file__).resolve().parent.parent / "vectors"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,20 +27,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def golden_log_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log directory that Kafka 4.3.1 wrote."""
-    return _unpacked("logdir.tar.gz", tmp_path_factory) / "logdir"
+    return unpack("logdir.tar.gz", "logdir", tmp_path_factory.mktemp("logdir"))
 
 
 @pytest.fixture(scope="session")
 def golden_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What Kafka's own dump tool prints about that directory."""
-    return _unpacked("logdir-dump.tar.gz", tmp_path_factory) / "dump"
-
-
-def _unpacked(name: str, factory: pytest.TempPathFactory) -> Path:
-    folder = factory.mktemp(name.partition(".")[0])
-    with tarfile.open(fileobj=io.BytesIO((VECTORS / name).read_bytes())) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
+    return unpack("logdir-dump.tar.gz", "dump", tmp_path_factory.mktemp("dump"))
 
 
 @pytest.fixture

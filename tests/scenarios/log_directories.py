@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from odradek.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.protocol.record_batch import Record, build_batch
+from tests.fakes.archives import VECTORS, unpack
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.log_tails import produced
 from tests.scenarios.target import wait_until
@@ -22,7 +23,7 @@ from tests.scenarios.target import wait_until
 if TYPE_CHECKING:
     from tests.conformance.real_kafka import RealKafka
 
-RECORDED = Path(__file__).parent.parent / "vectors" / "log_directories.tar.xz"
+RECORDED = VECTORS / "log_directories.tar.xz"
 CONFIG = {
     "log.cleaner.backoff.ms": "50",
     "log.segment.delete.delay.ms": "3600000",
@@ -98,12 +99,9 @@ def _produce(client: WireClient, name: str, key: bytes, value: bytes, seconds: i
     wait_until(f"a leader of {name}", partial(produced, client, name, data))
 
 
-def unpack(age: str, target: Path) -> Path:
+def unpack_age(age: str, target: Path) -> Path:
     """A copy of the recorded directory of an age."""
-    with tarfile.open(RECORDED) as archive:
-        members = [member for member in archive if member.name.split("/")[0] == age]
-        archive.extractall(target, members, filter="data")
-    return target / age
+    return unpack(RECORDED.name, age, target)
 
 
 def pack(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,15 @@ from odradek.broker.controller.takeover import OLD_FILE, RETIRED_FILE
 from odradek.broker.metadata.image import ResourceType
 from odradek.protocol.uuids import uuid_to_text
 from odradek.storage.backend import StorageError
+from tests.fakes.archives import unpack
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 CONFIG = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
 
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
     """A directory as odradek wrote it when it kept its metadata in a JSON file."""
-    with tarfile.open(VECTORS / "logdir-json.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "logdir-json"
+    return unpack("logdir-json.tar.gz", "logdir-json", tmp_path)
 
 
 def test_the_older_format_is_taken_over(old: Path) -> None:
