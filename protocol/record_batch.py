@@ -42,10 +42,10 @@ MAGIC_AT: Final = 16
 _FLAGS_AT: Final = 22
 """The low byte of the attributes, which has all bits that are in use."""
 
-_UP_TO_CRC: Final = struct.Struct(">qiibI")
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 _OFFSET_AND_LENGTH: Final = struct.Struct(">qi")
-_AFTER_CRC: Final = struct.Struct(">hiqqqhii")
+_pack_up_to_crc: Final = struct.Struct(">qiibI").pack
+_pack_after_crc: Final = struct.Struct(">hiqqqhii").pack
 _OFFSET: Final = struct.Struct(">q")
 _EPOCH: Final = struct.Struct(">i")
 
@@ -283,9 +283,9 @@ def build_batch(
 
 def assemble(base_offset: int, leader_epoch: int, after_crc: tuple[int, ...], body: Buffer) -> bytes:
     """Put a batch together from its parts: `after_crc` are the header's fields from the attributes on."""
-    covered = _AFTER_CRC.pack(*after_crc)
+    covered = _pack_after_crc(*after_crc)
     crc = crc32c(body, crc32c(covered))
-    front = _UP_TO_CRC.pack(base_offset, HEADER_SIZE - LOG_OVERHEAD + len(body), leader_epoch, 2, crc)
+    front = _pack_up_to_crc(base_offset, HEADER_SIZE - LOG_OVERHEAD + len(body), leader_epoch, 2, crc)
     return b"".join((front, covered, body))
 
 

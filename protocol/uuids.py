@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import base64
 import re
+from binascii import b2a_base64
 from os import urandom
+from typing import Final
 
 _TEXT = re.compile(r"[A-Za-z0-9_-]{22}")
+_FOR_URLS: Final = bytes.maketrans(b"+/", b"-_")
 
 
 def new_uuid() -> bytes:
@@ -32,7 +35,7 @@ def new_uuid_text() -> str:
 
 
 def uuid_to_text(value: bytes) -> str:
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
+    return b2a_base64(value, newline=False).rstrip(b"=").translate(_FOR_URLS).decode("ascii")
 
 
 def uuid_from_text(text: str) -> bytes:

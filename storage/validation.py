@@ -50,6 +50,8 @@ _KEPT_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG | DELET
 
 _LAST_CODEC: Final = int(Codec.ZSTD)
 _LENGTH: Final = struct.Struct(">8xi")
+_fields_of_own: Final = struct.Struct(">21xhi8xqqhii").unpack_from
+"""Of the header: attributes, last offset delta, newest timestamp, producer id, epoch, sequence, records."""
 _MAX_INT: Final = 0x7FFFFFFF
 
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
@@ -358,8 +360,8 @@ def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name
     """Take a batch that the broker itself built: check its size only, and stamp it as the topic's config says."""
     if len(buf) > config.max_message_bytes:
         raise too_large(len(buf), config, name)
-    header: Header = HEADER.unpack_from(buf)
-    _, _, _, _, _, attributes, last_delta, _, newest, producer_id, epoch, sequence, count = header
+    fields: tuple[int, int, int, int, int, int, int] = _fields_of_own(buf)
+    attributes, last_delta, newest, producer_id, epoch, sequence, count = fields
     target = config.compression_type
     if target is not None and not attributes & CONTROL_FLAG and attributes & CODEC_MASK != target:
         batch = read_batch(buf)

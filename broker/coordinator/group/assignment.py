@@ -47,6 +47,8 @@ class MemberSpecs(Protocol):
 
     def __iter__(self) -> Iterator[str]: ...
 
+    def __reversed__(self) -> Iterator[str]: ...
+
     def values(self) -> Iterable[MemberSpec]:
         """The members."""
 
@@ -77,6 +79,10 @@ class PresentTarget(Protocol):
         """How many partitions each member has that has a target. Not to be changed."""
 
     @property
+    def members_by_size(self) -> dict[int, int]:
+        """How many members have so many partitions, of those with a target. Not to be changed."""
+
+    @property
     def topic_ids(self) -> Collection[bytes]:
         """The topics of which anybody has a partition."""
 
@@ -90,13 +96,15 @@ class PresentTarget(Protocol):
 class GroupSpec(NamedTuple):
     """A group as an assignor sees it.
 
-    `homogeneous`: all members subscribe to the same topics.
+    `homogeneous`: all members subscribe to the same topics. `newcomer`: the member that joins and has no target yet.
+    Of those that have one, all are members.
     """
 
     members: MemberSpecs
     homogeneous: bool
     partition_counts: Mapping[bytes, int]
     present: PresentTarget
+    newcomer: str | None = None
 
 
 Assignor = Callable[[GroupSpec], dict[str, Partitions]]
@@ -168,8 +176,11 @@ def grown_order(partitions: Sequence[int]) -> tuple[int, ...]:
     largest = max(partitions)
     if size < CROWDED and largest < _SPREAD_FROM:
         return _by_slot(partitions, DEFAULT_SLOTS)
-    if largest < slots_of_map(size) and largest < _SPREAD_FROM:
+    slots = slots_of_map(size)
+    if largest < slots and largest < _SPREAD_FROM:
         return tuple(sorted(partitions))  # each has a slot of its own, however the table has grown
+    if largest < DEFAULT_SLOTS * (CROWDED - 1):
+        return _by_slot(partitions, slots)  # no slot was ever crowded, so the table has grown as any does
     return tuple(HashTable(hash_of_number, partitions))
 
 

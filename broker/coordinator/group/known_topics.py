@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
+from odradek.broker.coordinator.group.metadata_hash import group_hash, hash_of_topic
 from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
 
 _MOST_GROUP_HASHES: Final = 1 << 10
@@ -52,7 +52,7 @@ class KnownTopics:
                 facts = self.named(name)
                 if facts is None:
                     continue
-                value = self._hashes[name] = topic_hash(name, facts.topic_id, facts.racks)
+                value = self._hashes[name] = hash_of_topic(facts)
             hashes[name] = value
         known = group_hash(hashes)
         if len(hashes) == len(names):  # a topic that does not exist may come

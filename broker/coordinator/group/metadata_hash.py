@@ -7,8 +7,10 @@ rebalances. A topic that does not exist counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from struct import Struct
 
+from odradek.broker.coordinator.group.topic_source import TopicFacts
 from odradek.broker.coordinator.group.xxh3 import xxh3_64
 
 _INT32 = Struct("<i")
@@ -23,6 +25,12 @@ def topic_hash(name: str, topic_id: bytes, racks: Sequence[Sequence[str]]) -> in
         for rack in sorted(names, key=_order):
             parts += (_INT32.pack(len(rack.encode("utf-16-le")) // 2), _text(rack))
     return xxh3_64(b"".join(parts))
+
+
+@lru_cache(maxsize=1 << 8)
+def hash_of_topic(topic: TopicFacts) -> int:
+    """The same for a topic as it is known: each coordinator asks once for its groups."""
+    return topic_hash(topic.name, topic.topic_id, topic.racks)
 
 
 def group_hash(topic_hashes: Mapping[str, int]) -> int:

@@ -103,7 +103,7 @@ class MemberKeys:
         record = self._new_key(group_id, member_id)
         try:
             group, member = group_id.encode(), member_id.encode()
-            key = self._front + _INT16.pack(len(group)) + group + _INT16.pack(len(member)) + member
+            key = self._front + _length(len(group)) + group + _length(len(member)) + member
         except ENCODING_ERRORS:
             key = encode_key(record)
         _remember(key, record)
@@ -115,6 +115,12 @@ class MemberKeys:
         return key
 
 
+def _length(size: int) -> bytes:
+    return _KNOWN_LENGTHS[size] if size < len(_KNOWN_LENGTHS) else _INT16.pack(size)
+
+
+_KNOWN_LENGTHS: Final = [_INT16.pack(size) for size in range(1 << 8)]
+"""Of ids: the same few over and over."""
 _MOST_MEMBER_KEYS: Final = 1 << 12
 
 

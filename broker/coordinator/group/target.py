@@ -17,12 +17,13 @@ class TargetAssignment:
     written last.
     """
 
-    __slots__ = ("_by_member", "_holders", "_owners", "_sizes")
+    __slots__ = ("_by_member", "_by_size", "_holders", "_owners", "_sizes")
 
     def __init__(self) -> None:
         self._by_member: dict[str, Partitions] = {}
         self._owners: dict[bytes, dict[int, str]] = {}
         self._sizes: dict[str, int] = {}
+        self._by_size: dict[int, int] = {}
         self._holders: dict[bytes, int] = {}  # how many members have partitions of a topic
 
     @property
@@ -34,6 +35,11 @@ class TargetAssignment:
     def sizes(self) -> dict[str, int]:
         """How many partitions each member has that has a target. Not to be changed."""
         return self._sizes
+
+    @property
+    def members_by_size(self) -> dict[int, int]:
+        """How many members have so many partitions, of those with a target. Not to be changed."""
+        return self._by_size
 
     @property
     def topic_ids(self) -> Collection[bytes]:
@@ -52,12 +58,17 @@ class TargetAssignment:
         """A member has got a target."""
         before = self._by_member.get(member_id, NOTHING)
         self._by_member[member_id] = partitions
-        self._sizes[member_id] = self._change(member_id, before, partitions)
+        size = self._change(member_id, before, partitions)
+        size_before = self._sizes.get(member_id)
+        if size_before != size:
+            self._sizes[member_id] = size
+            self._by_size[size] = self._by_size.get(size, 0) + 1
+            self._one_less(size_before)
 
     def remove(self, member_id: str) -> None:
         """A member's target is gone."""
         self._change(member_id, self._by_member.pop(member_id, NOTHING), NOTHING)
-        self._sizes.pop(member_id, None)
+        self._one_less(self._sizes.pop(member_id, None))
 
     def inherited(self, old: str, new: str) -> TargetAssignment:
         """The same, with the target of one member in the hands of another."""
@@ -67,6 +78,13 @@ class TargetAssignment:
                 after.set(member_id, partitions)
         after.set(new, self.of(old))
         return after
+
+    def _one_less(self, size: int | None) -> None:
+        """A member that had so many partitions has another number, or is gone."""
+        if size is not None:
+            members = self._by_size.pop(size) - 1
+            if members:
+                self._by_size[size] = members
 
     def _change(self, member_id: str, before: Partitions, after: Partitions) -> int:
         """Note whose the partitions are; returns how many there are after the change."""

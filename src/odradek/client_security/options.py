@@ -19,6 +19,8 @@ _LOGIN_HANDLERS = (
     "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler",
 )
 _TLS_VERSIONS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
+_USUAL_VERSIONS = ("TLSv1.2", "TLSv1.3")
+"""Kafka's own default. OpenSSL's is what each system makes of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,8 @@ class TlsOptions:
     key_password: str | None = field(default=None, repr=False)
     verify: bool = True
     check_hostname: bool = True
-    versions: tuple[str, ...] = ()
-    """The versions of TLS to offer; the library's own choice when empty."""
+    versions: tuple[str, ...] = _USUAL_VERSIONS
+    """The versions of TLS to offer."""
     ciphers: str | None = None
 
 
@@ -131,7 +133,7 @@ def _versions(options: Mapping[str, str]) -> tuple[str, ...]:
     names = tuple(name.strip() for name in options.get("ssl.enabled.protocols", "").split(",") if name.strip())
     if wrong := [name for name in names if name not in _TLS_VERSIONS]:
         raise SecurityOptionError(f"ssl.enabled.protocols: {wrong[0]!r} is none of {', '.join(_TLS_VERSIONS)}")
-    return names
+    return names or _USUAL_VERSIONS
 
 
 # --- SASL -------------------------------------------------------------------------------------------------------------

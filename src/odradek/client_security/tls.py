@@ -32,6 +32,8 @@ _ALERTS = {
     "HANDSHAKE_FAILURE": "broker and client have no version or cipher in common, or a client certificate is asked for",
     "WRONG_VERSION_NUMBER": "the broker answers something else than TLS: is it a plain-text listener?",
 }
+_CLOSED = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+"""The other side has closed, at once or by TLS's own word; some OpenSSLs take the first for the second."""
 
 
 def connect_tls(plain: socket.socket, host: str, options: TlsOptions, address: str) -> TlsSocket:
@@ -69,7 +71,7 @@ class TlsSocket:
     def _named_errors(self) -> Iterator[None]:
         try:
             yield
-        except ssl.SSLEOFError as error:
+        except _CLOSED as error:
             raise ConnectionClosed(f"{self._address} closed the connection") from error
         except ssl.SSLError as error:
             raise TlsError(f"{self._address}: TLS: {_problem(error)}") from error
@@ -84,9 +86,8 @@ def build_context(options: TlsOptions) -> ssl.SSLContext:
     pair = own_pair(options)
     if pair is not None:
         _show(context, pair)
-    if options.versions:
-        versions = [_VERSIONS[name] for name in options.versions]
-        context.minimum_version, context.maximum_version = min(versions), max(versions)
+    versions = [_VERSIONS[name] for name in options.versions]
+    context.minimum_version, context.maximum_version = min(versions), max(versions)
     if options.ciphers:
         try:
             context.set_ciphers(options.ciphers)
@@ -126,7 +127,7 @@ def _handshake_problem(error: OSError, host: str) -> str:
         if error.verify_code == 62 or error.verify_code == 64:
             return f"the broker's certificate is not for {host} ({error.verify_message})"
         return f"the broker's certificate is not trusted ({error.verify_message})"
-    if isinstance(error, ssl.SSLEOFError | ConnectionError):
+    if isinstance(error, (*_CLOSED, ConnectionError)):
         return "the broker closed the connection: is it a plain-text listener?"
     if isinstance(error, TimeoutError):
         return "the broker does not answer: is it a plain-text listener?"

@@ -26,7 +26,7 @@ def test_the_default_trusts_only_who_can_show_a_certificate_for_the_host() -> No
     context = build_context(TlsOptions())
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
-    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+    assert (context.minimum_version, context.maximum_version) == (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
 
 
 def test_versions_and_ciphers() -> None:
@@ -78,7 +78,8 @@ def answered_by(reply: bytes, options: dict[str, str]) -> WireError:
 
 
 def test_a_server_that_does_not_speak_tls_is_called_so() -> None:
-    for reply in (b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"):
+    close_notify = b"\x15\x03\x03\x00\x02\x01\x00"
+    for reply in (b"", close_notify, b"HTTP/1.1 400 Bad Request\r\n\r\n"):
         error = answered_by(reply, {"security.protocol": "SSL"})
         assert isinstance(error, TlsError)
         assert "is it a plain-text listener?" in str(error)

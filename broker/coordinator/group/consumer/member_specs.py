@@ -30,6 +30,9 @@ class LazySpecs:
     def __iter__(self) -> Iterator[str]:
         return iter(self._order)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._order)
+
     def values(self) -> Iterable[MemberSpec]:
         """See `MemberSpecs`."""
         return map(self._spec, self._order)

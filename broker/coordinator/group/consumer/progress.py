@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
 from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation, ResolveRegexes
@@ -199,12 +200,13 @@ class Progress:
     def _subscribed(self, group: ConsumerGroup, member: Member, target: Target) -> list[bytes]:
         """The topics that a member subscribes to and that exist, of those that it has or shall get."""
         names = group.topics_of(member)
-        found: list[bytes] = []
-        for topic_id in (*target.partitions, *member.assigned):
-            facts = self.topics.by_id(topic_id)
-            if facts is not None and facts.name in names:
-                found.append(topic_id)
+        found = [topic_id for topic_id in target.partitions if self._is_among(topic_id, names)]
+        found += [topic_id for topic_id in member.assigned if self._is_among(topic_id, names)]
         return found
+
+    def _is_among(self, topic_id: bytes, names: Collection[str]) -> bool:
+        facts = self.topics.by_id(topic_id)
+        return facts is not None and facts.name in names
 
     def _limit_revocation(self, step: Step, before: MemberState, member: Member) -> None:
         group_id = step.group.group_id

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from odradek.broker.coordinator.group.assignment import Partitions, order_once_stored
-from odradek.broker.coordinator.group.consumer.member import Epochs, Member, before_all, standing
+from odradek.broker.coordinator.group.consumer.member import ClassicMember, Epochs, Member, before_all, standing
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import (
     MemberKeys,
@@ -49,23 +49,50 @@ from odradek.protocol.usual_assignments import current_value, epoch_value, targe
 
 def member_record(group_id: str, member: Member) -> NewRecord:
     """What a member has said of itself."""
-    classic = None
-    if member.classic is not None:
-        protocols = [ClassicProtocol(name, metadata) for name, metadata in member.classic.protocols]
-        classic = ClassicMemberMetadata(member.classic.session_timeout_ms, protocols)
-    value = ConsumerGroupMemberMetadataValue(
-        instance_id=member.instance_id,
-        rack_id=member.rack_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        subscribed_topic_names=list(member.topics),
-        subscribed_topic_regex=member.regex,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        server_assignor=member.server_assignor,
-        classic_member_metadata=classic,
+    value = _member_value(
+        member.instance_id,
+        member.rack_id,
+        member.client_id,
+        member.client_host,
+        member.topics,
+        member.regex,
+        member.rebalance_timeout_ms,
+        member.server_assignor,
+        member.classic,
     )
-    said = before_all(member)
-    return told_record(_member_keys.of(group_id, member.member_id), encode_value(value), said)
+    return told_record(_member_keys.of(group_id, member.member_id), value, before_all(member))
+
+
+@lru_cache(maxsize=1 << 8)
+def _member_value(
+    instance_id: str | None,
+    rack_id: str | None,
+    client_id: str,
+    client_host: str,
+    topics: tuple[str, ...],
+    regex: str | None,
+    rebalance_timeout_ms: int,
+    server_assignor: str | None,
+    classic: ClassicMember | None,
+) -> bytes:
+    """What a member says of itself, as it is stored; most members of a group say the same."""
+    metadata = None
+    if classic is not None:
+        protocols = [ClassicProtocol(name, offered) for name, offered in classic.protocols]
+        metadata = ClassicMemberMetadata(classic.session_timeout_ms, protocols)
+    return encode_value(
+        ConsumerGroupMemberMetadataValue(
+            instance_id=instance_id,
+            rack_id=rack_id,
+            client_id=client_id,
+            client_host=client_host,
+            subscribed_topic_names=list(topics),
+            subscribed_topic_regex=regex,
+            rebalance_timeout_ms=rebalance_timeout_ms,
+            server_assignor=server_assignor,
+            classic_member_metadata=metadata,
+        )
+    )
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:

@@ -127,4 +127,5 @@ def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: Topi
     order = group.order.with_change(group.peak, changed.member_id, heir_of)
     present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
     members = LazySpecs(group, changed, order, topics)
-    return GroupSpec(members, homogeneous, members.partition_counts, present)
+    newcomer = None if changed.member_id in present.sizes else changed.member_id
+    return GroupSpec(members, homogeneous, members.partition_counts, present, newcomer)

@@ -75,12 +75,15 @@ def _settle(
     it to a later member, while there are enough of those (``left``).
     """
     present = spec.present
-    changed: dict[str, Holding] = {}
-    wanting: list[tuple[str, int]] = []
     left = len(spec.members)
     share, extra = divmod(total, left)
     limit = share + 1 if extra else share
     sizes = _sizes(spec, topics)
+    moved = _moved(spec, share, extra) if sizes is present.sizes else None
+    if moved is not None:
+        return _settle_few(spec, topics, share, moved, free, touched)
+    changed: dict[str, Holding] = {}
+    wanting: list[tuple[str, int]] = []
     for member_id in spec.members:
         left -= 1
         if member_id in sizes:
@@ -103,6 +106,58 @@ def _settle(
             extra -= 1
             if not extra:
                 limit = share
+    return changed, wanting
+
+
+def _moved(spec: GroupSpec, share: int, extra: int) -> list[str] | None:
+    """Whose target changes where all have the share or one more: the usual case of a join. None where that is not so.
+
+    The last of those that are too many with one more give it up, and the newcomer gets the share. So most members are
+    not looked at.
+    """
+    present, newcomer = spec.present, spec.newcomer
+    sizes, by_size = present.sizes, present.members_by_size
+    over = by_size.get(share + 1, 0) - extra
+    targets = by_size.get(share, 0) + over + extra
+    if over < 0 or targets != len(sizes) or targets + (newcomer is not None) != len(spec.members):
+        return None
+    moved: list[str] = []  # from the last to the first
+    for member_id in reversed(spec.members) if over else ():
+        if member_id == newcomer:
+            moved.append(member_id)
+            continue
+        try:
+            size = sizes[member_id]
+        except KeyError:  # there is a target of nobody in its place
+            return None
+        if size > share:
+            moved.append(member_id)
+            over -= 1
+            if not over:
+                break
+    if newcomer is not None and newcomer not in moved:
+        moved.append(newcomer)
+    moved.reverse()
+    return moved
+
+
+def _settle_few(
+    spec: GroupSpec,
+    topics: Collection[bytes],
+    share: int,
+    moved: list[str],
+    free: list[_Place],
+    touched: dict[str, Partitions],
+) -> tuple[dict[str, Holding], list[tuple[str, int]]]:
+    """`_settle` where it is known whose target changes."""
+    changed: dict[str, Holding] = {}
+    wanting: list[tuple[str, int]] = []
+    for member_id in moved:
+        touched[member_id] = NOTHING
+        if member_id != spec.newcomer:
+            changed[member_id], _ = _cut(spec.present.of(member_id), topics, share, free)
+        elif share:
+            wanting.append((member_id, share))
     return changed, wanting
 
 

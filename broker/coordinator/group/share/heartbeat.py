@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Set
 
 from odradek.broker.coordinator.group.assignment import Partitions, same_partitions
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
-from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
+from odradek.broker.coordinator.group.metadata_hash import group_hash, hash_of_topic
 from odradek.broker.coordinator.group.settings import GroupConfigs
 from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share import records as r
@@ -275,5 +275,5 @@ def metadata_hash(topics: TopicSource, names: Iterable[str]) -> int:
     for name in names:
         facts = topics.named(name)
         if facts is not None:
-            hashes[name] = topic_hash(name, facts.topic_id, [sorted(racks) for racks in facts.racks])
+            hashes[name] = hash_of_topic(facts)
     return group_hash(hashes)

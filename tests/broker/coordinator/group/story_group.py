@@ -59,6 +59,7 @@ class StoryGroup:
             len({frozenset(member["topics"]) for member in self.members.values()}) <= 1,
             counts,
             self.target,
+            None if new in self.target.sizes else new,
         )
 
     def _member(self, member: Any) -> MemberSpec:

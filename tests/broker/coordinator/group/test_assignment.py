@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from odradek.broker.coordinator.group.assignment import (
     GroupSpec,
     Partitions,
+    grown_order,
     member_order,
     order_once_stored,
     partition_count,
@@ -17,6 +18,8 @@ from odradek.broker.coordinator.group.assignment import (
 )
 from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_hash_table import HashTable
+from odradek.protocol.java_maps import hash_of_number
 
 MEMBERS = [f"member-{number}" for number in range(20)]
 TOPIC = b"t" * 16
@@ -47,6 +50,15 @@ def test_a_stored_assignment_keeps_its_partitions() -> None:
 def test_the_order_once_stored_is_that_of_a_stored_assignment(partitions: list[int]) -> None:
     assigned = {TOPIC: tuple(partitions)}
     assert order_once_stored(assigned) == stored_order(assigned)
+
+
+@given(
+    st.lists(st.integers(0, 40), unique=True)
+    | st.lists(st.integers(0, 150), unique=True, max_size=70)
+    | st.lists(st.integers(0, 9).map(lambda number: 16 * number) | st.integers(65_500, 65_600), unique=True)
+)
+def test_the_order_of_a_set_that_grew_is_that_of_its_table(partitions: list[int]) -> None:
+    assert grown_order(partitions) == tuple(HashTable(hash_of_number, partitions))
 
 
 def test_the_order_once_stored_of_any_number_of_topics() -> None:

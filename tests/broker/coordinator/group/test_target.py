@@ -54,12 +54,14 @@ def test_how_much_each_member_has_and_of_which_topics() -> None:
     assert (dict(target.sizes), set(target.topic_ids)) == ({"a": 3, "b": 1}, {T, U})
     target.set("a", {U: (0,)})
     assert (dict(target.sizes), set(target.topic_ids)) == ({"a": 1, "b": 1}, {U})
+    assert target.members_by_size == {1: 2}
     target.set("a", {})
+    assert target.members_by_size == {0: 1, 1: 1}
     target.remove("b")
     target.remove("nobody")
     assert (dict(target.sizes), set(target.topic_ids)) == ({"a": 0}, set())
     target.remove("a")
-    assert dict(target.sizes) == {}
+    assert (dict(target.sizes), target.members_by_size) == ({}, {})
 
 
 def test_another_member_inherits_a_target() -> None:
