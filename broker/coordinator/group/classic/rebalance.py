@@ -228,4 +228,4 @@ def _sync_timer(group: ClassicGroup) -> tuple[str, str]:
 def _pause_ms(group: ClassicGroup) -> int:
     """How long a join phase goes on after the last member that has come; 0 in a small group."""
     members = len(group.members)
-    return 0 if members < _PAUSE_FROM_MEMBERS else min(1 + members // _MEMBERS_PER_PAUSE_MS, _LONGEST_PAUSE_MS)
+    return 0 if members < _PAUSE_FROM_MEMBERS else min(max(1, members // _MEMBERS_PER_PAUSE_MS), _LONGEST_PAUSE_MS)

@@ -116,7 +116,7 @@ def test_but_not_for_long(running: GroupDriver) -> None:
 
 
 def test_a_large_group_pauses_for_more_members(running: GroupDriver) -> None:
-    told = [running.join(version=4).result().member_id for _ in range(100)]
+    told = [running.join(version=4).result().member_id for _ in range(200)]
     slots = [running.join(member_id, version=4) for member_id in told]
     running.wait(seconds=0.001)
     assert not any(slot.done for slot in slots)
