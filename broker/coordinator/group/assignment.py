@@ -97,7 +97,6 @@ class GroupSpec(NamedTuple):
     """A group as an assignor sees it.
 
     `homogeneous`: all members subscribe to the same topics. `newcomer`: the member that joins and has no target yet.
-    Of those that have one, all are members.
     """
 
     members: MemberSpecs

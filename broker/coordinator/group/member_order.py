@@ -72,10 +72,7 @@ class MemberOrder:
         if bits == self._bits and slots == self._slots:
             return
         self._bits, self._slots = bits, slots
-        last_slot, shift = slots - 1, _HASH_BITS - bits
-        by_place: dict[int, str] = {}
-        for member_id, (in_map, in_timeline, turn) in self._hashes.items():  # `_place`, for all of them
-            by_place[((in_map & last_slot) << bits | in_timeline >> shift) << _TURN_BITS | turn] = member_id
+        by_place = {self._place(member_id): member_id for member_id in self._hashes}
         self._places = sorted(by_place)
         self._ids = [by_place[place] for place in self._places]
 

@@ -117,12 +117,15 @@ def _moved(spec: GroupSpec, share: int, extra: int) -> list[str] | None:
     """
     present, newcomer = spec.present, spec.newcomer
     sizes, by_size = present.sizes, present.members_by_size
-    over = by_size.get(share + 1, 0) - extra
-    targets = by_size.get(share, 0) + over + extra
-    if over < 0 or targets != len(sizes) or targets + (newcomer is not None) != len(spec.members):
+    with_extra = by_size.get(share + 1, 0)
+    is_level = by_size.get(share, 0) + with_extra == len(sizes)
+    over = with_extra - extra
+    if not is_level or over < 0 or len(sizes) + (newcomer is not None) != len(spec.members):
         return None
     moved: list[str] = []  # from the last to the first
-    for member_id in reversed(spec.members) if over else ():
+    for member_id in reversed(spec.members):
+        if not over:
+            break
         if member_id == newcomer:
             moved.append(member_id)
             continue
@@ -133,8 +136,6 @@ def _moved(spec: GroupSpec, share: int, extra: int) -> list[str] | None:
         if size > share:
             moved.append(member_id)
             over -= 1
-            if not over:
-                break
     if newcomer is not None and newcomer not in moved:
         moved.append(newcomer)
     moved.reverse()

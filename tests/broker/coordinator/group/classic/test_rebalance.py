@@ -127,6 +127,14 @@ def test_a_large_group_pauses_for_more_members(running: GroupDriver) -> None:
     assert {slot.result().generation_id for slot in slots} == {1}
 
 
+def test_a_hundred_members_pause_for_a_millisecond(running: GroupDriver) -> None:
+    told = [running.join(version=4).result().member_id for _ in range(100)]
+    slots = [running.join(member_id, version=4) for member_id in told]
+    assert not any(slot.done for slot in slots)
+    running.wait(seconds=0.001)
+    assert {slot.result().generation_id for slot in slots} == {1}
+
+
 def test_there_is_no_pause_while_the_clock_stands_still(driver: GroupDriver) -> None:
     driver.join(version=4)
     assert len(driver.join().result().members) == 1
