@@ -44,6 +44,7 @@ from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.quota_switch import QuotaSwitch
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
+from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.broker.transcript.known_topics import KnownTopics
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid_text
@@ -131,6 +132,7 @@ class Cluster:
         self.known_topics = KnownTopics(self.topics)
         self.replicator = Replicator(self.controller, self.topics, self.config, self.clock)
         self.maintenance = Maintenance(self.config, self.clock, self.topics, self.bug_log.report)
+        self.held_appends = HeldAppends()
         self.durability: Durability | None = None
         self.directory: DataDirectory | None = None
         self.authorizer = self._make_authorizer()
@@ -165,6 +167,7 @@ class Cluster:
             bugs=self.bug_log,
             open_tls=self._open_tls,
             gates=self._gates_at_start(),
+            held_appends=self.held_appends,
         )
         self.quota_switch.attach(self.dispatcher, self.server)
         self._tls: TlsListeners | None = None
@@ -325,7 +328,7 @@ class Cluster:
         return TelemetryService(self.config, self.clock, self.image)
 
     def _surroundings(self) -> Surroundings:
-        return Surroundings(self.clock, self.start, self.bug_log.report)
+        return Surroundings(self.clock, self.start, self.bug_log.report, self.held_appends)
 
     @property
     def groups(self) -> GroupService:

@@ -30,6 +30,7 @@ from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentSto
 from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
+from odradek.storage.memory_backend import MemoryBatchStore
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
 from odradek.storage.segment import Segment
 from odradek.storage.time_lookup import TimestampOffset
@@ -193,6 +194,11 @@ class PartitionLog:
         first = self._first_unstable
         hw = self.high_watermark
         return hw if first is None or first > hw else first
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it refuses no batch that is small enough: it is in memory, unbroken, and compresses nothing."""
+        return self.active.stores.batches.__class__ is MemoryBatchStore and self._config.compression_type is None
 
     @property
     def size_bytes(self) -> int:

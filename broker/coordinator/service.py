@@ -11,6 +11,7 @@ from odradek.broker.coordinator.routing import partition_for
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.runtime.command import Command, R
 from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Machine, Producer
 from odradek.broker.runtime.partition_journal import PartitionJournal
@@ -37,12 +38,14 @@ class HasId(Protocol):
 class Surroundings(NamedTuple):
     """What every coordinator needs of its broker.
 
-    `start` runs a shard's task until the broker stops. `report(where, error)` is told of bugs.
+    `start` runs a shard's task until the broker stops. `report(where, error)` is told of bugs. `held_appends`: tells
+    when appends may be held back; never without it.
     """
 
     clock: BrokerClock
     start: Callable[[Callable[[], Awaitable[None]]], None]
     report: Callable[[str, BaseException], None]
+    held_appends: HeldAppends | None = None
 
 
 class CoordinatorService(Generic[M]):
@@ -237,7 +240,7 @@ class CoordinatorService(Generic[M]):
             f"{self.topic.name}-{index}",
             index,
             lambda: self._machine_factory(index),
-            PartitionJournal(partition, base_sequence=self._base_sequence, keyed=self._keyed),
+            self._journal(partition),
             self._surroundings.clock,
             perform=self._perform,
             report=self._surroundings.report,
@@ -250,3 +253,9 @@ class CoordinatorService(Generic[M]):
             shard.start_copied(copy)
         self._surroundings.start(shard.run)
         return shard
+
+    def _journal(self, partition: Partition) -> PartitionJournal:
+        held_appends = self._surroundings.held_appends
+        return PartitionJournal(
+            partition, base_sequence=self._base_sequence, keyed=self._keyed, held_appends=held_appends
+        )

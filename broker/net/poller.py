@@ -19,6 +19,7 @@ from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.net.held_answers import HeldAnswers
 from odradek.broker.net.parked import ParkedConnections
 from odradek.broker.net.socket_batch import SLOTS
+from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class EpollPoller:
     must have found its socket empty before it becomes watched.
 
     `longest_hold_ns`: no answer waits longer for the others of its turn. A client would stand still while the broker is
-    busy with the requests of others, and all of them would ask again at once.
+    busy with the requests of others, and all of them would ask again at once. `held_appends`: what is appended
+    before answers leave.
     """
 
     parks: ClassVar[bool] = True
@@ -56,6 +58,7 @@ class EpollPoller:
     def __init__(self, clock: BrokerClock) -> None:
         self._clock = clock
         self._face = clock.face
+        self.held_appends = HeldAppends()
         self._epoll = select.epoll()
         self._answers = HeldAnswers()
         self.longest_hold_ns = _LONGEST_HOLD_NS
@@ -109,8 +112,17 @@ class EpollPoller:
                     left -= len(events)
 
     def _serve(self, events: list[tuple[int, int]]) -> None:
-        now_ms = self._face.now_ms()
         self._parked.begin_turn()
+        self.held_appends.begin_turn()
+        try:
+            self._serve_each(events)
+        finally:
+            self.held_appends.end_turn()
+        self._parked.end_turn()
+
+    def _serve_each(self, events: list[tuple[int, int]]) -> None:
+        now_ms = self._face.now_ms()
+        held_appends = self.held_appends
         holding: list[Connection] = []
         sockets: list[int] = []
         since = 0
@@ -126,6 +138,7 @@ class EpollPoller:
                 connection.unread = True
                 continue
             connection.last_used_ms = now_ms
+            held_appends.request += 1
             if connection.serve_now(until_empty=mask != _IN, hold=True):
                 if not holding:
                     since = perf_counter_ns()
@@ -134,10 +147,10 @@ class EpollPoller:
             elif connection.state is not _WATCHED:
                 self._settle(connection)
         self._send_held(sockets, holding)
-        self._parked.end_turn()
 
     def _send_held(self, sockets: list[int], holding: list[Connection]) -> None:
         """Send the answers that these connections, with these sockets' descriptors, hold back."""
+        self.held_appends.write()
         self._answers.send(sockets, holding)
         for connection in holding:
             if connection.state is not _WATCHED:
@@ -196,7 +209,7 @@ class TaskPoller:
     parks: ClassVar[bool] = False
 
     def __init__(self, clock: BrokerClock) -> None:
-        pass
+        self.held_appends = HeldAppends()
 
     def add(self, connection: Connection) -> None:
         """Nothing to do."""

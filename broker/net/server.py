@@ -23,6 +23,7 @@ from odradek.broker.net.connection_states import RULES, Cut
 from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
 from odradek.broker.net.poller import Poller
 from odradek.broker.requests.context import ConnectionInfo
+from odradek.broker.runtime.held_appends import HeldAppends
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -102,9 +103,11 @@ class Server:
         gates: Mapping[str, NewGate] = MappingProxyType({}),
         new_poller: Callable[[BrokerClock], Poller] = new_poller,
         open_tls: Callable[[Node, Endpoint], TlsTerms] | None = None,
+        held_appends: HeldAppends | None = None,
     ) -> None:
         """`gates`: where clients log in, by the name of the listener. `open_tls`: opens the stores of a TLS listener;
-        ConfigError if they cannot be used."""
+        ConfigError if they cannot be used. `held_appends`: is told of the poller's turns."""
+        self._held_appends = held_appends or HeldAppends()
         self._gates = {(node_id, name): gate for node_id in nodes for name, gate in gates.items()}
         self._open_tls = open_tls
         self._handshakes: Handshakes | None = None
@@ -153,6 +156,7 @@ class Server:
             self.close_listeners()
             raise
         self._poller = self._new_poller(self._clock)
+        self._poller.held_appends = self._held_appends
         self._nursery = nursery
         self._tasks = ConnectionTasks(nursery)
         nursery.start_soon(self._poller.run)

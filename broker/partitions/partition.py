@@ -42,6 +42,13 @@ class Replicates(Protocol):
         """The broker's time."""
 
 
+class HoldsRecords(Protocol):
+    """Who holds records back that are going to be appended: see `HeldAppends`."""
+
+    def write(self) -> None:
+        """Append them."""
+
+
 class Leadership(NamedTuple):
     """Who leads which log of a partition, in which epoch, and who is in sync."""
 
@@ -63,7 +70,8 @@ class Partition:
     once something is kept from a replica or a node is down; then `log` is the leader's, and `replicator` copies and
     commits. `replicas` and `isr` are what Metadata shows and what `min.insync.replicas` is held against. `leader_id`
     is -1 while no replica's node is up. `on_activity` is called once, with the first append (and again after a changed
-    config): maintenance looks after such logs only.
+    config): maintenance looks after such logs only. `held`: who holds records back that belong at the log's end; they
+    are appended before anybody gets to see the log.
     """
 
     __slots__ = (
@@ -75,6 +83,7 @@ class Partition:
         "deleted",
         "durability",
         "failure",
+        "held",
         "index",
         "internal",
         "isr",
@@ -113,6 +122,7 @@ class Partition:
         self.failure: StorageError | None = None
         self.replica_set: ReplicaSet | None = None
         self.replicator: Replicates | None = None
+        self.held: HoldsRecords | None = None
         self.reported = ""
         self._fork_log = fork_log
         self._log: PartitionLog | None = None
@@ -125,6 +135,8 @@ class Partition:
 
         Raises StorageError where the medium has no log that could be read.
         """
+        if self.held is not None:
+            self.write_held()
         return self._log or self.open()
 
     def open(self) -> PartitionLog:
@@ -157,6 +169,8 @@ class Partition:
 
     def append_plainly(self, records: Buffer, now_ms: int, origin: AppendOrigin = _CLIENT) -> Appended:
         """The same, for who appends with each request; returns the fields of an `AppendInfo`."""
+        if self.held is not None:
+            self.write_held()
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self.failure is not None:
@@ -180,6 +194,18 @@ class Partition:
         if self.durability is not None:
             self.durability.note_append(self)
         return appended
+
+    @property
+    def may_hold(self) -> bool:
+        """Whether appends can be held back: nothing that could refuse them later, medium or follower, has a say."""
+        alone = self.replica_set is None and self.durability is None
+        return alone and not self.deleted and self.failure is None and self.log.takes_all
+
+    def write_held(self) -> None:
+        """Append what is held back."""
+        held, self.held = self.held, None
+        if held is not None:
+            held.write()
 
     def _append_apart(
         self, replicas: ReplicaSet, log: PartitionLog, records: Buffer, now_ms: int, origin: AppendOrigin
@@ -216,6 +242,7 @@ class Partition:
 
     def fail(self, error: StorageError) -> None:
         """The medium lost appended bytes: refuse every append from now on with this error."""
+        self.write_held()
         self.failure = error
         self._report(error)
 
@@ -244,6 +271,7 @@ class Partition:
 
     def follow(self, registration: PartitionRegistration) -> None:
         """Be what the metadata image says; whoever waits here looks again if the leader is another one."""
+        self.write_held()
         elected = registration.leader_epoch != self.leader_epoch
         self.replicas = registration.replicas
         self.isr = registration.isr
@@ -275,6 +303,7 @@ class Partition:
 
     @leadership.setter
     def leadership(self, known: Leadership) -> None:
+        self.write_held()
         self.leader_id, self.leader_epoch, self.isr, self.replica_set, self._log = known
 
     def fork(self, log: PartitionLog, end: int) -> PartitionLog:
@@ -321,6 +350,7 @@ class Partition:
 
     def close(self) -> None:
         """The broker stops: release the log, keep its data. Idempotent."""
+        self.write_held()
         if not self.deleted:
             self.deleted = True
             self.waiters.wake_all()
@@ -332,6 +362,7 @@ class Partition:
 
         A log that is not open is the backend's to remove.
         """
+        self.write_held()
         if not self.deleted:
             self.deleted = True
             self.waiters.wake_all()
@@ -355,6 +386,7 @@ class Partition:
 
     def let_go(self) -> None:
         """Close the logs; `go_on_with` says what comes in their place."""
+        self.write_held()
         for log in self._logs():
             log.close(clean=False)
         self._log = self.replica_set = self.replicator = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, final
 
 from odradek.broker.runtime.machine import Producer
 from odradek.broker.runtime.records import LogRecord, NewRecord
@@ -31,20 +31,81 @@ def build_coordinator_batch(
     offsets comes through here.
     """
     body: list[bytes] = []
-    for index, record in enumerate(records):
+    _encode(records, 0, body)
+    return _assembled(body, len(records), now_ms, producer, base_sequence)
+
+
+@final
+class GrowingBatch:
+    """One batch of records that come one after the other, all at one time and in the name of no producer.
+
+    Of at most `limit` bytes; its first record gets `base_offset`.
+    """
+
+    __slots__ = ("_base_offset", "_body", "_count", "_left", "_now_ms")
+
+    def __init__(self, base_offset: int, now_ms: int, limit: int) -> None:
+        self._base_offset = base_offset
+        self._now_ms = now_ms
+        self._left = limit - HEADER_SIZE
+        self._body: list[bytes] = []
+        self._count = 0
+
+    def add(self, records: Sequence[NewRecord], now_ms: int) -> int:
+        """Take in some more; returns the offset of the first one, -1 if there is no place for all of them."""
+        if now_ms != self._now_ms:
+            return -1
+        body, count = self._body, self._count
+        before = len(body)
+        size = _encode(records, count, body)
+        if size > self._left:
+            del body[before:]
+            return -1
+        self._left -= size
+        self._count = count + len(records)
+        return self._base_offset + count
+
+    @property
+    def base_offset(self) -> int:
+        """The offset of its first record."""
+        return self._base_offset
+
+    @property
+    def now_ms(self) -> int:
+        """When its records came, in the broker's time."""
+        return self._now_ms
+
+    def built(self, base_sequence: int) -> bytes:
+        """All that it has taken in, see `build_coordinator_batch`."""
+        return _assembled(self._body, self._count, self._now_ms, None, base_sequence)
+
+
+def _encode(records: Sequence[NewRecord], index: int, body: list[bytes]) -> int:
+    """Add records to a batch's body, the first of them in this place; returns how many bytes they are."""
+    total = 0
+    for record in records:
         key, value = record.key, record.value
         place, of_key = _length(index), _length(len(key))
         size = 2 + len(place) + len(of_key) + len(key)
         if value is None:
-            body += (_length(size + 2), b"\0\0", place, of_key, key, b"\1\0")
+            size += 2
+            of_size = _length(size)
+            body += (of_size, b"\0\0", place, of_key, key, b"\1\0")
         else:
             of_value = _length(len(value))
             size += len(of_value) + len(value) + 1
-            body += (_length(size), b"\0\0", place, of_key, key, of_value, value, b"\0")
+            of_size = _length(size)
+            body += (of_size, b"\0\0", place, of_key, key, of_value, value, b"\0")
+        total += len(of_size) + size
+        index += 1
+    return total
+
+
+def _assembled(body: list[bytes], count: int, now_ms: int, producer: Producer | None, base_sequence: int) -> bytes:
     attributes, (producer_id, producer_epoch) = (
         (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
     )
-    header = (attributes, len(records) - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, len(records))
+    header = (attributes, count - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, count)
     return assemble(0, 0, header, b"".join(body))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from odradek.broker.runtime.coordinator_batch import build_coordinator_batch, split, stored
+from odradek.broker.runtime.coordinator_batch import GrowingBatch, build_coordinator_batch, split, stored
+from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.broker.runtime.loader import SLICE_BYTES, load
 from odradek.broker.runtime.machine import Machine, Producer
 from odradek.broker.runtime.records import LogRecord, NewRecord
@@ -17,15 +18,36 @@ from odradek.storage.partition_log import AppendOrigin
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
 
+_LARGEST_HELD: Final = 16 * 1024
+"""Bytes of a batch of held appends."""
+_NO_BATCH: Final = GrowingBatch(0, 0, 0)
+
 
 class PartitionJournal:
-    """A partition of this broker as a journal."""
+    """A partition of this broker as a journal.
 
-    def __init__(self, partition: Partition, *, base_sequence: int = -1, keyed: bool = True) -> None:
-        """`keyed`: of the records of one key only the last one counts. A log that stores changes is not."""
+    `_batch`: what is held back, while `Partition.held` is this journal. `_request`: the number of the request that has
+    put the latest into it.
+    """
+
+    def __init__(
+        self,
+        partition: Partition,
+        *,
+        base_sequence: int = -1,
+        keyed: bool = True,
+        held_appends: HeldAppends | None = None,
+    ) -> None:
+        """`keyed`: of the records of one key only the last one counts. A log that stores changes is not.
+
+        `held_appends`: tells when appends may be held back; never without it.
+        """
         self._partition = partition
         self._base_sequence = base_sequence
         self._keyed = keyed
+        self._held_appends = held_appends
+        self._batch = _NO_BATCH
+        self._request = -1
 
     @property
     def end_offset(self) -> int:
@@ -62,9 +84,41 @@ class PartitionJournal:
 
     def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> list[LogRecord]:
         """See `Journal`."""
+        if self._held_appends is not None and self._held_appends.in_turn and producer is None:
+            offset = self._hold(records, now_ms, self._held_appends)
+            if offset >= 0:
+                return stored(records, offset, None)
         batch = build_coordinator_batch(records, now_ms, producer, self._base_sequence)
         info = self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
         return stored(records, info.base_offset, producer)
+
+    def _hold(self, records: Sequence[NewRecord], now_ms: int, held_appends: HeldAppends) -> int:
+        """Hold records back; returns the offset that the first one is going to get, -1 if they have to be appended."""
+        partition = self._partition
+        is_other_request = self._request != held_appends.request
+        self._request = held_appends.request
+        if is_other_request and partition.held is self:
+            offset = self._batch.add(records, now_ms)
+            if offset >= 0:
+                return offset
+        if not partition.may_hold:
+            return -1
+        log = partition.log
+        limit = min(_LARGEST_HELD, log.config.max_message_bytes, log.config.segment_bytes)
+        batch = GrowingBatch(log.log_end_offset, now_ms, limit)
+        offset = batch.add(records, now_ms)
+        if offset >= 0:
+            self._batch = batch
+            partition.held = self
+            held_appends.note(partition)
+        return offset
+
+    def write(self) -> None:
+        """See `HoldsRecords`."""
+        batch, self._batch = self._batch, _NO_BATCH
+        data = batch.built(self._base_sequence)
+        info = self._partition.append(data, now_ms=batch.now_ms, origin=AppendOrigin.COORDINATOR)
+        assert info.base_offset == batch.base_offset, "nobody appends while records are held back"
 
     def split(self, records: Sequence[NewRecord]) -> Iterator[Sequence[NewRecord]]:
         """See `Journal`."""

@@ -135,6 +135,7 @@ MODULES: Sequence[str] = (
     "broker.runtime.coordinator_batch",
     "broker.runtime.decided",
     "broker.runtime.effects",
+    "broker.runtime.held_appends",
     "broker.runtime.loader",
     "broker.runtime.parked",
     "broker.runtime.partition_journal",
