@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.command import Command
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Effect:
     """Something that a decision causes outside of the machine's own state, done after the records are replayed."""
 
     __slots__ = ()
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Schedule(Effect):
     """Run `command` in `after_ms` milliseconds; replaces the timer of the same `key`."""
 
@@ -30,7 +30,7 @@ class Schedule(Effect):
         self.command = command
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Pause(Schedule):
     """A `Schedule` that gives others time to catch up. It fires at once while the broker's clock is frozen."""
 
@@ -38,6 +38,7 @@ class Pause(Schedule):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Cancel(Effect):
     """Forget the timer of that `key`, if there is one."""
 
@@ -48,6 +49,7 @@ class Cancel(Effect):
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Answer(Effect):
     """Give a parked command its reply (or, with a `KafkaError`, its error). Each ticket is answered exactly once."""
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, final
 
+from odradek.protocol.native import mypyc_attr
+
 
 @final
+@mypyc_attr(acyclic=True)
 class NewRecord:
     """A record that a coordinator wants written: key, and value or None for a tombstone; already in stored form.
 
@@ -30,6 +33,7 @@ class NewRecord:
 
 
 @final
+@mypyc_attr(acyclic=True)
 class LogRecord:
     """A record as `Machine.replay` sees it, live or from the log.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol, final
 
 from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -17,6 +17,7 @@ from odradek.protocol.java_maps import (
     signed_hash_of_text,
     slots_of_map,
 )
+from odradek.protocol.native import mypyc_attr
 
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""
@@ -29,15 +30,21 @@ _FIBONACCI: Final = -7046029254386353131
 _MASK: Final = (1 << 64) - 1
 
 
-class MemberSpec(NamedTuple):
+@final
+@mypyc_attr(acyclic=True)
+class MemberSpec:
     """A member as an assignor sees it.
 
-    `topic_ids`: of the topics that it subscribes to and that exist, in Kafka's order.
+    `topic_ids`: of the topics that it subscribes to and that exist, in Kafka's order. `topic_count`: how many names it
+    subscribes to, those of missing topics included.
     """
 
-    instance_id: str | None
-    topic_ids: Sequence[bytes]
-    topic_count: int  # names that it subscribes to, those of missing topics included
+    __slots__ = ("instance_id", "topic_count", "topic_ids")
+
+    def __init__(self, instance_id: str | None, topic_ids: Sequence[bytes], topic_count: int) -> None:
+        self.instance_id = instance_id
+        self.topic_ids = topic_ids
+        self.topic_count = topic_count
 
 
 class MemberSpecs(Protocol):
@@ -93,17 +100,28 @@ class PresentTarget(Protocol):
         """The partitions of a topic that anybody has."""
 
 
-class GroupSpec(NamedTuple):
+@final
+class GroupSpec:
     """A group as an assignor sees it.
 
     `homogeneous`: all members subscribe to the same topics. `newcomer`: the member that joins and has no target yet.
     """
 
-    members: MemberSpecs
-    homogeneous: bool
-    partition_counts: Mapping[bytes, int]
-    present: PresentTarget
-    newcomer: str | None = None
+    __slots__ = ("homogeneous", "members", "newcomer", "partition_counts", "present")
+
+    def __init__(
+        self,
+        members: MemberSpecs,
+        homogeneous: bool,
+        partition_counts: Mapping[bytes, int],
+        present: PresentTarget,
+        newcomer: str | None = None,
+    ) -> None:
+        self.members = members
+        self.homogeneous = homogeneous
+        self.partition_counts = partition_counts
+        self.present = present
+        self.newcomer = newcomer
 
 
 Assignor = Callable[[GroupSpec], dict[str, Partitions]]

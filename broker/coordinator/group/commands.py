@@ -18,7 +18,7 @@ Forbidden = Callable[[Sequence[str]], Sequence[str]]
 """Says which of some topics a client may not create."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class GroupCommand:
     """An order about one group. Subclasses declare a `reply`.
 
@@ -34,7 +34,7 @@ class GroupCommand:
         self.group_id = group_id
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class MemberCommand(GroupCommand):
     """An order about one member of a group."""
 
@@ -45,7 +45,7 @@ class MemberCommand(GroupCommand):
         self.member_id = member_id
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class MemberInEpochCommand(MemberCommand):
     """An order that counts only while the member is in the epoch that it was in then."""
 

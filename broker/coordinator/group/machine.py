@@ -16,7 +16,7 @@ from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup,
 from odradek.broker.coordinator.group.classic.kind import ClassicKind
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import Group, GroupKind, KindContext
-from odradek.broker.coordinator.group.offset_records import OFFSET_COMMIT_KEYS
+from odradek.broker.coordinator.group.offset_records import LAST_OFFSET_COMMIT
 from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OffsetBook
 from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
 from odradek.broker.coordinator.group.refusals import commit_error, group_error
@@ -80,7 +80,7 @@ class GroupMachine:
         self._own = dict(self._decide)
         self._by_type: dict[type[Command[Any]], dict[GroupType, Decision]] = {}
         self._kinds: dict[GroupType, GroupKind] = {}
-        self._replays: dict[bytes, Callable[[LogRecord], None]] = {}
+        self._replays: dict[int, Callable[[LogRecord], None]] = {}
         self.classic = ClassicKind(self.context, self.stored)
         self.groups.dormant = self.classic
         self._add(self.classic)
@@ -99,13 +99,13 @@ class GroupMachine:
 
     def replay(self, record: LogRecord) -> None:
         """See `Machine`. Records of kinds that this broker does not serve are left alone."""
-        begin = record.key[:2]
-        if begin in OFFSET_COMMIT_KEYS:
+        record_type = record_type_of(record.key)
+        if record_type <= LAST_OFFSET_COMMIT:
             self.stored.replay(record)
             return
-        replay = self._replays.get(begin)
+        replay = self._replays.get(record_type)
         if replay is None:
-            replay = self._replays[begin] = self._find_replay(record_type_of(begin))
+            replay = self._replays[record_type] = self._find_replay(record_type)
         replay(record)
 
     def _find_replay(self, record_type: int) -> Callable[[LogRecord], None]:

@@ -74,7 +74,7 @@ class MemberOrder:
         self._bits, self._slots = bits, slots
         by_place = {self._place(member_id): member_id for member_id in self._hashes}
         self._places = sorted(by_place)
-        self._ids = [by_place[place] for place in self._places]
+        self._ids = list(map(by_place.__getitem__, self._places))
 
     def _place(self, member_id: str) -> int:
         in_map, in_timeline, turn = self._hashes[member_id]

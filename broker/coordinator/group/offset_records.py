@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.broker.coordinator.group.records import decode_value, encode_value
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.primitives import ZERO_UUID
 from odradek.protocol.stored.offset_commit import OffsetCommitValue
 
-OFFSET_COMMIT_KEYS = (b"\0\1", b"\0\0")
-"""How the keys of offset commits begin: with their record type, which was 0 in very old logs."""
+LAST_OFFSET_COMMIT: Final = 1
+"""The record type of committed offsets, which was 0 in very old logs."""
 
 _INT16 = Struct(">h")
 _INT32 = Struct(">i")

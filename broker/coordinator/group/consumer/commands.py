@@ -11,7 +11,7 @@ from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.protocol.native import mypyc_attr
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class ConsumerGroupHeartbeat(GroupCommand):
     """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1, static members for a while: -2).
 
@@ -91,7 +91,7 @@ class ConsumerGroupHeartbeat(GroupCommand):
 # -- what only the coordinator tells itself
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class FenceMember(MemberCommand):
     """The session of a member is over, or a classic member has not joined or synced in time."""
 
@@ -101,7 +101,7 @@ class FenceMember(MemberCommand):
     reply: None
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class ExpireRevocation(MemberInEpochCommand):
     """The time to give up partitions is over for a member that was in ``member_epoch`` when it began."""
 

@@ -27,12 +27,14 @@ from odradek.broker.coordinator.group.consumer.member import (
     in_epoch,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.native import mypyc_attr
 
 Owned = Mapping[bytes, Collection[int]]
 """What a heartbeat lists as owned."""
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Goal:
     """Where a member shall get to.
 

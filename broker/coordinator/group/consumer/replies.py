@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import final
 
 from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.protocol.native import mypyc_attr
 
 
 @final
+@mypyc_attr(acyclic=True)
 class HeartbeatReply:
     """What a member is told. ``assignment``: None where it has not changed."""
 

@@ -15,9 +15,11 @@ from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.native import mypyc_attr
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Target:
     """The target of one member, and the epoch in which it was decided."""
 
@@ -29,6 +31,7 @@ class Target:
 
 
 @final
+@mypyc_attr(acyclic=True)
 class Change:
     """A member of a group as it was (None: it is new) and as it is going to be."""
 

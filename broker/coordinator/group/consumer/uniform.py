@@ -126,13 +126,13 @@ def _moved(spec: GroupSpec, share: int, extra: int) -> list[str] | None:
     for member_id in reversed(spec.members):
         if not over:
             break
-        if member_id == newcomer:
-            moved.append(member_id)
-            continue
         try:
             size = sizes[member_id]
-        except KeyError:  # there is a target of nobody in its place
-            return None
+        except KeyError:
+            if member_id != newcomer:  # there is a target of nobody in its place
+                return None
+            moved.append(member_id)
+            continue
         if size > share:
             moved.append(member_id)
             over -= 1
