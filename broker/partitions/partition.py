@@ -199,7 +199,7 @@ class Partition:
     def may_hold(self) -> bool:
         """Whether appends can be held back: nothing that could refuse them later, medium or follower, has a say."""
         alone = self.replica_set is None and self.durability is None
-        return alone and not self.deleted and self.failure is None and self.log.takes_all
+        return alone and not self.deleted and self.log.takes_all
 
     def write_held(self) -> None:
         """Append what is held back."""
@@ -242,7 +242,6 @@ class Partition:
 
     def fail(self, error: StorageError) -> None:
         """The medium lost appended bytes: refuse every append from now on with this error."""
-        self.write_held()
         self.failure = error
         self._report(error)
 

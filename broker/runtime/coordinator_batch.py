@@ -39,21 +39,21 @@ def build_coordinator_batch(
 class GrowingBatch:
     """One batch of records that come one after the other, all at one time and in the name of no producer.
 
-    Of at most `limit` bytes; its first record gets `base_offset`.
+    Of at most `limit` bytes; its first record gets `base_offset`. `now_ms`: when its records came.
     """
 
-    __slots__ = ("_base_offset", "_body", "_count", "_left", "_now_ms")
+    __slots__ = ("_body", "_count", "_left", "base_offset", "now_ms")
 
     def __init__(self, base_offset: int, now_ms: int, limit: int) -> None:
-        self._base_offset = base_offset
-        self._now_ms = now_ms
+        self.base_offset = base_offset
+        self.now_ms = now_ms
         self._left = limit - HEADER_SIZE
         self._body: list[bytes] = []
         self._count = 0
 
     def add(self, records: Sequence[NewRecord], now_ms: int) -> int:
-        """Take in some more; returns the offset of the first one, -1 if there is no place for all of them."""
-        if now_ms != self._now_ms:
+        """Take in some more; returns the offset of the first one, -1 for another time, or without room for them all."""
+        if now_ms != self.now_ms:
             return -1
         body, count = self._body, self._count
         before = len(body)
@@ -63,21 +63,11 @@ class GrowingBatch:
             return -1
         self._left -= size
         self._count = count + len(records)
-        return self._base_offset + count
-
-    @property
-    def base_offset(self) -> int:
-        """The offset of its first record."""
-        return self._base_offset
-
-    @property
-    def now_ms(self) -> int:
-        """When its records came, in the broker's time."""
-        return self._now_ms
+        return self.base_offset + count
 
     def built(self, base_sequence: int) -> bytes:
         """All that it has taken in, see `build_coordinator_batch`."""
-        return _assembled(self._body, self._count, self._now_ms, None, base_sequence)
+        return _assembled(self._body, self._count, self.now_ms, None, base_sequence)
 
 
 def _encode(records: Sequence[NewRecord], index: int, body: list[bytes]) -> int:

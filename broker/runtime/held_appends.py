@@ -1,8 +1,8 @@
 """Appends that coordinators hold back until the answers of their turn leave, so that many of them are one batch.
 
 A real Kafka gathers what its coordinators write likewise (`group.coordinator.append.linger.ms`). Here nothing is held
-longer than the answers: whoever has been answered finds the records in the log. What follows from an append that is
-done, in Kafka, is never in one batch with it, so two appends of one request are not in one here.
+longer than the answers, and whoever looks at the log finds the records in it. What follows from an append that is done,
+in Kafka, is never in one batch with it, so two appends of one request are not in one here.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class PartitionJournal:
         self._partition = partition
         self._base_sequence = base_sequence
         self._keyed = keyed
-        self._held_appends = held_appends
+        self._held_appends = held_appends or HeldAppends()
         self._batch = _NO_BATCH
         self._request = -1
 
@@ -84,19 +84,20 @@ class PartitionJournal:
 
     def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> list[LogRecord]:
         """See `Journal`."""
-        if self._held_appends is not None and self._held_appends.in_turn and producer is None:
-            offset = self._hold(records, now_ms, self._held_appends)
+        if self._held_appends.in_turn and producer is None:
+            offset = self._hold(records, now_ms)
             if offset >= 0:
                 return stored(records, offset, None)
         batch = build_coordinator_batch(records, now_ms, producer, self._base_sequence)
         info = self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
         return stored(records, info.base_offset, producer)
 
-    def _hold(self, records: Sequence[NewRecord], now_ms: int, held_appends: HeldAppends) -> int:
+    def _hold(self, records: Sequence[NewRecord], now_ms: int) -> int:
         """Hold records back; returns the offset that the first one is going to get, -1 if they have to be appended."""
         partition = self._partition
-        is_other_request = self._request != held_appends.request
-        self._request = held_appends.request
+        request = self._held_appends.request
+        is_other_request = self._request != request
+        self._request = request
         if is_other_request and partition.held is self:
             offset = self._batch.add(records, now_ms)
             if offset >= 0:
@@ -110,7 +111,7 @@ class PartitionJournal:
         if offset >= 0:
             self._batch = batch
             partition.held = self
-            held_appends.note(partition)
+            self._held_appends.note(partition)
         return offset
 
     def write(self) -> None:

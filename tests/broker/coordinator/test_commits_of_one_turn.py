@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import socket
-
 import pytest
 import trio
 
 from odradek import open_broker
-from odradek.broker.net.poller import EpollPoller
+from odradek.broker.net.poller import TaskPoller
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.file_slice import joined
 from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -19,6 +16,7 @@ from odradek.protocol.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from odradek.protocol.record_batch import iter_batches
+from tests.broker.net.test_poller import hold_for, send_now
 from tests.fakes.wire_client import TrioWireClient, request_frame
 
 CLIENTS = 20
@@ -36,10 +34,10 @@ def commit(number: int) -> OffsetCommitRequest:
 def test_commits_of_one_turn_are_one_batch_which_is_there_when_the_first_of_them_is_answered() -> None:
     async def main() -> None:
         async with open_broker(topics={"t": CLIENTS}) as broker:
-            poller = broker.cluster.server._poller
-            if not isinstance(poller, EpollPoller):
+            server = broker.cluster.server
+            if isinstance(server._poller, TaskPoller):
                 pytest.skip("it serves each connection in a turn of its own")
-            poller.longest_hold_ns = 1 << 62
+            hold_for(server, 1 << 62)
             broker.clock.freeze()
             host, _, port = broker.bootstrap_servers.rpartition(":")
             streams = [await trio.open_tcp_stream(host, int(port)) for _ in range(CLIENTS)]
@@ -49,9 +47,8 @@ def test_commits_of_one_turn_are_one_batch_which_is_there_when_the_first_of_them
             shard = broker.cluster.groups.shard_for("g")
             log = broker.cluster.topics.by_name("__consumer_offsets").partitions[shard.partition].log
             before = log.log_end_offset
-            for number, stream in enumerate(streams):  # without giving the broker's tasks a turn
-                with socket.socket(fileno=os.dup(stream.socket.fileno())) as twin:
-                    twin.sendall(request_frame(commit(number), VERSION, 2, "wire"))
+            for number, stream in enumerate(streams):
+                send_now(stream, request_frame(commit(number), VERSION, 2, "wire"))
             for number, client in enumerate(clients):
                 answer = await client.receive(commit(number), VERSION, 2)
                 assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
