@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, MutableMapping
@@ -29,6 +28,7 @@ from odradek.control.record_stream import RecordStream
 from odradek.control.static import PATHS, routes
 from odradek.control.stream import RequestStream
 from odradek.control.streamed import RECORDS, REQUESTS
+from odradek.http_thread import shows, wrong_host
 from odradek.protocol.errors import KafkaError
 
 _log = logging.getLogger("odradek.control")
@@ -70,14 +70,12 @@ class Application:
         await (self._starlette if refusal is None else refusal)(scope, receive, send)
 
     def _refusal(self, request: Request) -> Response | None:
-        host = (request.headers.get("host") or "").rpartition(":")
-        name = host[0] if host[1] and host[2].isdecimal() else "".join(host)
-        if self._hosts is not None and name.strip("[]").lower() not in self._hosts:
+        name = wrong_host(self._hosts, request.headers.get("host"))
+        if name is not None:
             return _error(421, "HostError", f"this server is not {name!r}: use its address")
-        if self._token is not None and request.url.path not in PATHS:
-            shown = request.headers.get("authorization", "").removeprefix("Bearer ")
-            if not hmac.compare_digest(shown.encode(), self._token.encode()):
-                return _error(401, "TokenError", "the token is missing or wrong: Authorization: Bearer TOKEN")
+        shown = request.headers.get("authorization", "")
+        if self._token is not None and request.url.path not in PATHS and not shows(self._token, shown):
+            return _error(401, "TokenError", "the token is missing or wrong: Authorization: Bearer TOKEN")
         return None
 
     async def _openapi(self, request: Request) -> Response:

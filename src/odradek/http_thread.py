@@ -1,0 +1,144 @@
+"""An HTTP server in a thread with a trio run of its own, whose clock no test moves."""
+
+from __future__ import annotations
+
+import hmac
+import importlib
+import ipaddress
+import logging
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import trio
+
+from odradek.broker.config.listeners import address_text
+
+_CLOSE_TIMEOUT_S = 5.0
+_GRACE_S = 0.2
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class HttpThread:
+    """Serves an ASGI application on an address from `start` to `close`; ``name`` is of its thread and logger.
+
+    ``application`` makes it, in the server's thread. OSError for an address that is taken.
+    """
+
+    def __init__(self, name: str, address: tuple[str, int], application: Callable[[], Any]) -> None:
+        self._name = name
+        self._address = address
+        self._application = application
+        self._thread = threading.Thread(target=self._run, name=name.replace(".", " "), daemon=True)
+        self._started: Future[str] = Future()
+        self._trio_stop: tuple[trio.lowlevel.TrioToken, trio.Event] | None = None
+        self.url = ""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self.url or 'no address yet'}>"
+
+    def start(self) -> Self:
+        """Listen; requests are answered when the call returns."""
+        family = socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET
+        self._socket = socket.create_server(self._address, family=family)
+        self._thread.start()
+        self.url = self._started.result()
+        return self
+
+    def close(self) -> None:
+        """End the server; requests that wait are cut."""
+        if self._trio_stop is not None:
+            token, event = self._trio_stop
+            try:
+                token.run_sync_soon(event.set)
+            except trio.RunFinishedError:
+                pass
+            self._thread.join(_CLOSE_TIMEOUT_S)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._main)
+        except BaseException as error:
+            self._socket.close()
+            while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+                error = error.exceptions[0]
+            if self._started.done():
+                logging.getLogger(self._name).error("%s has ended", self, exc_info=error)
+            else:
+                self._started.set_exception(error)
+
+    async def _main(self) -> None:
+        from hypercorn.trio import serve
+
+        stop = trio.Event()
+        self._trio_stop = trio.lowlevel.current_trio_token(), stop
+        application = self._application()
+        host, port = self._socket.getsockname()[:2]
+        config = self._config(self._socket.detach())
+        async with trio.open_nursery() as nursery:
+            await nursery.start(partial(serve, application, config, shutdown_trigger=stop.wait, mode="asgi"))
+            self._started.set_result(f"http://{address_text(host, port)}")
+
+    def _config(self, listening: int) -> Any:
+        from hypercorn.config import Config
+
+        config = Config()
+        config.bind = [f"fd://{listening}"]
+        config.errorlog = logging.getLogger(f"{self._name}.http")
+        config.loglevel = "WARNING"
+        config.graceful_timeout = _GRACE_S
+        config.include_server_header = False
+        return config
+
+
+def checked(what: str, packages: Sequence[str], extra: str, host: str, token: str | None) -> frozenset[str] | None:
+    """Which names the server has, None for any; ValueError or ImportError if there cannot be such a server.
+
+    ``what`` the server is, for the words of errors; ``extra``: what brings the packages.
+    """
+    try:
+        for package in packages:
+            importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError(f'{what} needs more: pip install "odradek[{extra}]" ({error})') from error
+    if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
+        raise ValueError("a token is printable ASCII text, and not empty")
+    hosts = _allowed_hosts(host)
+    if hosts is None and token is None:
+        raise ValueError(f"others can reach {host}: {what} that is not local needs a token")
+    return hosts
+
+
+def _allowed_hosts(host: str) -> frozenset[str] | None:
+    """What a Host header may say where only this machine reaches the server; None where others do."""
+    if host == "localhost":
+        return _LOCAL_NAMES
+    try:
+        is_local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return None
+    return _LOCAL_NAMES | {host} if is_local else None
+
+
+def wrong_host(hosts: frozenset[str] | None, shown: str | None) -> str | None:
+    """The name in a Host header that is none of the server's, so that no web page reaches it by a name of its own."""
+    host = (shown or "").rpartition(":")
+    name = host[0] if host[1] and host[2].isdecimal() else "".join(host)
+    return name if hosts is not None and name.strip("[]").lower() not in hosts else None
+
+
+def shows(token: str, authorization: str) -> bool:
+    """Whether a header shows the token, as ``Bearer TOKEN``."""
+    return hmac.compare_digest(authorization.removeprefix("Bearer ").encode(), token.encode())
