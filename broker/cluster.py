@@ -135,6 +135,8 @@ class Cluster:
         self.held_appends = HeldAppends()
         self.durability: Durability | None = None
         self.directory: DataDirectory | None = None
+        self.schema_registry_url: str | None = None
+        """Where the schema registry beside this cluster answers."""
         self.authorizer = self._make_authorizer()
         self.services = self._services(cluster_id or new_uuid_text())
         self.quota_switch = QuotaSwitch(self.services)

@@ -86,6 +86,17 @@ class Broker:
         endpoints = [node.endpoints[listener] for node in self._cluster.up_nodes()]
         return ",".join(address_text(*each.address_for(_LOOPBACK.get(each.host))) for each in endpoints)
 
+    @property
+    def schema_registry_url(self) -> str:
+        """Where the schema registry beside the broker is: what a client's ``schema.registry.url`` takes.
+
+        RuntimeError if there is none.
+        """
+        url = self._cluster.schema_registry_url
+        if url is None:
+            raise RuntimeError("there is no schema registry: start the broker with registry=True, or --registry-port")
+        return url
+
     def client_config(
         self, user: str | None = None, client: Client = "confluent", *, mechanism: str | None = None
     ) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,7 @@ from odradek.broker.facade.topic_spec import Topics
 from odradek.broker.facade.verbs.broker import TrioBroker
 
 if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
     from odradek.broker.facade.security import Security
 
 T = TypeVar("T")
@@ -33,6 +35,7 @@ async def open_broker(
     security: Security | None = None,
     strict: bool | str = False,
     transcript: bool = True,
+    registry: bool = False,
 ) -> AsyncIterator[TrioBroker]:
     """A broker in the caller's trio run: ``async with open_broker(topics={"orders": 6}) as broker: ...``.
 
@@ -48,19 +51,28 @@ async def open_broker(
     run_clock = trio.lowlevel.current_clock()
     clock = run_clock if isinstance(run_clock, BrokerClock) else BrokerClock()
     config = with_transcript(config, transcript)
+    beside = _registry_beside if registry else nullcontext
     settings = Settings(nodes, topics, config, data_dir, host, port, clock, config_file, security)
     failure: Exception | None = None
     async with settings.cluster.run() as cluster:
         try:
             await settings.start()
             broker = TrioBroker(cluster, _directly, settings.secured)
-            yield broker
+            with beside(cluster):
+                yield broker
             if strictly is not None:
                 strictly.demand(broker.strictness_since(also=strictly.also))
         except Exception as error:
             failure = error  # raised outside of the nurseries, which would wrap it into groups
     if failure is not None:
         raise failure
+
+
+def _registry_beside(cluster: Cluster) -> AbstractContextManager[str]:
+    """Imported by name, as it knows this package."""
+    serving = importlib.import_module("odradek.registry.server").serving("127.0.0.1", 0, None)
+    beside: AbstractContextManager[str] = serving(cluster)
+    return beside
 
 
 def _directly(function: Callable[[], T]) -> T:

@@ -6,6 +6,7 @@ import importlib
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -52,10 +53,12 @@ class KafkaBroker(BlockingBroker):
     if clients relied on what a real cluster does not promise; ``"fail -auto-created"`` leaves a rule out,
     ``"fail +partitioner-order"`` takes one in (docs/testing.md). ``transcript=False``: keep nothing of what clients
     say, as ``odradek.transcript=false`` in the configuration; reports then show the last 64 requests without their
-    contents.
+    contents. ``registry``: run a schema registry beside it, at `schema_registry_url` (docs/registry.md).
     """
 
     _is_fork = False
+    _wants_registry = False
+    _registry: AbstractContextManager[Any] | None = None
     _strict: Strictness | None = None
 
     def __init__(
@@ -73,6 +76,7 @@ class KafkaBroker(BlockingBroker):
         process: bool = False,
         strict: bool | str = False,
         transcript: bool = True,
+        registry: bool = False,
     ) -> None:
         self._strict = strictness(strict)
         config = with_transcript(config, transcript)
@@ -87,8 +91,10 @@ class KafkaBroker(BlockingBroker):
                 clock=clock,
                 config_file=config_file,
                 security=security,
+                registry=registry,
             )
             return
+        self._wants_registry = registry
         self._begin(
             Settings(nodes, topics, config, data_dir, host, port, clock or BrokerClock(), config_file, security)
         )
@@ -137,6 +143,8 @@ class KafkaBroker(BlockingBroker):
         """Start the broker; it accepts connections when the call returns."""
         if self._thread is not None:
             raise RuntimeError("a broker starts once; make a new one")
+        if self._wants_registry:  # imported by name, as it knows this package
+            self._registry = importlib.import_module("odradek.registry.server").RegistryServer(self)
         self._thread = threading.Thread(target=self._run, name="odradek broker", daemon=True)
         self._thread.start()
         try:
@@ -144,6 +152,12 @@ class KafkaBroker(BlockingBroker):
         except BaseException:
             self._thread.join(_CLOSE_TIMEOUT_S)
             raise
+        if self._registry is not None:
+            try:
+                self._registry.__enter__()
+            except BaseException:
+                self.close()
+                raise
         return self
 
     def close(self) -> None:
@@ -151,6 +165,8 @@ class KafkaBroker(BlockingBroker):
         if self._thread is None:
             return
         judge = self._judgement()
+        if self._registry is not None:
+            self._registry.__exit__(None, None, None)
         stop, hand_over = self._stop, self._hand_over
         if stop is not None and hand_over is not None:
             try:
@@ -240,6 +256,7 @@ def fork_of(broker: BlockingBroker, data_dir: str | Path | None = None) -> Kafka
     other = KafkaBroker.__new__(KafkaBroker)
     other._begin(ForkSettings(snapshot, cluster, clock, data_dir, broker._secured))
     other._is_fork = True
+    other._wants_registry = cluster.schema_registry_url is not None
     return other.start()
 
 
@@ -261,6 +278,7 @@ class BrokerFactory(Protocol):
         process: bool = False,
         strict: bool | str = False,
         transcript: bool = True,
+        registry: bool = False,
     ) -> KafkaBroker:
         """A running broker; the arguments are those of :class:`KafkaBroker`."""
         ...

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
         "docs/tutorial.md",
         "docs/moving.md",
         "docs/recipes.md",
+        "docs/registry.md",
     ],
 )
 def test_the_page_runs(page: str, pytester: pytest.Pytester) -> None:

@@ -54,6 +54,11 @@ class RemoteCalls(BlockingBroker):
         result: str = self._remote.call("bootstrap_servers_of", listener=listener)
         return result
 
+    @property
+    def schema_registry_url(self) -> str:
+        result: str = self._remote.call("schema_registry_url")
+        return result
+
     def client_config(
         self, user: str | None = None, client: Client = "confluent", *, mechanism: str | None = None
     ) -> dict[str, Any]:

@@ -81,6 +81,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what callers of the control API have to show (default $ODRADEK_CONTROL_TOKEN)",
     )
     parser.add_argument(
+        "--registry-port",
+        type=_port,
+        metavar="PORT",
+        help="serve a schema registry over HTTP on this port, 0 = any free one (docs/registry.md)",
+    )
+    parser.add_argument(
+        "--registry-host",
+        default=_HOST,
+        metavar="HOST",
+        help="address of the schema registry (default %(default)s); another one than this machine's needs a token",
+    )
+    parser.add_argument(
+        "--registry-token",
+        default=os.environ.get("ODRADEK_REGISTRY_TOKEN") or None,
+        metavar="TOKEN",
+        help="what clients of the schema registry have to show (default $ODRADEK_REGISTRY_TOKEN)",
+    )
+    parser.add_argument(
         "--strict",
         nargs="?",
         const="warn",
@@ -118,10 +136,11 @@ def run(arguments: argparse.Namespace) -> int:
         host, port = _where(cluster, arguments)
     except (ValueError, OSError) as error:
         raise CommandError(_one_line(error)) from error
+    registry = _registry(arguments)
     control = _with_strictness(_control(arguments), arguments.strict)
     cluster.bug_log.on_bug = lambda bug: logging.getLogger("odradek").error("%s", bug)
     try:
-        trio.run(_serve, cluster, topics, users, (host, port), control, clock=cluster.clock)
+        trio.run(_serve, cluster, topics, users, (host, port), control, registry, clock=cluster.clock)
     except Exception as error:
         raise _expected(error) from None
     return 0
@@ -142,6 +161,7 @@ async def _serve(
     users: Sequence[UserScramCredentialRecord],
     address: tuple[str | None, int],
     control: Control,
+    registry: Control,
 ) -> None:
     import trio
 
@@ -152,9 +172,11 @@ async def _serve(
             for user in users:
                 cluster.add_scram_user(user)
             await cluster.listen(*address)
-            with control(cluster) as url:
+            with control(cluster) as url, registry(cluster) as registry_url:
                 if url:
                     print(f"odradek control on {url}", flush=True)
+                if registry_url:
+                    print(f"odradek schema registry on {registry_url}", flush=True)
                 print("odradek ready on " + ",".join(_addresses(cluster)), flush=True)
                 async for _ in signals:
                     break
@@ -177,6 +199,18 @@ def _control(arguments: argparse.Namespace) -> Control:
         from odradek.control.server import serving
 
         return serving(arguments.control_host, arguments.control_port, arguments.control_token)
+    except (ImportError, ValueError) as error:
+        raise CommandError(str(error)) from error
+
+
+def _registry(arguments: argparse.Namespace) -> Control:
+    """What serves a schema registry, and its URL; nothing unless it is asked for. CommandError for what cannot be."""
+    if arguments.registry_port is None:
+        return lambda cluster: nullcontext("")
+    try:
+        from odradek.registry.server import serving
+
+        return serving(arguments.registry_host, arguments.registry_port, arguments.registry_token)
     except (ImportError, ValueError) as error:
         raise CommandError(str(error)) from error
 

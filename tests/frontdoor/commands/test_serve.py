@@ -222,3 +222,23 @@ def test_a_control_api_that_cannot_be_is_refused(words: tuple[str, ...], says: s
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"odradek serve: {says}\n"
+
+
+def test_a_schema_registry_beside_the_broker() -> None:
+    with serving("--registry-port", "0") as (process, line):
+        found = re.fullmatch(r"odradek schema registry on (http://127\.0\.0\.1:\d+)\n", line)
+        assert found, line
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("odradek ready on ")
+        assert ask(found[1], "POST", "/subjects/s/versions", {"schema": '"int"'}) == (200, {"id": 1})
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_registry_for_others_needs_a_token() -> None:
+    done = subprocess.run(
+        command("serve", "--registry-port", "0", "--registry-host", "0.0.0.0"), capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "others can reach 0.0.0.0: a schema registry that is not local needs a token" in done.stderr

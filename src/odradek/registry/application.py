@@ -1,0 +1,151 @@
+"""The REST API as an ASGI application."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import re
+from collections.abc import MutableMapping
+from typing import Any
+from urllib.parse import unquote
+
+import trio
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from odradek.broker.facade.call import BrokerClosedError
+from odradek.http_thread import shows, wrong_host
+from odradek.registry.endpoints import ENDPOINTS, Endpoint
+from odradek.registry.errors import RegistryError, too_large
+from odradek.registry.registry import Registry
+from odradek.registry.requests import Request
+
+_log = logging.getLogger("odradek.registry")
+LARGEST_BODY = 1024 * 1024
+"""What a producer of Kafka sends at most, so what a registry can store."""
+MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+_MEDIA_TYPES = (MEDIA_TYPE, "application/vnd.schemaregistry+json", "application/json", "application/octet-stream")
+_RANGES = ("*/*", "application/*", *_MEDIA_TYPES)
+_THREADS = 100
+_TEXT = ("/schema",)
+_CONTEXT = re.compile(r"/contexts/([^/]+)(/.+)")
+
+
+class Application:
+    """Answers requests in threads.
+
+    ``hosts``: what the Host header may name, None for anything. ``token``: what every request has to show, as a bearer
+    token or as the password of a user; None for nothing.
+    """
+
+    def __init__(self, registry: Registry, hosts: frozenset[str] | None, token: str | None) -> None:
+        self._registry = registry
+        self._hosts = hosts
+        self._token = token
+        self._limiter = trio.CapacityLimiter(_THREADS)
+        self._routes = [(method, _pattern(path), endpoint) for method, path, endpoint in ENDPOINTS]
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            for each in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{each}.complete"})
+        if scope["type"] != "http":
+            return
+        request = HttpRequest(scope, receive)
+        try:
+            response = await self._answer(request)
+        except RegistryError as error:
+            response = _response({"error_code": error.code, "message": error.message}, error.status)
+        except ClientDisconnect:
+            return
+        except BrokerClosedError as error:
+            response = _response({"error_code": 50001, "message": str(error)}, 500)
+        except Exception as error:
+            _log.error("bug in the registry: %s %s", request.method, request.url.path, exc_info=error)
+            response = _response({"error_code": 500, "message": f"bug in odradek: {error!r}"}, 500)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: HttpRequest) -> Response:
+        self._check(request)
+        path, context = _raw_path(request), None
+        if match := _CONTEXT.fullmatch(path):
+            context, path = unquote(match[1]), match[2]
+        endpoint, names = self._found(request.method, path)
+        body = await _body(request)
+        asked = Request(names, request.query_params, body, context)
+        result = await trio.to_thread.run_sync(
+            endpoint, self._registry, asked, abandon_on_cancel=True, limiter=self._limiter
+        )
+        return _text(result) if path.endswith(_TEXT) and isinstance(result, str) else _response(result)
+
+    def _check(self, request: HttpRequest) -> None:
+        name = wrong_host(self._hosts, request.headers.get("host"))
+        if name is not None:
+            raise RegistryError(421, f"this server is not {name!r}: use its address")
+        if self._token is not None and not shows(self._token, _shown(request.headers.get("authorization", ""))):
+            raise RegistryError(401, "the token is missing or wrong: Authorization: Bearer TOKEN")
+        accepted = request.headers.get("accept", "*/*")
+        if not any(each.partition(";")[0].strip().lower() in (*_RANGES, "") for each in accepted.split(",")):
+            raise RegistryError(406, f"answers are {MEDIA_TYPE}, not {accepted}")
+
+    def _found(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
+        allowed = []
+        for each, pattern, endpoint in self._routes:
+            if match := pattern.fullmatch(path.rstrip("/") or "/"):
+                if each == method:
+                    return endpoint, {name: unquote(text) for name, text in match.groupdict().items()}
+                allowed.append(each)
+        if allowed:
+            raise RegistryError(405, f"{path} takes {', '.join(allowed)}, not {method}")
+        raise RegistryError(404, f"there is no {path}")
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    """A path with names in braces; each stands for what is between two slashes, encoded ones apart."""
+    return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path))
+
+
+def _raw_path(request: HttpRequest) -> str:
+    """The path as it came, so that an encoded slash is none."""
+    raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
+    return raw.partition(b"?")[0].decode("latin-1")
+
+
+def _shown(authorization: str) -> str:
+    """A token, also where a client shows it as a password."""
+    if authorization.startswith("Basic "):
+        try:
+            return base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")[2]
+        except ValueError:
+            return ""
+    return authorization
+
+
+async def _body(request: HttpRequest) -> bytes:
+    if request.method in ("GET", "DELETE"):
+        return b""
+    kind = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
+    if kind not in _MEDIA_TYPES:
+        raise RegistryError(415, f"a body is {MEDIA_TYPE}, not {kind}")
+    body = bytearray()
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size <= LARGEST_BODY:
+            body += piece
+    if size > LARGEST_BODY:
+        raise too_large(size, LARGEST_BODY)
+    return bytes(body)
+
+
+def _response(data: Any, status: int = 200) -> Response:
+    return Response(
+        json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"), status, media_type=MEDIA_TYPE
+    )
+
+
+def _text(data: str) -> Response:
+    return Response(data.encode("utf-8", "surrogatepass"), 200, media_type=MEDIA_TYPE)

@@ -1,0 +1,308 @@
+"""The endpoints of the REST API: each takes a `Request` and gives what is answered as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from odradek import __version__
+from odradek.registry import decisions
+from odradek.registry.entries import Version
+from odradek.registry.errors import (
+    RegistryError,
+    config_not_set,
+    mode_not_set,
+    schema_not_found,
+    subject_not_found,
+    version_not_found,
+)
+from odradek.registry.parsing import TYPES
+from odradek.registry.registry import Registry
+from odradek.registry.requests import Request
+from odradek.registry.state import READONLY_OVERRIDE, RegistryState
+from odradek.registry.subjects import DEFAULT_CONTEXT, Subject, context_of
+
+Endpoint = Callable[[Registry, Request], Any]
+Table = list[tuple[str, str, Endpoint]]
+
+
+def _looking(function: Callable[[RegistryState, Request], Any]) -> Endpoint:
+    """An endpoint that asks the state only."""
+    return lambda registry, request: registry.look(lambda state: function(state, request))
+
+
+# -- schemas by id and GUID
+
+
+def _schemas(state: RegistryState, request: Request) -> list[dict[str, Any]]:
+    found = []
+    for subject in state.subjects(request.prefix, deleted=request.says("deleted")):
+        versions = state.all_of(subject, deleted=request.says("deleted"))
+        found += versions[-1:] if request.says("latestOnly") else versions
+    return [each.told() for each in request.page(found)]
+
+
+def _with_id(state: RegistryState, request: Request) -> Version:
+    found = state.with_id(request.number, request.subject_asked)
+    if found is None:
+        raise schema_not_found(f"with the id {request.number}")
+    return found
+
+
+def _schema_of_id(registry: Registry, request: Request) -> Any:
+    def answer(state: RegistryState) -> dict[str, Any]:
+        found = _with_id(state, request)
+        told = {**found.content.told(), "guid": found.content.guid}
+        told["schema"] = _formatted(registry, state, found, request)
+        if request.says("fetchMaxId"):
+            told["maxId"] = state.largest_id(context_of(found.subject))
+        return told
+
+    return registry.look(answer)
+
+
+def _text_of_id(registry: Registry, request: Request) -> Any:
+    return registry.look(lambda state: _formatted(registry, state, _with_id(state, request), request))
+
+
+def _formatted(registry: Registry, state: RegistryState, version: Version, request: Request) -> str:
+    """The text of a schema; in the format that is asked for, if the language of the schema has such."""
+    form = request.query.get("format", "").strip()
+    if not form:
+        return version.content.schema
+    formats = registry.parser.parsed(state, version.subject, version.content).formats
+    if form not in formats:
+        raise RegistryError(422, f"a schema of the type {version.content.kind} has no format {form!r}")
+    return formats[form]()
+
+
+def _places(state: RegistryState, request: Request) -> list[Version]:
+    found = _with_id(state, request)
+    places = state.places(context_of(found.subject), found.id)
+    wanted = Subject.of(request.subject_asked or "").name
+    return [
+        each
+        for each in sorted(places, key=lambda each: (each.subject, each.version))
+        if (not each.deleted or request.says("deleted")) and (not wanted or Subject.of(each.subject).name == wanted)
+    ]
+
+
+def _subjects_of_id(state: RegistryState, request: Request) -> list[str]:
+    return request.page(list(dict.fromkeys(each.subject for each in _places(state, request))))
+
+
+def _versions_of_id(state: RegistryState, request: Request) -> list[dict[str, Any]]:
+    return request.page([{"subject": each.subject, "version": each.version} for each in _places(state, request)])
+
+
+def _with_guid(state: RegistryState, request: Request) -> list[Version]:
+    found = state.with_guid(request.path["guid"].lower())
+    if not found:
+        raise schema_not_found(f"with the GUID {request.path['guid']}")
+    return found
+
+
+def _schema_of_guid(registry: Registry, request: Request) -> Any:
+    def answer(state: RegistryState) -> dict[str, Any]:
+        found = _with_guid(state, request)[0]
+        told = {**found.content.told(), "guid": found.content.guid}
+        return {**told, "schema": _formatted(registry, state, found, request)}
+
+    return registry.look(answer)
+
+
+def _ids_of_guid(state: RegistryState, request: Request) -> list[dict[str, Any]]:
+    return [{"context": context_of(each.subject), "id": each.id} for each in _with_guid(state, request)]
+
+
+# -- subjects and versions
+
+
+def _subjects(state: RegistryState, request: Request) -> list[str]:
+    deleted, only = request.says("deleted"), request.says("deletedOnly")
+    return request.page(state.subjects(request.prefix, deleted=deleted, deleted_only=only))
+
+
+def _version(state: RegistryState, request: Request, *, deleted: bool | None = None) -> Version:
+    """The version that the path names; a subject without a context is looked for in other contexts, too."""
+    subject, number = request.subject, request.version
+    shown = request.says("deleted") if deleted is None else deleted
+    found = state.version(subject, number, deleted=shown)
+    if found is None and context_of(subject) == DEFAULT_CONTEXT:
+        others = (state.version(str(Subject(each, subject)), number, deleted=shown) for each in state.contexts[1:])
+        found = next(filter(None, others), None)
+    if found is None:
+        raise version_not_found(subject, number) if state.has(subject, deleted=shown) else subject_not_found(subject)
+    return found
+
+
+def _versions(state: RegistryState, request: Request) -> list[int]:
+    only = request.says("deletedOnly")
+    deleted = only or request.says("deleted")
+    if not state.has(request.subject, deleted=deleted):
+        raise subject_not_found(request.subject)
+    found = state.all_of(request.subject, deleted=deleted)
+    return request.page([each.version for each in found if each.deleted or not only])
+
+
+def _schema_of_version(registry: Registry, request: Request) -> Any:
+    def answer(state: RegistryState) -> dict[str, Any]:
+        found = _version(state, request)
+        return {**found.told(), "schema": _formatted(registry, state, found, request)}
+
+    return registry.look(answer)
+
+
+def _text_of_version(registry: Registry, request: Request) -> Any:
+    return registry.look(lambda state: _formatted(registry, state, _version(state, request), request))
+
+
+def _referenced_by(state: RegistryState, request: Request) -> list[int]:
+    found = _version(state, request, deleted=True)
+    return request.page(state.referencing(found.subject, found.version))
+
+
+def _with_metadata(state: RegistryState, request: Request) -> dict[str, Any]:
+    wanted = request.query.get("key"), request.query.get("value")
+    for each in reversed(state.all_of(request.subject, deleted=request.says("deleted"))):
+        properties = (each.told().get("metadata") or {}).get("properties") or {}
+        if wanted in properties.items():
+            return each.told()
+    known = state.has(request.subject, deleted=request.says("deleted"))
+    raise schema_not_found(f"with the property {wanted[0]}") if known else subject_not_found(request.subject)
+
+
+def _register(registry: Registry, request: Request) -> Any:
+    subject, asked, normalize = request.subject, request.asked, request.says("normalize")
+    return registry.change(lambda state: decisions.register(state, registry.parser, subject, asked, normalize))
+
+
+def _look_up(registry: Registry, request: Request) -> Any:
+    subject, asked, deleted = request.subject, request.asked, request.says("deleted")
+
+    def answer(state: RegistryState) -> dict[str, Any]:
+        if not state.has(subject, deleted=deleted):
+            raise subject_not_found(subject)
+        normalize = request.says("normalize") or state.config_in_scope(subject).get("normalize") is True
+        content = decisions.understood(state, registry.parser, subject, asked.content, normalize)[1]
+        for each in reversed(state.all_of(subject, deleted=deleted)):
+            if each.content == content:
+                return each.told()
+        raise schema_not_found(f"like this one under {subject!r}")
+
+    return registry.look(answer)
+
+
+def _delete_subject(registry: Registry, request: Request) -> Any:
+    subject, permanent = request.subject, request.says("permanent")
+    return registry.change(lambda state: decisions.delete_subject(state, subject, permanent))
+
+
+def _delete_version(registry: Registry, request: Request) -> Any:
+    subject, number, permanent = request.subject, request.version, request.says("permanent")
+    return registry.change(lambda state: decisions.delete_version(state, subject, number, permanent))
+
+
+def _compatibility(registry: Registry, request: Request) -> Any:
+    subject, asked = request.subject, request.asked
+
+    def answer(state: RegistryState) -> dict[str, Any]:
+        earlier = state.all_of(subject, deleted=False)
+        if "version" in request.path:
+            found = state.version(subject, request.version)
+            if found is None and request.version > 0:
+                raise version_not_found(subject, request.version)
+            earlier = [] if found is None else [found]
+        reasons = decisions.compatibility(state, registry.parser, subject, asked, earlier, request.says("normalize"))
+        told = {"messages": reasons} if request.says("verbose") else {}
+        return {"is_compatible": not reasons, **told}
+
+    return registry.look(answer)
+
+
+# -- config, mode, contexts
+
+
+def _config(state: RegistryState, request: Request) -> dict[str, Any]:
+    subject = request.subject_or_all
+    if subject is None or request.says("defaultToGlobal"):
+        return state.config_in_scope(subject)
+    found = state.configs.get(subject)
+    if found is None:
+        raise config_not_set(subject)
+    return found
+
+
+def _set_config(registry: Registry, request: Request) -> Any:
+    return registry.change(lambda state: decisions.set_config(state, request.subject_or_all, request.object))
+
+
+def _delete_config(registry: Registry, request: Request) -> Any:
+    return registry.change(lambda state: decisions.delete_config(state, request.subject_or_all))
+
+
+def _mode(state: RegistryState, request: Request) -> dict[str, str]:
+    subject = request.subject_or_all
+    if subject is None or request.says("defaultToGlobal") or state.modes.get(None) == READONLY_OVERRIDE:
+        return {"mode": state.mode_in_scope(subject)}
+    found = state.modes.get(subject)
+    if found is None:
+        raise mode_not_set(subject)
+    return {"mode": found}
+
+
+def _set_mode(registry: Registry, request: Request) -> Any:
+    subject, force = request.subject_or_all, request.says("force")
+    return registry.change(lambda state: decisions.set_mode(state, subject, request.object, force))
+
+
+def _delete_mode(registry: Registry, request: Request) -> Any:
+    return registry.change(lambda state: decisions.delete_mode(state, request.subject_or_all))
+
+
+def _contexts(state: RegistryState, request: Request) -> list[str]:
+    return request.page(state.contexts)
+
+
+def _cluster(registry: Registry, request: Request) -> Any:
+    clusters = {"kafka-cluster": registry.cluster_id, "schema-registry-cluster": "schema-registry"}
+    return {"scope": {"path": [], "clusters": clusters}}
+
+
+_VERSION = "/subjects/{subject}/versions/{version}"
+ENDPOINTS: Table = [
+    ("GET", "/", lambda registry, request: {}),
+    ("GET", "/schemas/types", lambda registry, request: list(TYPES)),
+    ("GET", "/schemas", _looking(_schemas)),
+    ("GET", "/schemas/ids/{id}", _schema_of_id),
+    ("GET", "/schemas/ids/{id}/schema", _text_of_id),
+    ("GET", "/schemas/ids/{id}/subjects", _looking(_subjects_of_id)),
+    ("GET", "/schemas/ids/{id}/versions", _looking(_versions_of_id)),
+    ("GET", "/schemas/guids/{guid}", _schema_of_guid),
+    ("GET", "/schemas/guids/{guid}/ids", _looking(_ids_of_guid)),
+    ("GET", "/subjects", _looking(_subjects)),
+    ("POST", "/subjects/{subject}", _look_up),
+    ("DELETE", "/subjects/{subject}", _delete_subject),
+    ("GET", "/subjects/{subject}/metadata", _looking(_with_metadata)),
+    ("GET", "/subjects/{subject}/versions", _looking(_versions)),
+    ("POST", "/subjects/{subject}/versions", _register),
+    ("GET", _VERSION, _schema_of_version),
+    ("GET", f"{_VERSION}/schema", _text_of_version),
+    ("GET", f"{_VERSION}/referencedby", _looking(_referenced_by)),
+    ("DELETE", _VERSION, _delete_version),
+    ("POST", "/compatibility/subjects/{subject}/versions", _compatibility),
+    ("POST", f"/compatibility{_VERSION}", _compatibility),
+    *(
+        (method, f"/{noun}{rest}", endpoint)
+        for noun, look, change, delete in (
+            ("config", _looking(_config), _set_config, _delete_config),
+            ("mode", _looking(_mode), _set_mode, _delete_mode),
+        )
+        for rest in ("", "/{subject}")
+        for method, endpoint in (("GET", look), ("PUT", change), ("DELETE", delete))
+    ),
+    ("GET", "/contexts", _looking(_contexts)),
+    ("GET", "/v1/metadata/id", _cluster),
+    ("GET", "/v1/metadata/version", lambda registry, request: {"version": f"odradek {__version__}", "commitId": ""}),
+]
+"""Method, path and function of each."""

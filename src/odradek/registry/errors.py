@@ -1,0 +1,130 @@
+"""What the registry refuses, by the codes that clients know."""
+
+from __future__ import annotations
+
+
+class RegistryError(Exception):
+    """A request is refused. ``code``: three digits, or five of which the first three are the HTTP status."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"<RegistryError {self.code}: {self.message}>"
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.code if self.code < 1000 else self.code // 100
+
+
+def subject_not_found(subject: str) -> RegistryError:
+    """40401."""
+    return RegistryError(40401, f"there is no subject {subject!r}")
+
+
+def version_not_found(subject: str, version: int) -> RegistryError:
+    """40402."""
+    return RegistryError(40402, f"subject {subject!r} has no version {_version(version)}")
+
+
+def schema_not_found(what: str) -> RegistryError:
+    """40403."""
+    return RegistryError(40403, f"there is no schema {what}")
+
+
+def subject_soft_deleted(subject: str) -> RegistryError:
+    """40404."""
+    return RegistryError(40404, f"subject {subject!r} is deleted already; permanent=true deletes it for good")
+
+
+def subject_not_soft_deleted(subject: str) -> RegistryError:
+    """40405."""
+    return RegistryError(40405, f"subject {subject!r} has to be deleted before it is deleted for good")
+
+
+def version_soft_deleted(subject: str, version: int) -> RegistryError:
+    """40406."""
+    return RegistryError(40406, f"version {version} of {subject!r} is deleted already; permanent=true ends it for good")
+
+
+def version_not_soft_deleted(subject: str, version: int) -> RegistryError:
+    """40407."""
+    return RegistryError(40407, f"version {version} of {subject!r} has to be deleted before it is deleted for good")
+
+
+def config_not_set(subject: str) -> RegistryError:
+    """40408."""
+    return RegistryError(40408, f"subject {subject!r} has no compatibility level of its own")
+
+
+def mode_not_set(subject: str) -> RegistryError:
+    """40409."""
+    return RegistryError(40409, f"subject {subject!r} has no mode of its own")
+
+
+def incompatible(subject: str, reasons: list[str]) -> RegistryError:
+    """40901."""
+    return RegistryError(40901, f"the schema is not compatible with earlier ones of {subject!r}: " + "; ".join(reasons))
+
+
+def invalid_schema(why: str) -> RegistryError:
+    """42201."""
+    return RegistryError(42201, why)
+
+
+def invalid_version(text: str) -> RegistryError:
+    """42202."""
+    return RegistryError(42202, f"{text!r} is no version: expected 1 to {2**31 - 1}, or latest")
+
+
+def invalid_level(why: str) -> RegistryError:
+    """42203."""
+    return RegistryError(42203, why)
+
+
+def invalid_mode(text: object) -> RegistryError:
+    """42204."""
+    return RegistryError(42204, f"{text!r} is no mode: READWRITE, READONLY, READONLY_OVERRIDE or IMPORT")
+
+
+def not_permitted(why: str) -> RegistryError:
+    """42205."""
+    return RegistryError(42205, why)
+
+
+def referenced(subject: str, version: int, by: list[int]) -> RegistryError:
+    """42206."""
+    ids = ", ".join(map(str, by))
+    return RegistryError(42206, f"version {version} of {subject!r} is referenced by the schemas with the ids {ids}")
+
+
+def invalid_subject(subject: str) -> RegistryError:
+    """42208."""
+    return RegistryError(42208, f"{subject!r} is no name of a subject")
+
+
+def too_large(size: int, largest: int) -> RegistryError:
+    """42209."""
+    return RegistryError(42209, f"{size} bytes are too much: a request has at most {largest}")
+
+
+def invalid_rules(why: str) -> RegistryError:
+    """42210."""
+    return RegistryError(42210, why)
+
+
+def store_failed(why: str) -> RegistryError:
+    """50001."""
+    return RegistryError(50001, why)
+
+
+def bad_request(why: str) -> RegistryError:
+    """422, for a body that is JSON and not what is asked for."""
+    return RegistryError(422, why)
+
+
+def _version(version: int) -> str:
+    return "latest" if version < 0 else str(version)

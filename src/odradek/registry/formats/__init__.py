@@ -1,0 +1,1 @@
+"""The languages of schemas: what each one's text means, and whether one schema reads what another wrote."""

@@ -1,0 +1,65 @@
+"""Understanding a schema with all that it refers to."""
+
+from __future__ import annotations
+
+import importlib
+
+from odradek.registry.entries import Content
+from odradek.registry.errors import invalid_schema
+from odradek.registry.formats.parsed import Parse, Parsed
+from odradek.registry.state import RegistryState, in_context_of
+
+_FORMATS = {"AVRO": ("odradek.registry.formats.avro", "AvroSchema")}
+TYPES = tuple(_FORMATS)
+_KEPT = 1000
+
+
+class Parser:
+    """Keeps what it has understood: a schema is met again with every request about its subject."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str, tuple[tuple[str, str], ...]], Parsed] = {}
+
+    def parsed(self, state: RegistryState, subject: str, content: Content) -> Parsed:
+        """The schema of a subject. RegistryError (42201) for one that is none, or refers to what is not there."""
+        if content.kind not in _FORMATS:
+            raise invalid_schema(f"{content.kind!r} is no type of schemas that is known here: {', '.join(TYPES)}")
+        needed: dict[str, str] = {}
+        _collect(state, subject, content, needed, ())
+        key = content.kind, content.schema, tuple(needed.items())
+        found = self._known.get(key)
+        if found is None:
+            try:
+                found = _parse(content.kind)(content.schema, needed)
+            except (ValueError, ImportError) as error:
+                raise invalid_schema(str(error)) from None
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+
+def _parse(kind: str) -> Parse:
+    module, name = _FORMATS[kind]
+    parse: Parse = getattr(importlib.import_module(module), name)
+    return parse
+
+
+def _collect(
+    state: RegistryState, subject: str, content: Content, needed: dict[str, str], way: tuple[tuple[str, int], ...]
+) -> None:
+    """Every schema that is referred to, each behind those that it needs itself."""
+    for each in content.references:
+        there = in_context_of(subject, each.subject)
+        found = state.version(there, each.version, deleted=True)
+        if found is None:
+            raise invalid_schema(f"{each.name!r} refers to version {each.version} of {there!r}, which is not there")
+        if found.content.kind != content.kind:
+            raise invalid_schema(f"{each.name!r} refers to a schema of the type {found.content.kind}")
+        place = found.subject, found.version
+        if place in way:
+            raise invalid_schema(f"version {found.version} of {found.subject!r} refers to itself")
+        _collect(state, found.subject, found.content, needed, (*way, place))
+        known = needed.setdefault(each.name, found.content.schema)
+        if known != found.content.schema:
+            raise invalid_schema(f"{each.name!r} is the name of two schemas that are referred to")

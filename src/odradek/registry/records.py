@@ -1,0 +1,137 @@
+"""The records of the topic ``_schemas``, in the format of Confluent's registry: JSON as key and as value."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any, NamedTuple
+
+from odradek.registry.entries import AVRO, Content, Reference, Version, sorted_text
+
+TOPIC = "_schemas"
+
+
+class Written(NamedTuple):
+    """A record: ``kind`` is SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, CONTEXT or NOOP. No value deletes."""
+
+    kind: str
+    subject: str | None
+    version: int
+    value: dict[str, Any] | None
+
+    @property
+    def key_bytes(self) -> bytes:
+        """The key as it is stored."""
+        if self.kind == "CONTEXT":
+            return _bytes({"keytype": self.kind, "tenant": "default", "context": self.subject})
+        key: dict[str, Any] = {"keytype": self.kind, "subject": self.subject}
+        if self.kind == "SCHEMA":
+            key["version"] = self.version
+        return _bytes({**key, "magic": 1 if self.kind == "SCHEMA" else 0})
+
+    @property
+    def value_bytes(self) -> bytes | None:
+        """The value as it is stored."""
+        return None if self.value is None else _bytes(self.value)
+
+
+def schema_record(version: Version) -> Written:
+    """A version, live or softly deleted."""
+    digest = base64.b64encode(version.content.digest).decode()
+    place = {"subject": version.subject, "version": version.version, "id": version.id}
+    value = {**place, "md5": digest, **version.content.told(), "deleted": version.deleted}
+    return Written("SCHEMA", version.subject, version.version, value)
+
+
+def schema_tombstone(subject: str, version: int) -> Written:
+    """A version deleted for good."""
+    return Written("SCHEMA", subject, version, None)
+
+
+def delete_subject_record(subject: str, up_to: int) -> Written:
+    """All versions of a subject up to one, softly deleted."""
+    return Written("DELETE_SUBJECT", subject, 0, {"subject": subject, "version": up_to})
+
+
+def clear_subject_record(subject: str | None) -> Written:
+    """Nothing is left of the deleted versions of a subject, or of all subjects of a context."""
+    return Written("CLEAR_SUBJECT", subject, 0, {"subject": subject})
+
+
+def config_record(subject: str | None, config: dict[str, Any] | None) -> Written:
+    """The config of a subject, of a context, or of all (None); no config deletes."""
+    return Written("CONFIG", subject, 0, None if config is None else {"subject": subject, **config})
+
+
+def mode_record(subject: str | None, mode: str | None) -> Written:
+    """The mode of a subject, of a context, or of all (None); no mode deletes."""
+    return Written("MODE", subject, 0, None if mode is None else {"subject": subject, "mode": mode})
+
+
+def context_record(context: str) -> Written:
+    """A context that is used."""
+    return Written("CONTEXT", context, 0, {"tenant": "default", "context": context})
+
+
+def parsed(key: bytes | None, value: bytes | None) -> Written:
+    """A record of the log. ValueError, in words, for what is none."""
+    names = _object(key, "key")
+    kind, subject, version = names.get("keytype"), names.get("subject"), names.get("version", 0)
+    if not isinstance(kind, str):
+        raise ValueError("a key without a keytype")
+    if kind == "CONTEXT":
+        subject = names.get("context")
+    if not (subject is None or isinstance(subject, str)) or not _is_int(version):
+        raise ValueError(f"the key of a {kind} record has subject {subject!r} and version {version!r}")
+    return Written(kind, subject, version, None if value is None else _object(value, "value"))
+
+
+def version_of(value: dict[str, Any]) -> Version:
+    """The version that the value of a SCHEMA record tells. ValueError if it tells none."""
+    subject, version, number, schema = (value.get(name) for name in ("subject", "version", "id", "schema"))
+    if not (isinstance(subject, str) and isinstance(schema, str) and _is_int(version) and _is_int(number)):
+        raise ValueError("a SCHEMA record needs subject, version, id and schema")
+    assert isinstance(version, int)
+    assert isinstance(number, int)
+    return Version(subject, version, number, content_of(value), bool(value.get("deleted", False)))
+
+
+def content_of(data: dict[str, Any]) -> Content:
+    """The schema in the value of a record, or in a request. ValueError, in words, for what is none."""
+    schema, kind = data.get("schema") or "", data.get("schemaType") or AVRO
+    if not isinstance(schema, str) or not isinstance(kind, str):
+        raise ValueError("schema and schemaType are texts")
+    references = data.get("references") or []
+    if not isinstance(references, list):
+        raise ValueError("references is a list")
+    extras = data.get("metadata"), data.get("ruleSet")
+    if not all(each is None or isinstance(each, dict) for each in extras):
+        raise ValueError("metadata and ruleSet are objects")
+    return Content(schema, kind, tuple(map(_reference, references)), *map(sorted_text, extras))
+
+
+def _reference(data: Any) -> Reference:
+    if not isinstance(data, dict):
+        raise ValueError("a reference is an object")
+    name, subject, version = data.get("name"), data.get("subject"), data.get("version", -1)
+    if not (isinstance(name, str) and isinstance(subject, str) and _is_int(version)):
+        raise ValueError("a reference has name, subject and version")
+    return Reference(name, subject, version)
+
+
+def _is_int(data: Any) -> bool:
+    return isinstance(data, int) and not isinstance(data, bool)
+
+
+def _object(data: bytes | None, what: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data or b"")
+    except (ValueError, RecursionError):
+        raise ValueError(f"the {what} is no JSON") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"the {what} is no JSON object")
+    return found
+
+
+def _bytes(data: dict[str, Any]) -> bytes:
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")

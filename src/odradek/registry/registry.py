@@ -1,0 +1,81 @@
+"""The registry itself: a state that follows the log, and changes that are appended to it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from odradek.broker.facade.kept_log import KeptLog
+from odradek.protocol.errors import KafkaError
+from odradek.registry.decisions import Decision
+from odradek.registry.errors import store_failed
+from odradek.registry.parsing import Parser
+from odradek.registry.records import TOPIC, parsed
+from odradek.registry.state import RegistryState
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.blocking.broker import BlockingBroker
+
+T = TypeVar("T")
+
+_log = logging.getLogger("odradek.registry")
+
+
+class Registry:
+    """Answers from any thread but the broker's, one request after the other. Each sees all that the log has then."""
+
+    def __init__(self, broker: BlockingBroker) -> None:
+        self._kept = KeptLog(broker.cluster, broker._look, TOPIC)
+        self._cluster = broker.cluster
+        self._state = RegistryState()
+        self._lock = threading.Lock()
+        self.parser = Parser()
+
+    def __repr__(self) -> str:
+        return f"<Registry: {self._state}>"
+
+    @property
+    def cluster_id(self) -> str:
+        """The id of the Kafka cluster."""
+        return self._cluster.services.cluster_id
+
+    def look(self, function: Callable[[RegistryState], T]) -> T:
+        """Ask the state, as it is now. RegistryError (50001) if the log cannot be read."""
+        with self._lock:
+            self._catch_up()
+            return function(self._state)
+
+    def change(self, decide: Callable[[RegistryState], Decision]) -> Any:
+        """Decide, append what was decided, and answer. What somebody else has appended meanwhile is decided anew."""
+        with self._lock:
+            while True:
+                self._catch_up()
+                decision = decide(self._state)
+                rows = [(each.key_bytes, each.value_bytes) for each in decision.records]
+                if not rows or self._append(rows):
+                    break
+            self._catch_up()
+            return decision.answer
+
+    def _append(self, rows: list[tuple[bytes, bytes | None]]) -> bool:
+        try:
+            return self._kept.append(rows)
+        except KafkaError as error:
+            raise store_failed(f"{error.code.name}: {error.message}") from None
+
+    def _catch_up(self) -> None:
+        try:
+            news = self._kept.news()
+        except KafkaError as error:
+            raise store_failed(f"{error.code.name}: {error.message}") from None
+        if news is None:
+            return
+        if news.anew:
+            self._state = RegistryState()
+        for each in news.records:
+            try:
+                self._state.replay(parsed(each.key, each.value))
+            except ValueError as error:
+                _log.warning("%s at offset %d is left out: %s", TOPIC, each.offset, error)

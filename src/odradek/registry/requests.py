@@ -1,0 +1,123 @@
+"""A request of the REST API, and what its path, query and body say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from odradek.registry.decisions import Asked
+from odradek.registry.errors import RegistryError, bad_request, invalid_schema, invalid_version
+from odradek.registry.records import content_of
+from odradek.registry.subjects import in_context, normal
+
+_LARGEST = 2**31 - 1
+_OF_SCHEMA = ("schema", "schemaType", "references", "metadata", "ruleSet", "id", "version")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``context``: that of a path ``/contexts/NAME/...``, or None."""
+
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    context: str | None = None
+
+    @property
+    def subject(self) -> str:
+        """The subject that the path names."""
+        return self._qualified(self.path["subject"]) or ""
+
+    @property
+    def subject_or_all(self) -> str | None:
+        """The subject that the path names; None, or the context, where it names none."""
+        return self._qualified(self.path.get("subject"))
+
+    @property
+    def subject_asked(self) -> str | None:
+        """The subject in the query."""
+        return self._qualified(self.query.get("subject") or None)
+
+    @property
+    def prefix(self) -> str:
+        """How the subjects begin that are meant; by default those of the default context, as ``:*:`` is of all."""
+        given = self.query.get("subjectPrefix")
+        if self.context is None:
+            return ":*:" if given is None else given
+        return self._qualified(given or None) or ""
+
+    def _qualified(self, subject: str | None) -> str | None:
+        if self.context is not None:
+            return in_context(self.context, subject)
+        return None if subject is None else normal(subject)
+
+    @property
+    def number(self) -> int:
+        """The id in the path. RegistryError (404) for what is none, as it is no path then."""
+        text = self.path["id"]
+        if not _is_number(text) or not 0 <= int(text) <= _LARGEST:
+            raise RegistryError(404, f"{text!r} is no id: expected 0 to {_LARGEST}")
+        return int(text)
+
+    @property
+    def version(self) -> int:
+        """The version in the path, -1 for the latest. RegistryError (42202) for what is none."""
+        text = self.path["version"].strip()
+        if text.lower() == "latest" or text == "-1":
+            return -1
+        if not _is_number(text) or not 1 <= int(text) <= _LARGEST:
+            raise invalid_version(text)
+        return int(text)
+
+    def says(self, name: str) -> bool:
+        """Whether a flag in the query is set."""
+        return self.query.get(name, "").lower() == "true"
+
+    def page(self, items: list[Any]) -> list[Any]:
+        """As many as ``limit`` says from ``offset`` on."""
+        offset, limit = (self._count(name, default) for name, default in (("offset", 0), ("limit", -1)))
+        start = max(offset, 0)
+        return items[start:] if limit <= 0 else items[start : start + limit]
+
+    def _count(self, name: str, default: int) -> int:
+        text = self.query.get(name, str(default))
+        if not _is_number(text.removeprefix("-")):
+            raise RegistryError(404, f"{name}={text}: expected a number")
+        return int(text)
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The body. RegistryError (400) for what is no JSON, 422 for what is no object."""
+        if not self.body.strip():
+            raise bad_request("the request has no body")
+        try:
+            found = json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise RegistryError(400, f"the body is no JSON: {reason}") from None
+        if not isinstance(found, dict):
+            raise bad_request("the body is no JSON object")
+        return found
+
+    @property
+    def asked(self) -> Asked:
+        """The schema in the body. RegistryError (422, 42201) for what is none."""
+        data = self.object
+        for name in data:
+            if name not in _OF_SCHEMA:
+                raise bad_request(f"{name!r} is no field of this request: {', '.join(_OF_SCHEMA)}")
+        version, number = data.get("version") or 0, data.get("id")
+        number = -1 if number is None else number
+        for name, value, least in (("version", version, -1), ("id", number, -1)):
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
+                raise bad_request(f"{name} is a number up to {_LARGEST}, not {value!r}")
+        try:
+            return Asked(content_of(data), version, number)
+        except ValueError as error:
+            raise invalid_schema(str(error)) from None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20

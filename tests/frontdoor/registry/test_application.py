@@ -1,0 +1,117 @@
+"""The rules of HTTP: media types, sizes, hosts, tokens, and requests that are none."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import logging
+from urllib.parse import urlsplit
+
+import pytest
+
+import odradek
+from odradek.registry.application import LARGEST_BODY, MEDIA_TYPE
+from odradek.registry.server import RegistryServer
+from tests.frontdoor.registry.conftest import Ask, ask
+
+VERSIONS = "/subjects/s/versions"
+INT = {"schema": '"int"'}
+
+
+def test_answers_have_the_media_type(registry: Ask, broker: odradek.KafkaBroker) -> None:
+    connection = http.client.HTTPConnection(urlsplit(broker.schema_registry_url).netloc, timeout=60)
+    for _ in range(2):  # on one connection
+        connection.request("GET", "/subjects")
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.headers["Content-Type"] == MEDIA_TYPE
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Content_Type": "application/vnd.schemaregistry.v1+json; charset=utf-8"}, 200),
+        ({"Content_Type": "application/vnd.schemaregistry+json"}, 200),
+        ({"Content_Type": "application/json"}, 200),
+        ({"Content_Type": "application/octet-stream"}, 200),
+        ({"Content_Type": "text/plain"}, 415),
+        ({"Content_Type": "application/xml"}, 415),
+        ({"Accept": "text/html, application/*;q=0.5"}, 200),
+        ({"Accept": "application/vnd.schemaregistry.v1+json, application/json"}, 200),
+        ({"Accept": "text/html"}, 406),
+    ],
+)
+def test_media_types(registry: Ask, headers: dict[str, str], status: int) -> None:
+    found, data = registry("POST", VERSIONS, INT, **headers)
+    assert found == status
+    assert status == 200 or data["error_code"] == status
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"{", 400, 400),
+        (b"", 422, 422),
+        (b'"int"', 422, 422),
+        (b'{"scheme": "x"}', 422, 422),
+        (b'{"schema": "x"}', 422, 42201),
+        (b'{"schema": "%s"}' % (b"x" * 10 * LARGEST_BODY), 422, 42209),
+        (json.dumps({"schema": "[" * 400_000}).encode(), 422, 42201),
+    ],
+)
+def test_bad_bodies_leave_nothing(
+    registry: Ask, broker: odradek.KafkaBroker, body: bytes, status: int, code: int
+) -> None:
+    found, data = registry("POST", VERSIONS, body)
+    assert (found, data["error_code"]) == (status, code)
+    assert "_schemas" not in broker.topics
+    assert registry("GET", "/subjects") == (200, [])
+
+
+def test_paths_that_are_none(registry: Ask) -> None:
+    assert registry("GET", "/nothing")[1]["error_code"] == 404
+    assert registry("GET", "/contexts/.c/nothing")[1]["error_code"] == 404
+    status, data = registry("POST", "/subjects", INT)
+    assert (status, data) == (405, {"error_code": 405, "message": "/subjects takes GET, not POST"})
+    assert registry("GET", "/subjects/") == (200, [])
+
+
+def test_a_web_page_of_another_name_is_refused(registry: Ask) -> None:
+    assert registry("GET", "/subjects", Host="evil.example")[0] == 421
+
+
+def test_a_token_is_shown_as_clients_can() -> None:
+    with odradek.KafkaBroker() as broker, RegistryServer(broker, token="secret") as server:
+        basic = [base64.b64encode(each).decode() for each in (b"any:secret", b"any:wrong", b"\xff")]
+        for shown, status in (
+            ("", 401),
+            ("Bearer wrong", 401),
+            ("Bearer secret", 200),
+            (f"Basic {basic[0]}", 200),
+            (f"Basic {basic[1]}", 401),
+            (f"Basic {basic[2]}", 401),
+            ("Basic ä", 401),
+        ):
+            headers = {"Authorization": shown} if shown else {}
+            assert ask(server.url, "GET", "/subjects", **headers)[0] == status, shown
+
+
+def test_a_broker_that_has_ended_is_said() -> None:
+    broker = odradek.KafkaBroker().start()
+    with RegistryServer(broker) as server:
+        broker.close()
+        status, data = ask(server.url, "GET", "/subjects")
+    assert (status, data) == (500, {"error_code": 50001, "message": "the broker is closed"})
+
+
+def test_a_bug_is_told_and_logged(
+    registry: Ask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("odradek.registry.state.RegistryState.subjects", None)
+    with caplog.at_level(logging.ERROR, "odradek.registry"):
+        status, data = registry("GET", "/subjects")
+    assert (status, data["error_code"]) == (500, 500)
+    assert "bug in the registry: GET /subjects" in caplog.text

@@ -1,0 +1,183 @@
+"""A conversation with each endpoint, over HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import odradek
+from odradek.registry.endpoints import ENDPOINTS
+from odradek.registry.entries import Content
+from tests.frontdoor.registry.conftest import Ask
+
+INT, LONG, STRING = (json.dumps({"schema": f'"{name}"'}) for name in ("int", "long", "string"))
+SUBJECTS = "/subjects/s/versions"
+INT_GUID = Content('"int"').guid
+
+
+def told(name: str, **place: Any) -> dict[str, Any]:
+    schema = f'"{name}"'
+    return {**place, "guid": Content(schema).guid, "schema": schema}
+
+
+CONVERSATION: list[tuple[str, str, str | None, int, Any]] = [
+    ("GET", "/", None, 200, {}),
+    ("GET", "/schemas/types", None, 200, ["AVRO"]),
+    ("GET", "/subjects", None, 200, []),
+    ("GET", SUBJECTS, None, 404, 40401),
+    ("POST", SUBJECTS, INT, 200, {"id": 1}),
+    ("POST", SUBJECTS, STRING, 409, 40901),
+    ("POST", "/compatibility/subjects/s/versions/latest", LONG, 200, {"is_compatible": True}),
+    ("POST", "/compatibility/subjects/s/versions/1?verbose=true", LONG, 200, {"is_compatible": True, "messages": []}),
+    ("POST", "/compatibility/subjects/s/versions", STRING, 200, {"is_compatible": False}),
+    ("POST", "/compatibility/subjects/s/versions/2", LONG, 404, 40402),
+    ("POST", "/compatibility/subjects/new/versions/latest", LONG, 200, {"is_compatible": True}),
+    ("POST", SUBJECTS, LONG, 200, {"id": 2}),
+    ("POST", "/subjects/:.c:s/versions", STRING, 200, {"id": 1}),
+    ("POST", "/contexts/.c/subjects/t/versions", INT, 200, {"id": 2}),
+    ("GET", "/contexts", None, 200, [".", ".c"]),
+    ("GET", "/subjects", None, 200, [":.c:s", ":.c:t", "s"]),
+    ("GET", "/subjects?subjectPrefix=s", None, 200, ["s"]),
+    ("GET", "/contexts/.c/subjects", None, 200, [":.c:s", ":.c:t"]),
+    ("GET", "/subjects?offset=1&limit=1", None, 200, [":.c:t"]),
+    ("GET", SUBJECTS, None, 200, [1, 2]),
+    ("GET", f"{SUBJECTS}/latest", None, 200, told("long", subject="s", version=2, id=2)),
+    ("GET", f"{SUBJECTS}/1", None, 200, told("int", subject="s", version=1, id=1)),
+    ("GET", f"{SUBJECTS}/1?format=pretty", None, 422, 422),
+    ("GET", f"{SUBJECTS}/1/schema", None, 200, "int"),
+    ("GET", f"{SUBJECTS}/3", None, 404, 40402),
+    ("GET", f"{SUBJECTS}/x", None, 422, 42202),
+    ("GET", "/subjects/t/versions/1", None, 200, told("int", subject=":.c:t", version=1, id=2)),
+    ("GET", f"{SUBJECTS}/1/referencedby", None, 200, []),
+    ("POST", "/subjects/s", INT, 200, told("int", subject="s", version=1, id=1)),
+    ("POST", "/subjects/s", STRING, 404, 40403),
+    ("POST", "/subjects/unknown", INT, 404, 40401),
+    ("GET", "/schemas/ids/1", None, 200, told("int")),
+    ("GET", "/schemas/ids/1?fetchMaxId=true", None, 200, {**told("int"), "maxId": 2}),
+    ("GET", "/schemas/ids/1?subject=:.c:", None, 200, told("string")),
+    ("GET", "/contexts/.c/schemas/ids/1", None, 200, told("string")),
+    ("GET", "/schemas/ids/1/schema", None, 200, "int"),
+    ("GET", "/schemas/ids/1/subjects", None, 200, ["s"]),
+    ("GET", "/schemas/ids/1/versions", None, 200, [{"subject": "s", "version": 1}]),
+    ("GET", "/schemas/ids/9", None, 404, 40403),
+    ("GET", "/schemas/ids/x", None, 404, 404),
+    ("GET", f"/schemas/guids/{INT_GUID}", None, 200, told("int")),
+    (
+        "GET",
+        f"/schemas/guids/{INT_GUID}/ids",
+        None,
+        200,
+        [{"context": ".", "id": 1}, {"context": ".c", "id": 2}],
+    ),
+    ("GET", "/schemas/guids/unknown", None, 404, 40403),
+    ("GET", "/schemas?latestOnly=true&subjectPrefix=s", None, 200, [told("long", subject="s", version=2, id=2)]),
+    ("GET", "/config", None, 200, {"compatibilityLevel": "BACKWARD"}),
+    ("GET", "/config/s", None, 404, 40408),
+    ("GET", "/config/s?defaultToGlobal=true", None, 200, {"compatibilityLevel": "BACKWARD"}),
+    ("PUT", "/config", '{"compatibility": "FULL"}', 200, {"compatibility": "FULL"}),
+    ("PUT", "/config/s", '{"compatibility": "NONE"}', 200, {"compatibility": "NONE"}),
+    ("PUT", "/config/s", '{"compatibility": "X"}', 422, 42203),
+    ("GET", "/config/s", None, 200, {"compatibilityLevel": "NONE"}),
+    ("DELETE", "/config/s", None, 200, {"compatibilityLevel": "NONE"}),
+    ("DELETE", "/config/s", None, 404, 40401),
+    ("DELETE", "/config", None, 200, {"compatibilityLevel": "FULL"}),
+    ("PUT", "/contexts/.c/config", '{"compatibility": "NONE"}', 200, {"compatibility": "NONE"}),
+    ("GET", "/config/:.c:t?defaultToGlobal=true", None, 200, {"compatibilityLevel": "NONE"}),
+    ("GET", "/mode", None, 200, {"mode": "READWRITE"}),
+    ("GET", "/mode/s", None, 404, 40409),
+    ("GET", "/mode/s?defaultToGlobal=true", None, 200, {"mode": "READWRITE"}),
+    ("PUT", "/mode/s", '{"mode": "READONLY"}', 200, {"mode": "READONLY"}),
+    ("GET", "/mode/s", None, 200, {"mode": "READONLY"}),
+    ("POST", SUBJECTS, '{"schema": "\\"double\\""}', 422, 42205),
+    ("DELETE", "/mode/s", None, 200, {"mode": "READONLY"}),
+    ("PUT", "/mode/s", '{"mode": "IMPORT"}', 422, 42205),
+    ("PUT", "/mode/s?force=true", '{"mode": "IMPORT"}', 200, {"mode": "IMPORT"}),
+    ("DELETE", "/mode/s", None, 200, {"mode": "IMPORT"}),
+    ("PUT", "/mode", '{"mode": "READWRITE"}', 200, {"mode": "READWRITE"}),
+    ("DELETE", "/mode", None, 200, {"mode": "READWRITE"}),
+    ("DELETE", f"{SUBJECTS}/1?permanent=true", None, 404, 40407),
+    ("DELETE", f"{SUBJECTS}/1", None, 200, 1),
+    ("DELETE", f"{SUBJECTS}/1", None, 404, 40406),
+    ("GET", SUBJECTS, None, 200, [2]),
+    ("GET", f"{SUBJECTS}?deleted=true", None, 200, [1, 2]),
+    ("GET", f"{SUBJECTS}?deletedOnly=true", None, 200, [1]),
+    ("GET", "/schemas/ids/1/subjects", None, 200, []),
+    ("GET", "/schemas/ids/1/subjects?deleted=true", None, 200, ["s"]),
+    ("POST", "/subjects/s?deleted=true", INT, 200, told("int", subject="s", version=1, id=1)),
+    ("DELETE", f"{SUBJECTS}/1?permanent=true", None, 200, 1),
+    ("GET", "/schemas/ids/1", None, 404, 40403),
+    ("DELETE", "/subjects/s", None, 200, [2]),
+    ("GET", "/subjects?deletedOnly=true", None, 200, ["s"]),
+    ("DELETE", "/subjects/s", None, 404, 40404),
+    ("DELETE", "/subjects/s?permanent=true", None, 200, [2]),
+    ("DELETE", "/subjects/s?permanent=true", None, 404, 40401),
+    (
+        "POST",
+        "/subjects/m/versions",
+        '{"schema": "\\"int\\"", "metadata": {"properties": {"owner": "me"}}}',
+        200,
+        {
+            "version": 1,
+            "id": 3,
+            "guid": Content('"int"', metadata='{"properties":{"owner":"me"}}').guid,
+            "metadata": {"properties": {"owner": "me"}},
+            "schema": '"int"',
+        },
+    ),
+    ("GET", "/subjects/m/metadata?key=owner&value=you", None, 404, 40403),
+    ("GET", "/subjects/unknown/metadata?key=owner&value=you", None, 404, 40401),
+]
+
+
+def test_a_conversation(registry: Ask) -> None:
+    for method, path, body, status, answer in CONVERSATION:
+        found, data = registry(method, path, None if body is None else body.encode())
+        if status != 200:
+            data = data["error_code"]
+        assert (found, data) == (status, answer), (method, path)
+
+
+def test_the_latest_with_a_property(registry: Ask) -> None:
+    schema = {"schema": '"int"', "metadata": {"properties": {"owner": "me"}}}
+    registry("POST", SUBJECTS, schema)
+    status, found = registry("GET", "/subjects/s/metadata?key=owner&value=me")
+    assert (status, found["version"], found["metadata"]) == (200, 1, schema["metadata"])
+
+
+def test_who_is_referred_to(registry: Ask) -> None:
+    registry("POST", "/subjects/inner/versions", {"schema": '{"type":"enum","name":"E","symbols":["A"]}'})
+    outer = {"schema": '["null","E"]', "references": [{"name": "E", "subject": "inner", "version": 1}]}
+    assert registry("POST", "/subjects/outer/versions", outer) == (200, {"id": 2})
+    assert registry("GET", "/subjects/inner/versions/1/referencedby") == (200, [2])
+    assert registry("GET", "/schemas/ids/2")[1]["references"] == outer["references"]
+    assert registry("DELETE", "/subjects/inner")[1]["error_code"] == 42206
+
+
+def test_the_server_says_what_it_is(registry: Ask, broker: odradek.KafkaBroker) -> None:
+    clusters = {"kafka-cluster": broker.cluster.services.cluster_id, "schema-registry-cluster": "schema-registry"}
+    assert registry("GET", "/v1/metadata/id") == (200, {"scope": {"path": [], "clusters": clusters}})
+    assert registry("GET", "/v1/metadata/version")[1]["version"] == f"odradek {odradek.__version__}"
+
+
+def test_each_endpoint_is_in_a_conversation() -> None:
+    elsewhere = {("GET", "/v1/metadata/id"), ("GET", "/v1/metadata/version")}
+    for method, path, _ in ENDPOINTS:
+        shape = [None if each.startswith("{") else each for each in path.split("/")]
+        talked = any(method == asked and _fits(shape, where.partition("?")[0]) for asked, where, *_ in CONVERSATION)
+        assert talked or (method, path) in elsewhere, (method, path)
+
+
+def _fits(shape: list[str | None], path: str) -> bool:
+    pieces = path.removeprefix("/contexts/.c").split("/")
+    return len(pieces) == len(shape) and all(each in (None, piece) for each, piece in zip(shape, pieces, strict=True))
+
+
+@pytest.mark.parametrize("name", ["a/b", "Bücher 1", "a%2Fb", ":.c:a/b"])
+def test_subjects_with_any_letters(registry: Ask, name: str) -> None:
+    from urllib.parse import quote
+
+    path = f"/subjects/{quote(name, safe='')}/versions"
+    assert registry("POST", path, json.loads(INT)) == (200, {"id": 1})
+    assert registry("GET", "/subjects") == (200, [name])

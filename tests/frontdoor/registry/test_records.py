@@ -1,0 +1,106 @@
+"""Records of ``_schemas``: keys and values as registries of Confluent and others write them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+
+import pytest
+
+from odradek.registry.entries import Content, Reference, Version
+from odradek.registry.records import (
+    clear_subject_record,
+    config_record,
+    content_of,
+    context_record,
+    delete_subject_record,
+    mode_record,
+    parsed,
+    schema_record,
+    schema_tombstone,
+    version_of,
+)
+
+
+def test_keys() -> None:
+    schema = Version("s", 3, 7, Content('"int"'))
+    assert schema_record(schema).key_bytes == b'{"keytype":"SCHEMA","subject":"s","version":3,"magic":1}'
+    assert schema_tombstone("s", 3).key_bytes == schema_record(schema).key_bytes
+    assert config_record("s", {}).key_bytes == b'{"keytype":"CONFIG","subject":"s","magic":0}'
+    assert config_record(None, {}).key_bytes == b'{"keytype":"CONFIG","subject":null,"magic":0}'
+    assert mode_record("s", "IMPORT").key_bytes == b'{"keytype":"MODE","subject":"s","magic":0}'
+    assert delete_subject_record("s", 3).key_bytes == b'{"keytype":"DELETE_SUBJECT","subject":"s","magic":0}'
+    assert clear_subject_record("s").key_bytes == b'{"keytype":"CLEAR_SUBJECT","subject":"s","magic":0}'
+    assert context_record(".c").key_bytes == b'{"keytype":"CONTEXT","tenant":"default","context":".c"}'
+
+
+def test_values() -> None:
+    value = json.loads(schema_record(Version("s", 3, 7, Content('"int"'), deleted=True)).value_bytes or b"")
+    assert value == {
+        "subject": "s",
+        "version": 3,
+        "id": 7,
+        "md5": base64.b64encode(hashlib.md5(b'"int"').digest()).decode(),
+        "schema": '"int"',
+        "deleted": True,
+    }
+    assert schema_tombstone("s", 3).value_bytes is None
+    assert config_record("s", None).value_bytes is None
+    assert mode_record("s", None).value_bytes is None
+    assert config_record("s", {"compatibilityLevel": "FULL"}).value == {"subject": "s", "compatibilityLevel": "FULL"}
+    assert delete_subject_record("s", 3).value == {"subject": "s", "version": 3}
+    assert context_record(".c").value == {"tenant": "default", "context": ".c"}
+
+
+def test_a_version_comes_back_as_it_was() -> None:
+    content = Content("{}", "JSON", (Reference("n", "t", 1),), '{"properties":{"a":"1"}}', '{"domainRules":[]}')
+    version = Version(":.c:s", 2, 9, content, deleted=True)
+    record = schema_record(version)
+    back = parsed(record.key_bytes, record.value_bytes)
+    assert back == record
+    assert back.value is not None
+    assert version_of(back.value) == version
+
+
+def test_keys_of_other_registries_are_understood() -> None:
+    other = parsed(b'{"subject":"s","magic":0,"keytype":"CONFIG"}', b'{"compatibilityLevel":"NONE"}')
+    assert (other.kind, other.subject, other.value) == ("CONFIG", "s", {"compatibilityLevel": "NONE"})
+    assert parsed(b'{"keytype":"CONFIG","magic":0}', b"{}").subject is None
+    assert parsed(b'{"keytype":"NOOP","magic":0}', None).kind == "NOOP"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, b"{}"),
+        (b"key", b"{}"),
+        (b"[]", b"{}"),
+        (b"{}", b"{}"),
+        (b'{"keytype":"SCHEMA","subject":1}', b"{}"),
+        (b'{"keytype":"SCHEMA","subject":"s","version":true}', b"{}"),
+        (b'{"keytype":"SCHEMA","subject":"s","version":1}', b"no JSON"),
+        (b'{"keytype":"SCHEMA","subject":"s","version":1}', b"[" * 100_000),
+    ],
+)
+def test_what_is_no_record_is_said(key: bytes | None, value: bytes) -> None:
+    with pytest.raises(ValueError, match=r"key|value|keytype"):
+        parsed(key, value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"schema": 1},
+        {"schemaType": 1},
+        {"references": {"n": 1}},
+        {"references": ["a"]},
+        {"references": [{"name": "n", "subject": "s", "version": "1"}]},
+        {"metadata": []},
+    ],
+)
+def test_what_is_no_schema_is_said(data: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"schema|reference|metadata"):
+        content_of({"schema": "x", **data})
+    with pytest.raises(ValueError, match="needs subject"):
+        version_of({"schema": "x", **data})

@@ -1,0 +1,154 @@
+"""The registry follows the log of a broker: what others write, what a reset or a restore takes away."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+
+import odradek
+from odradek.registry.decisions import Asked, Decision, register
+from odradek.registry.entries import Content, Version
+from odradek.registry.errors import RegistryError
+from odradek.registry.records import schema_record
+from odradek.registry.registry import Registry
+from odradek.registry.state import RegistryState
+from tests.frontdoor.registry.conftest import Ask, ask
+
+INT = {"schema": '"int"'}
+VERSIONS = "/subjects/s/versions"
+
+
+def subjects(registry: Registry) -> list[str]:
+    return registry.look(lambda state: state.subjects(""))
+
+
+def test_the_first_schema_makes_the_topic(broker: odradek.KafkaBroker, registry: Ask) -> None:
+    assert "_schemas" not in broker.topics
+    registry("POST", VERSIONS, INT)
+    topic = broker.topic("_schemas")
+    assert (len(topic.partitions), topic.config["cleanup.policy"]) == (1, "compact")
+    (record,) = broker.records("_schemas")
+    assert record.key == b'{"keytype":"SCHEMA","subject":"s","version":1,"magic":1}'
+
+
+def test_what_another_registry_writes_is_seen(broker: odradek.KafkaBroker, registry: Ask) -> None:
+    registry("POST", VERSIONS, INT)
+    foreign = schema_record(Version("t", 1, 7, Content('"string"')))
+    broker.produce("_schemas", foreign.value_bytes, key=foreign.key_bytes)
+    assert registry("GET", "/subjects") == (200, ["s", "t"])
+    assert registry("POST", "/subjects/u/versions", {"schema": '"long"'}) == (200, {"id": 8})
+
+
+def test_two_registries_on_one_log_decide_one_after_the_other(broker: odradek.KafkaBroker) -> None:
+    """Each finds that the other was faster, and decides anew."""
+    registries = [Registry(broker), Registry(broker)]
+    answers: list[int] = []
+
+    def add(registry: Registry, subject: str, size: int) -> None:
+        asked = Asked(Content(f'{{"type":"fixed","name":"F","size":{size}}}'))
+        answers.append(registry.change(lambda state: register(state, registry.parser, subject, asked, False))["id"])
+
+    def run(registry: Registry, name: str) -> None:
+        for number in range(20):
+            add(registry, f"{name}{number}", number + 1)
+
+    threads = [threading.Thread(target=run, args=pair) for pair in zip(registries, "ab", strict=True)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert sorted(answers) == sorted([*range(1, 21), *range(1, 21)])
+    assert subjects(registries[0]) == subjects(registries[1])
+    assert len(subjects(registries[0])) == 40
+
+
+def test_what_comes_while_it_is_decided_is_decided_anew(broker: odradek.KafkaBroker) -> None:
+    registry, other = Registry(broker), Registry(broker)
+    seen: list[list[str]] = []
+
+    def decide(state: RegistryState) -> Decision:
+        seen.append(state.subjects(""))
+        if len(seen) == 1:
+            asked = Asked(Content('"int"'))
+            other.change(lambda state: register(state, other.parser, "first", asked, False))
+        return register(state, registry.parser, "second", Asked(Content('"long"')), False)
+
+    assert registry.change(decide) == {"id": 2}
+    assert seen == [[], ["first"]]
+
+
+def test_a_snapshot_carries_the_schemas(broker: odradek.KafkaBroker, registry: Ask) -> None:
+    registry("POST", VERSIONS, INT)
+    snapshot = broker.snapshot()
+    registry("POST", "/subjects/t/versions", {"schema": '"long"'})
+    broker.restore(snapshot)
+    assert registry("GET", "/subjects") == (200, ["s"])
+    assert registry("POST", "/subjects/u/versions", {"schema": '"string"'}) == (200, {"id": 2})
+
+
+def test_a_reset_forgets_the_schemas(broker: odradek.KafkaBroker, registry: Ask) -> None:
+    registry("POST", VERSIONS, INT)
+    broker.reset()
+    assert registry("GET", "/subjects") == (200, [])
+    assert registry("POST", VERSIONS, {"schema": '"string"'}) == (200, {"id": 1})
+
+
+def test_a_fork_has_a_registry_of_its_own(broker: odradek.KafkaBroker, registry: Ask) -> None:
+    registry("POST", VERSIONS, INT)
+    with broker.fork() as fork:
+        assert fork.schema_registry_url != broker.schema_registry_url
+        assert ask(fork.schema_registry_url, "POST", "/subjects/t/versions", {"schema": '"long"'}) == (200, {"id": 2})
+        assert ask(fork.schema_registry_url, "GET", "/subjects") == (200, ["s", "t"])
+    assert registry("GET", "/subjects") == (200, ["s"])
+
+
+def test_a_data_directory_keeps_the_schemas(tmp_path: Path) -> None:
+    for expected in ([], ["s"]):
+        with odradek.KafkaBroker(data_dir=tmp_path, registry=True) as broker:
+            assert ask(broker.schema_registry_url, "GET", "/subjects") == (200, expected)
+            assert ask(broker.schema_registry_url, "POST", VERSIONS, INT) == (200, {"id": 1})
+
+
+def test_a_deleted_topic_is_an_empty_registry(broker: odradek.KafkaBroker, registry: Ask) -> None:
+    registry("POST", VERSIONS, INT)
+    broker.delete_topic("_schemas")
+    assert registry("GET", "/subjects") == (200, [])
+
+
+def test_records_that_say_nothing_are_left_out_with_a_warning(
+    broker: odradek.KafkaBroker, registry: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry("POST", VERSIONS, INT)
+    broker.produce("_schemas", "no JSON", key="no JSON")
+    with caplog.at_level(logging.WARNING, "odradek.registry"):
+        assert registry("GET", "/subjects") == (200, ["s"])
+    assert "_schemas at offset 1 is left out: the key is no JSON" in caplog.text
+
+
+def test_a_topic_that_is_of_no_use_is_said() -> None:
+    with odradek.KafkaBroker(topics={"_schemas": 2}) as broker:
+        registry = Registry(broker)
+        with pytest.raises(RegistryError, match="has 2 partitions") as refused:
+            subjects(registry)
+        assert refused.value.code == 50001
+        assert repr(registry) == "<Registry: <RegistryState: 0 subjects>>"
+        assert registry.cluster_id == broker.cluster.services.cluster_id
+
+
+def test_a_log_that_takes_nothing_is_said() -> None:
+    with odradek.KafkaBroker(nodes=3, config={"min.insync.replicas": 2, "default.replication.factor": 2}) as broker:
+        registry = Registry(broker)
+        asked = Asked(Content('"int"'))
+
+        def change(subject: str) -> None:
+            registry.change(lambda state: register(state, registry.parser, subject, asked, False))
+
+        change("s")
+        broker.kill_node(broker.topic("_schemas").partitions[0].replicas[1])
+        with pytest.raises(RegistryError, match="NOT_ENOUGH_REPLICAS") as refused:
+            change("t")
+        assert refused.value.code == 50001
+        assert subjects(registry) == ["s"]
