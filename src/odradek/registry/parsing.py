@@ -9,7 +9,10 @@ from odradek.registry.errors import invalid_schema
 from odradek.registry.formats.parsed import Parse, Parsed
 from odradek.registry.state import RegistryState, in_context_of
 
-_FORMATS = {"AVRO": ("odradek.registry.formats.avro", "AvroSchema")}
+_FORMATS = {
+    "AVRO": ("odradek.registry.formats.avro", "AvroSchema"),
+    "JSON": ("odradek.registry.formats.json_schema", "JsonSchema"),
+}
 TYPES = tuple(_FORMATS)
 _KEPT = 1000
 

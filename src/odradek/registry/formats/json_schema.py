@@ -1,0 +1,338 @@
+"""JSON Schema: a schema reads another one if it admits every document that the other one admits, by the rules here.
+
+docs/registry.md lists the rules. Where they say nothing of a keyword, only an equal one will do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from odradek.registry.formats.parsed import Needed
+
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+_COMPARED = (
+    *("$ref", "type", "enum", "const", "allOf", "anyOf", "oneOf", "properties", "additionalProperties", "required"),
+    *("items", "uniqueItems"),
+)
+_TOGETHER = (
+    *(("pattern",), ("format",), ("multipleOf",), ("not",), ("if", "then", "else"), ("propertyNames",)),
+    *(("contains", "minContains", "maxContains"), ("items", "prefixItems", "additionalItems")),
+    *(("dependencies",), ("dependentRequired",), ("dependentSchemas",), ("uniqueItems",)),
+)
+"""Keywords of which only equal ones will do, those together that depend on each other."""
+_NEVER = ("unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef", "patternProperties")
+"""Keywords that depend on all others: only an equal schema will do."""
+_AT_LEAST = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+_AT_MOST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+_OF_TYPE = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
+    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
+    **dict.fromkeys(("items", "minItems", "maxItems", "uniqueItems"), "array"),
+    **dict.fromkeys(("properties", "additionalProperties", "required", "minProperties", "maxProperties"), "object"),
+}
+"""What a keyword asks of documents of one type only."""
+_KNOWN = {*_COMPARED, *_AT_LEAST, *_AT_MOST, *_NEVER, *(name for group in _TOGETHER for name in group)}
+"""What is no keyword of JSON Schema asks nothing of documents."""
+_LONGEST_WAY = 100
+_NOTHING: dict[str, Any] = {"not": {}}
+
+
+class _Place(NamedTuple):
+    """A part of a schema, and what resolves the references in it."""
+
+    schema: Mapping[str, Any]
+    resolver: Any
+
+    def at(self, schema: Any) -> _Place:
+        """A schema inside; true and false are schemas, too."""
+        return _Place({} if schema is True else _NOTHING if schema is False else schema, self.resolver)
+
+
+class JsonSchema:
+    """A schema that its metaschema admits. ValueError, in words, for a text that is none."""
+
+    formats: ClassVar[Mapping[str, Callable[[], str]]] = {}
+
+    def __init__(self, text: str, needed: Needed) -> None:
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import validator_for
+        from referencing import Registry
+        from referencing.exceptions import Unresolvable
+
+        declared = _json(text)
+        known = declared.get("$schema") if isinstance(declared, dict) else None
+        validator = validator_for(declared, default=None if known is not None else _newest())
+        if validator is None:
+            raise ValueError(f"this is no JSON Schema: the draft {known!r} is not known here")
+        try:
+            validator.check_schema(declared)
+            resources = [(name, _resource(_json(each), validator)) for name, each in needed.items()]
+            own = _resource(declared, validator)
+            name = own.id() or ""
+            registry = Registry().with_resources([*resources, (name, own)])
+            self._place = _Place({}, registry.resolver(name)).at(declared)
+            for each in _references(declared):
+                _check_end(_Place({"$ref": each}, self._place.resolver))
+        except SchemaError as error:
+            raise ValueError(f"this is no JSON Schema: {error.json_path}: {error.message}") from None
+        except Unresolvable as error:
+            raise ValueError(f"this is no JSON Schema: it refers to {error.ref!r}, which is not there") from None
+        except RecursionError:
+            raise ValueError("this is no JSON Schema: it is nested too deeply") from None
+        self.canonical = json.dumps(declared, separators=(",", ":"), ensure_ascii=False)
+        self.normalized = json.dumps(declared, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+
+    def __repr__(self) -> str:
+        return f"<JsonSchema {self.canonical}>"
+
+    def reads(self, writer: JsonSchema) -> Sequence[str]:
+        """The first reason that is found, with its place in this schema."""
+        try:
+            reason = _Comparison().reason(self._place, [writer._place], "#")
+        except RecursionError:
+            reason = "the schemas are nested too deeply to be compared"
+        return [] if reason is None else [reason]
+
+
+class _Comparison:
+    """Looks for a reason why a reader does not admit all that writers admit together."""
+
+    def __init__(self) -> None:
+        self._under_way: set[tuple[int, tuple[int, ...]]] = set()
+
+    def reason(self, reader: _Place, writers: Sequence[_Place], where: str) -> str | None:
+        """None if there is none. A pair that is being compared already is no reason against itself."""
+        parts = list(_parts(writers))
+        if any(each.schema == reader.schema and not list(_references(each.schema)) for each in parts):
+            return None
+        key = id(reader.schema), tuple(id(each.schema) for each in writers)
+        if key in self._under_way:
+            return None
+        self._under_way.add(key)
+        try:
+            return self._reason(reader, parts, where)
+        finally:
+            self._under_way.discard(key)
+
+    def _reason(self, reader: _Place, parts: list[_Place], where: str) -> str | None:
+        for number, part in enumerate(parts):
+            for keyword in ("anyOf", "oneOf"):
+                if keyword in part.schema:
+                    rest = {name: each for name, each in part.schema.items() if name != keyword}
+                    others = [*parts[:number], part.at(rest), *parts[number + 1 :]]
+                    found = (self.reason(reader, [*others, part.at(each)], where) for each in part.schema[keyword])
+                    return next(filter(None, found), None)
+        if _is_nothing(parts):
+            return None
+        for keyword in reader.schema:
+            if keyword in _KNOWN and self._matters(keyword, parts):
+                reason = self._of_keyword(keyword, reader, parts, where)
+                if reason is not None:
+                    return reason
+        return None
+
+    def _matters(self, keyword: str, parts: list[_Place]) -> bool:
+        """Whether there are documents of the type that the keyword is about."""
+        kind = _OF_TYPE.get(keyword)
+        return kind is None or bool(_types(parts) & ({kind, "integer"} if kind == "number" else {kind}))
+
+    def _of_keyword(self, keyword: str, reader: _Place, parts: list[_Place], where: str) -> str | None:
+        value = reader.schema[keyword]
+        place = f"{where}/{keyword}"
+        if keyword == "$ref":
+            return self.reason(_resolved(reader), parts, place)
+        if keyword == "type":
+            wrong = sorted(_types(parts) - _named_types(value))
+            return f"{place}: {', '.join(wrong)} is not admitted" if wrong else None
+        if keyword in ("enum", "const"):
+            return _of_values(value if keyword == "enum" else [value], parts, place)
+        if keyword in _AT_LEAST or keyword in _AT_MOST:
+            return _of_bound(keyword, value, parts, place)
+        if keyword == "allOf":
+            return self._first((reader.at(each), f"{place}/{number}") for number, each in enumerate(value))(parts)
+        if keyword in ("anyOf", "oneOf"):
+            reasons = [self.reason(reader.at(each), parts, f"{place}/{number}") for number, each in enumerate(value)]
+            return None if None in reasons else f"{place}: no branch admits all of it ({reasons[0]})"
+        if keyword == "required":
+            return self._of_required(reader, parts, place)
+        if keyword in ("properties", "additionalProperties"):
+            return self._of_properties(reader, parts, where) if _first_of(keyword, reader) else None
+        if keyword == "items" and not isinstance(value, list) and not _is_tuple(reader, parts):
+            items = [each.at(each.schema["items"]) for each in parts if "items" in each.schema]
+            return self.reason(reader.at(value), items, place)
+        if keyword == "uniqueItems" and value is False:
+            return None
+        group = next((each for each in _TOGETHER if keyword in each), ())
+        asked = {name: reader.schema.get(name) for name in group}
+        equal = any({name: each.schema.get(name) for name in group} == asked for each in parts)
+        is_known = group and equal and not list(_references(asked))
+        return None if is_known else f"{place}: only an equal one is known to be compatible"
+
+    def _first(self, places: Iterator[tuple[_Place, str]]) -> Callable[[list[_Place]], str | None]:
+        return lambda parts: next(filter(None, (self.reason(each, parts, where) for each, where in places)), None)
+
+    def _of_required(self, reader: _Place, parts: list[_Place], place: str) -> str | None:
+        there = {name for each in parts for name in each.schema.get("required", ())}
+        properties = reader.schema.get("properties", {})
+        for name in reader.schema["required"]:
+            known = properties.get(name)
+            if name not in there and not (isinstance(known, dict) and "default" in known):
+                return f"{place}: {name} may be missing, and has no default"
+        return None
+
+    def _of_properties(self, reader: _Place, parts: list[_Place], where: str) -> str | None:
+        for each in (reader, *parts):
+            if "patternProperties" in each.schema:
+                return f"{where}/patternProperties: only an equal schema is known to be compatible"
+        names = dict.fromkeys(name for each in (reader, *parts) for name in each.schema.get("properties", ()))
+        for name in names:
+            reason = self.reason(
+                _property(reader, name), [_property(each, name) for each in parts], f"{where}/properties/{name}"
+            )
+            if reason is not None:
+                return reason
+        return self.reason(
+            reader.at(reader.schema.get("additionalProperties", True)),
+            [each.at(each.schema.get("additionalProperties", True)) for each in parts],
+            f"{where}/additionalProperties",
+        )
+
+
+def _parts(writers: Sequence[_Place]) -> Iterator[_Place]:
+    """Schemas that count all together, without references and allOf, and without those that say nothing."""
+    for each in writers:
+        if "$ref" in each.schema:
+            yield from _parts([_resolved(each)])
+        if "allOf" in each.schema:
+            yield from _parts([each.at(inner) for inner in each.schema["allOf"]])
+        rest = {name: inner for name, inner in each.schema.items() if name not in ("$ref", "allOf")}
+        if rest:
+            yield each if len(rest) == len(each.schema) else each.at(rest)
+
+
+def _resolved(place: _Place) -> _Place:
+    found = place.resolver.lookup(place.schema["$ref"])
+    return _Place({}, found.resolver).at(found.contents)
+
+
+def _check_end(place: _Place) -> None:
+    """ValueError for a reference that leads to nothing but references."""
+    for _ in range(_LONGEST_WAY):
+        if "$ref" not in place.schema:
+            return
+        place = _resolved(place)
+    raise ValueError("this is no JSON Schema: its references lead in a circle")
+
+
+def _property(place: _Place, name: str) -> _Place:
+    """What a schema asks of a property: what it says of it, or else of all that it does not name."""
+    known = place.schema.get("properties", {})
+    return place.at(known[name] if name in known else place.schema.get("additionalProperties", True))
+
+
+def _first_of(keyword: str, reader: _Place) -> bool:
+    """Properties are compared once, though two keywords speak of them."""
+    return keyword == "properties" or "properties" not in reader.schema
+
+
+def _is_tuple(reader: _Place, parts: list[_Place]) -> bool:
+    return any("prefixItems" in each.schema or isinstance(each.schema.get("items"), list) for each in (reader, *parts))
+
+
+def _is_nothing(parts: list[_Place]) -> bool:
+    return any(each.schema == _NOTHING for each in parts) or not _types(parts)
+
+
+def _types(parts: list[_Place]) -> set[str]:
+    """The types of documents that all of them admit."""
+    found = set(_TYPES)
+    for each in parts:
+        if "type" in each.schema:
+            found &= _named_types(each.schema["type"])
+        values = _values(each)
+        if values is not None:
+            found &= {_type_of(value) for value in values}
+    return found
+
+
+def _named_types(value: Any) -> set[str]:
+    named = {value} if isinstance(value, str) else set(value)
+    return named | {"integer"} if "number" in named else named
+
+
+def _values(place: _Place) -> list[Any] | None:
+    if "const" in place.schema:
+        return [place.schema["const"]]
+    found: list[Any] | None = place.schema.get("enum")
+    return found
+
+
+def _type_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return "integer"
+    names: dict[type, str] = {float: "number", str: "string", list: "array", dict: "object"}
+    return names[type(value)]
+
+
+def _of_values(admitted: list[Any], parts: list[_Place], place: str) -> str | None:
+    known = [json.dumps(each, sort_keys=True) for each in admitted]
+    every = [values for each in parts if (values := _values(each)) is not None]
+    if not every:
+        return f"{place}: other values may come"
+    fewest = min(every, key=len)
+    wrong = [text for each in fewest if (text := json.dumps(each, sort_keys=True)) not in known]
+    return f"{place}: {', '.join(wrong)} is not admitted" if wrong else None
+
+
+def _of_bound(keyword: str, value: Any, parts: list[_Place], place: str) -> str | None:
+    if isinstance(value, bool):  # draft 4: a flag of the bound beside it
+        equal = any(each.schema.get(keyword) == value for each in parts)
+        return None if equal or value is False else f"{place}: only an equal one is known to be compatible"
+    bounds = [each.schema[keyword] for each in parts if keyword in each.schema]
+    fits = any(each >= value if keyword in _AT_LEAST else each <= value for each in bounds)
+    return None if fits else f"{place}: what is beyond {value} may come"
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """Every reference in a schema."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"]
+        for name, each in schema.items():
+            if name not in ("enum", "const", "default", "examples"):
+                yield from _references(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from _references(each)
+
+
+def _json(text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ValueError(f"this is no JSON Schema: {reason}") from None
+    if not isinstance(found, dict | bool):
+        raise ValueError("this is no JSON Schema: expected an object, true or false")
+    return found
+
+
+def _resource(declared: Any, validator: Any) -> Any:
+    from referencing import Resource
+    from referencing.jsonschema import specification_with
+
+    return Resource.from_contents(
+        declared, default_specification=specification_with(validator.META_SCHEMA.get("$schema"))
+    )
+
+
+def _newest() -> Any:
+    from jsonschema.validators import Draft202012Validator
+
+    return Draft202012Validator

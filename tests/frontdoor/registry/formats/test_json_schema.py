@@ -1,0 +1,211 @@
+"""JSON Schema: who reads whom, a test for each rule of docs/registry.md."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from odradek.registry.formats.json_schema import JsonSchema
+
+
+def schema(declared: Any, **needed: Any) -> JsonSchema:
+    return JsonSchema(json.dumps(declared), {name: json.dumps(each) for name, each in needed.items()})
+
+
+def closed(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def opened(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+INT, STRING, NUMBER, NULL = ({"type": name} for name in ("integer", "string", "number", "null"))
+
+
+def array(items: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more}
+
+
+def test_the_canonical_text_keeps_the_order_and_the_normalized_one_does_not() -> None:
+    made = JsonSchema('{ "type": "object", "$comment": "\u00e4" }', {})
+    assert made.canonical == '{"type":"object","$comment":"\u00e4"}'
+    assert made.normalized == '{"$comment":"\u00e4","type":"object"}'
+    assert repr(made) == '<JsonSchema {"type":"object","$comment":"\u00e4"}>'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "no JSON Schema"),
+        ("[" * 100_000, "nested too deeply"),
+        ("[]", "expected an object, true or false"),
+        ('"string"', "expected an object, true or false"),
+        ('{"type":"strin"}', r"\$\.type"),
+        ('{"$schema":"http://example.com/draft","type":"string"}', "the draft 'http://example.com/draft' is not known"),
+        ('{"$ref":"other.json"}', "refers to 'other.json', which is not there"),
+        ('{"$ref":"#/definitions/a"}', "refers to '/definitions/a', which is not there"),
+    ],
+)
+def test_what_is_no_schema(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        JsonSchema(text, {})
+
+
+@pytest.mark.parametrize("draft", ["draft-04", "draft-06", "draft-07"])
+def test_older_drafts(draft: str) -> None:
+    JsonSchema(json.dumps({"$schema": f"http://json-schema.org/{draft}/schema#", "type": "string"}), {})
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "readable"),
+    [
+        # everything, nothing, equal
+        (True, STRING, True),
+        ({}, True, True),
+        (STRING, False, True),
+        (False, STRING, False),
+        (STRING, True, False),
+        (closed(a=INT), closed(a=INT), True),
+        ({"not": STRING}, {"not": STRING}, True),
+        ({"description": "a", **STRING}, {"title": "b", **STRING}, True),
+        # types
+        (NUMBER, INT, True),
+        (INT, NUMBER, False),
+        ({"type": ["string", "null"]}, STRING, True),
+        (STRING, {"type": ["string", "null"]}, False),
+        # values
+        ({"enum": ["a", "b"]}, {"enum": ["a"]}, True),
+        ({"enum": ["a"]}, {"enum": ["a", "b"]}, False),
+        ({"enum": ["a"]}, STRING, False),
+        (STRING, {"enum": ["a"]}, True),
+        (INT, {"enum": ["a"]}, False),
+        ({"enum": [1, "a"]}, {"const": 1}, True),
+        ({"const": 1}, {"const": 2}, False),
+        # bounds
+        ({"type": "integer", "minimum": 1}, {"type": "integer", "minimum": 2}, True),
+        ({"type": "integer", "minimum": 2}, {"type": "integer", "minimum": 1}, False),
+        ({"type": "integer", "maximum": 2}, INT, False),
+        ({"type": "integer", "maximum": 2}, {"type": "integer", "maximum": 1}, True),
+        (INT, {"type": "integer", "maximum": 1}, True),
+        ({"type": "string", "maxLength": 5}, {"type": "string", "maxLength": 4}, True),
+        ({"type": "string", "minLength": 5}, {"type": "string", "minLength": 4}, False),
+        ({"minimum": 3}, STRING, True),
+        # arrays
+        (array(NUMBER), array(INT), True),
+        (array(INT), array(NUMBER), False),
+        (array(INT), {"type": "array"}, False),
+        ({"type": "array"}, array(INT), True),
+        (array(INT, minItems=1), array(INT), False),
+        (array(INT, uniqueItems=True), array(INT), False),
+        (array(INT, uniqueItems=False), array(INT), True),
+        # objects: properties
+        (opened(), opened(a=INT), True),
+        (opened(a=INT), opened(), False),
+        (opened(a=True), opened(), True),
+        (closed(a=INT), closed(), True),
+        (closed(), closed(a=INT), False),
+        (closed(a=INT), opened(a=INT), False),
+        (opened(a=INT), closed(a=INT), True),
+        (opened(a=NUMBER), opened(a=INT), True),
+        (opened(a=INT), opened(a=NUMBER), False),
+        (opened(a=INT), {"type": "object", "additionalProperties": INT}, True),
+        ({"type": "object", "additionalProperties": NUMBER}, closed(a=INT), True),
+        ({"type": "object", "additionalProperties": NUMBER}, closed(a=STRING), False),
+        # objects: what is required
+        ({**opened(a=INT), "required": []}, {**opened(a=INT), "required": ["a"]}, True),
+        ({**opened(a=INT), "required": ["a"]}, opened(a=INT), False),
+        (
+            {**closed(a={"type": "integer", "default": 0}), "required": ["a"]},
+            closed(a={"type": "integer"}),
+            True,
+        ),
+        # several schemas
+        ({"anyOf": [INT, STRING]}, STRING, True),
+        ({"anyOf": [INT, STRING]}, NULL, False),
+        (STRING, {"anyOf": [INT, STRING]}, False),
+        ({"oneOf": [NULL, STRING, INT]}, {"oneOf": [NULL, STRING]}, True),
+        ({"oneOf": [NULL, STRING]}, {"oneOf": [NULL, STRING, INT]}, False),
+        ({"allOf": [{"minimum": 1}, {"maximum": 9}]}, {"type": "integer", "minimum": 2, "maximum": 8}, True),
+        ({"allOf": [{"minimum": 1}, {"maximum": 9}]}, {"type": "integer", "minimum": 2}, False),
+        ({"type": "integer", "minimum": 1, "maximum": 9}, {"allOf": [INT, {"minimum": 2}, {"maximum": 8}]}, True),
+        (closed(a=NUMBER), {"anyOf": [closed(a=INT), closed()]}, True),
+        # what is left open
+        ({"type": "string", "pattern": "a"}, {"type": "string", "pattern": "a", "minLength": 1}, True),
+        ({"type": "string", "pattern": "a"}, {"type": "string", "pattern": "aa"}, False),
+        ({"type": "string", "format": "date"}, STRING, False),
+        (STRING, {"type": "string", "format": "date"}, True),
+        ({"type": "integer", "multipleOf": 2}, {"type": "integer", "multipleOf": 4}, False),
+        ({"not": STRING}, {"not": {"type": ["string", "null"]}}, False),
+        ({"type": "array", "prefixItems": [NUMBER]}, {"type": "array", "prefixItems": [INT]}, False),
+        (
+            {"type": "object", "patternProperties": {"a": NUMBER}},
+            {"type": "object", "patternProperties": {"a": INT}},
+            False,
+        ),
+        ({"type": "object", "properties": {}, "patternProperties": {"a": INT}}, closed(a=INT), False),
+        ({"if": STRING, "then": {"minLength": 1}}, STRING, False),
+        ({"type": "object", "dependentRequired": {"a": ["b"]}}, opened(), False),
+        ({"unevaluatedProperties": False}, {"type": "object", "unevaluatedProperties": False}, False),
+        ({"if": STRING, "then": {"minLength": 1}}, {"if": STRING, "then": {"minLength": 1}, "type": "string"}, True),
+        ({"allOf": [{"if": INT, "then": INT}]}, {"allOf": [{"if": INT}, {"then": INT}]}, False),
+        # what is no keyword
+        ({"type": "string", "x-own": 1, "description": "a"}, STRING, True),
+    ],
+)
+def test_who_reads_whom(reader: Any, writer: Any, readable: bool) -> None:
+    reasons = schema(reader).reads(schema(writer))
+    assert (list(reasons) == []) is readable, reasons
+
+
+def test_draft_4_has_flags_of_bounds() -> None:
+    older = {"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer", "minimum": 1}
+    plain, exclusive = schema({**older, "exclusiveMinimum": False}), schema({**older, "exclusiveMinimum": True})
+    assert plain.reads(exclusive) == []
+    assert exclusive.reads(exclusive) == []
+    assert exclusive.reads(plain) != []
+
+
+def test_tuples_of_older_drafts_have_to_be_equal() -> None:
+    older = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "array"}
+    assert schema({**older, "items": [NUMBER]}).reads(schema({**older, "items": [INT]})) != []
+    assert schema({**older, "items": [INT]}).reads(schema({**older, "items": [INT], "minItems": 1})) == []
+
+
+def test_a_reason_says_where_it_lies() -> None:
+    (reason,) = schema(opened(a=opened(b=INT))).reads(schema(opened(a=opened(b=STRING))))
+    assert reason == "#/properties/a/properties/b/type: string is not admitted"
+
+
+def test_references_are_followed() -> None:
+    inner = {"$defs": {"a": INT}}
+    by_name = schema(opened(a={"$ref": "inner.json#/$defs/a"}), **{"inner.json": inner})
+    local = schema({**opened(a={"$ref": "#/$defs/a"}), "$defs": {"a": NUMBER}})
+    assert local.reads(by_name) == []
+    assert by_name.reads(local) != []
+    assert schema({"$ref": "#/$defs/a", "minimum": 1, "$defs": {"a": INT}}).reads(schema(INT)) != []
+
+
+def test_schemas_that_contain_themselves() -> None:
+    def tree(value: Any) -> Any:
+        return schema(opened(value=value, left={"anyOf": [NULL, {"$ref": "#"}]}, right={"allOf": [{"$ref": "#"}]}))
+
+    assert tree(NUMBER).reads(tree(INT)) == []
+    assert tree(INT).reads(tree(NUMBER)) != []
+
+
+def test_a_circle_of_references_is_refused() -> None:
+    circle = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}
+    with pytest.raises(ValueError, match="its references lead in a circle"):
+        schema(circle)
+    with pytest.raises(ValueError, match="its references lead in a circle"):
+        schema({"$ref": "a"}, a={"$ref": "b"}, b={"$ref": "a"})
+
+
+def test_a_schema_that_contains_itself_at_once_is_not_compared() -> None:
+    """As a writer it would never end; as a reader it asks no more than the rest of it."""
+    endless = schema({"allOf": [{"$ref": "#"}], "type": "integer"})
+    assert schema(INT).reads(endless) == ["the schemas are nested too deeply to be compared"]
+    assert endless.reads(schema(INT)) == []
