@@ -8,13 +8,16 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from odradek.broker.schemas.framing import Framed, message_indexes
 
 _PROTOC_TIMEOUT_S = 60
-_FILE = "given.proto"
+FILE = "given.proto"
+"""What the file is called whose text was given."""
+_PART = re.compile(r"(?!\.+$)[\w.-]+", re.ASCII)
 _LOGGED = re.compile(r"WARNING: |[IWEF]\d{4} ")
 _WHAT_TO_INSTALL = 'Protobuf needs more: pip install "odradek[schemas]"'
 _OF_GOOGLE = re.compile(r"google/protobuf/(\w+)\.proto")
@@ -88,18 +91,31 @@ class ProtobufSchema:
         return str(found.full_name)
 
 
-def compiled(text: str) -> bytes:
-    """The descriptor set of a .proto file, by protoc in a process of its own; ValueError with what protoc says."""
+def compiled(text: str, imported: Mapping[str, str] | None = None) -> bytes:
+    """The descriptor set of a .proto file, by protoc in a process of its own; ValueError with what protoc says.
+
+    ``imported``: the texts of the files that it imports, by the path under which it does.
+    """
     _import("grpc_tools.protoc")
     with tempfile.TemporaryDirectory(prefix="odradek-proto-") as folder:
         place = Path(folder)
-        (place / _FILE).write_text(text, encoding="utf-8")
+        for path, each in {**(imported or {}), FILE: text}.items():
+            _write(place, path, each)
         words = [sys.executable, "-m", "grpc_tools.protoc", f"-I{place}", "--include_imports"]
-        words += [f"-o{place / 'set'}", _FILE]
+        words += [f"-o{place / 'set'}", FILE]
         done = subprocess.run(words, capture_output=True, text=True, cwd=place, timeout=_PROTOC_TIMEOUT_S, check=False)
         if done.returncode:
             raise ValueError(f"this is no .proto file: {_complaints(done.stderr, place) or 'protoc refuses it'}")
         return (place / "set").read_bytes()
+
+
+def _write(place: Path, path: str, text: str) -> None:
+    parts = path.split("/")
+    if not all(_PART.fullmatch(each) for each in parts):
+        raise ValueError(f"{path!r} is no path of a .proto file")
+    file = place.joinpath(*parts)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
 
 
 def _complaints(told: str, place: Path) -> str:

@@ -166,7 +166,10 @@ def understood(
         fixed.append(each if found is None else each._replace(version=found.version))
     content = replace(content, references=tuple(sorted(fixed) if normalize else fixed))
     parsed = parser.parsed(state, subject, content)
-    return parsed, replace(content, schema=parsed.normalized if normalize else parsed.canonical)
+    try:
+        return parsed, replace(content, schema=parsed.normalized if normalize else parsed.canonical)
+    except ValueError as error:
+        raise invalid_schema(str(error)) from None
 
 
 def _reasons(

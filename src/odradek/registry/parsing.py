@@ -11,6 +11,7 @@ from odradek.registry.state import RegistryState, in_context_of
 
 _FORMATS = {
     "AVRO": ("odradek.registry.formats.avro", "AvroSchema"),
+    "PROTOBUF": ("odradek.registry.formats.protobuf", "ProtobufSchema"),
     "JSON": ("odradek.registry.formats.json_schema", "JsonSchema"),
 }
 TYPES = tuple(_FORMATS)

@@ -19,7 +19,7 @@ class Parsed(Protocol):
 
     @property
     def normalized(self) -> str:
-        """The text that is stored where the schema is to be normalized."""
+        """The text that is stored where the schema is to be normalized. ValueError if it cannot be."""
         ...
 
     @property
