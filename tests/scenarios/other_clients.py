@@ -46,11 +46,21 @@ def go_program(source: str) -> Path:
 
 def js_folder() -> tuple[str, Path]:
     """Node, and a folder with the programs in JavaScript and kafkajs; skips where there are none."""
+    return _installed("kafkajs", *(HERE / "js" / each for each in ("scenarios.mjs", "control.mjs", "logins.mjs")))
+
+
+def registry_js_folder() -> tuple[str, Path]:
+    """Node, and a folder with clients of a schema registry and the program that uses them; skips where there are
+    none."""
+    return _installed("schema-registry-js", HERE / "js" / "registry" / "registry.mjs")
+
+
+def _installed(label: str, *programs: Path) -> tuple[str, Path]:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         pytest.skip("needs Node.js: no `node` or `npm` on the PATH")
-    sources = [HERE / "js" / name for name in ("scenarios.mjs", "control.mjs", "logins.mjs", "package.json")]
-    folder = _cached("kafkajs", *sources)
+    sources = [*programs, programs[0].parent / "package.json"]
+    folder = _cached(label, *sources)
     with cache_lock():
         if not (folder / "complete").exists():
             folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +69,9 @@ def js_folder() -> tuple[str, Path]:
             command = [npm, "install", "--no-audit", "--no-fund", "--silent"]
             installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
             if installed.returncode:
-                pytest.skip(f"needs kafkajs from npm: {(installed.stderr + installed.stdout).strip()[-200:]}")
+                pytest.skip(
+                    f"needs the packages of {label} from npm: {(installed.stderr + installed.stdout).strip()[-200:]}"
+                )
             (folder / "complete").touch()
     return node, folder
 
