@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any, Literal
 
@@ -15,16 +15,21 @@ _WHAT_TO_INSTALL = 'Avro needs more: pip install "odradek[schemas]"'
 
 
 class AvroSchema:
-    """A parsed schema. ValueError for a text that is none; ImportError, with what to install, without fastavro."""
+    """A parsed schema. ``needed``: texts of schemas whose names it uses, each behind those that it uses itself.
+
+    ValueError for a text that is none; ImportError, with what to install, without fastavro.
+    """
 
     kind: Literal["avro"] = "avro"
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, needed: Iterable[str] = ()) -> None:
         self._fastavro = _fastavro()
         try:
-            declared = json.loads(text)
-            _check_sizes(declared)
-            self._parsed = self._fastavro.parse_schema(declared, named_schemas={})
+            named: dict[str, Any] = {}
+            for each in (*needed, text):
+                declared = json.loads(each)
+                _check_sizes(declared)
+                self._parsed = self._fastavro.parse_schema(declared, named_schemas=named)
         except RecursionError:
             raise ValueError("this is no Avro schema: it is nested too deeply") from None
         except Exception as error:

@@ -27,14 +27,17 @@ class ProtobufSchema:
     """Messages, one of which is meant where the data do not say which.
 
     ``source``: the text of a .proto file, or a FileDescriptorSet as ``protoc --include_imports -o`` writes it.
+    ``imported``: the texts of the files that a .proto file imports, by their paths.
     ``message``: the full name of the message; by default the first of the (last) file. ValueError for what is neither,
     and for an unknown message; ImportError, with what to install, without the libraries.
     """
 
     kind: Literal["protobuf"] = "protobuf"
 
-    def __init__(self, source: str | bytes, message: str | None = None) -> None:
-        data = source if isinstance(source, bytes) else compiled(source)
+    def __init__(
+        self, source: str | bytes, message: str | None = None, imported: Mapping[str, str] | None = None
+    ) -> None:
+        data = source if isinstance(source, bytes) else compiled(source, imported)
         self._pool, files = _pool_of(data)
         names = [name for each in reversed(files) for name in _names(each.message_types_by_name.values())]
         if not names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -23,7 +24,7 @@ class Schema(Protocol):
     name: str
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> str:
         """What it is of."""
         ...
 
@@ -65,6 +66,8 @@ class RecordSchemas:
 
     def __init__(self) -> None:
         self._by_place: dict[tuple[str, Part, int | None], Schema] = {}
+        self.registered: Callable[[str, Part, int], Schema | None] | None = None
+        """What a schema registry knows of an id, where nobody has set a schema. Called in the thread that looks."""
 
     def __repr__(self) -> str:
         return f"<RecordSchemas: {len(self._by_place)}>"
@@ -88,12 +91,15 @@ class RecordSchemas:
     def decoded(self, topic: str, part: Part, data: bytes | None) -> Decoded | None:
         """The data by their schema; None where there is no schema, or nothing."""
         known = self._by_place
-        if data is None or not known:
+        registered = self.registered
+        if data is None or not (known or registered):
             return None
         failed: Decoded | None = None
         for framed in readings(data):
             usual = known.get((topic, part, None))
             schema = usual if framed.schema_id is None else known.get((topic, part, framed.schema_id), usual)
+            if schema is None and framed.schema_id is not None and registered is not None:
+                schema = registered(topic, part, framed.schema_id)
             if schema is None:
                 continue
             try:

@@ -28,8 +28,7 @@ class Parser:
         """The schema of a subject. RegistryError (42201) for one that is none, or refers to what is not there."""
         if content.kind not in _FORMATS:
             raise invalid_schema(f"{content.kind!r} is no type of schemas that is known here: {', '.join(TYPES)}")
-        needed: dict[str, str] = {}
-        _collect(state, subject, content, needed, ())
+        needed = needed_by(state, subject, content)
         key = content.kind, content.schema, tuple(needed.items())
         found = self._known.get(key)
         if found is None:
@@ -47,6 +46,16 @@ def _parse(kind: str) -> Parse:
     module, name = _FORMATS[kind]
     parse: Parse = getattr(importlib.import_module(module), name)
     return parse
+
+
+def needed_by(state: RegistryState, subject: str, content: Content) -> dict[str, str]:
+    """The texts that a schema refers to, by name, each behind those that it needs itself.
+
+    RegistryError (42201) if one is not there.
+    """
+    needed: dict[str, str] = {}
+    _collect(state, subject, content, needed, ())
+    return needed
 
 
 def _collect(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from odradek.broker.facade.blocking.broker import BlockingBroker
 from odradek.broker.facade.call import HandOver
 from odradek.http_thread import HttpThread, checked
+from odradek.registry.record_decoding import RecordDecoding
 from odradek.registry.registry import Registry
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class RegistryServer(HttpThread):
     ) -> None:
         self._hosts = _checked(host, token)
         self._token = token
+        self._broker = broker
         self._cluster = broker.cluster
         self._registry = Registry(broker)
         super().__init__("odradek.registry", (host, port), self._make)
@@ -38,12 +40,13 @@ class RegistryServer(HttpThread):
         """Listen; requests are answered when the call returns."""
         super().start()
         self._cluster.schema_registry_url = self.url
+        self._cluster.record_schemas.registered = RecordDecoding(self._registry, self._broker).schema
         return self
 
     def close(self) -> None:
         """End the server; requests that wait are cut."""
         if self._cluster.schema_registry_url == self.url:
-            self._cluster.schema_registry_url = None
+            self._cluster.schema_registry_url = self._cluster.record_schemas.registered = None
         super().close()
 
     def _make(self) -> Any:

@@ -1,0 +1,90 @@
+"""What records mean, by the schemas whose ids they carry."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.schemas.json_text import JsonText
+from odradek.broker.schemas.record_schemas import Part, Schema
+from odradek.registry.entries import Content
+from odradek.registry.errors import RegistryError
+from odradek.registry.parsing import needed_by
+from odradek.registry.registry import Registry
+from odradek.registry.state import RegistryState
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.blocking.broker import BlockingBroker
+    from odradek.broker.schemas.framing import Framed
+
+_KEPT = 1000
+
+
+class RecordDecoding:
+    """Finds schemas for records, in any thread.
+
+    The broker's own thread has a registry to itself: one that waited for the lock of another thread, which waits for
+    the broker, would wait forever.
+    """
+
+    def __init__(self, registry: Registry, broker: BlockingBroker) -> None:
+        self._registry = registry
+        self._own = Registry(broker)
+        self._brokers_thread = broker._look(threading.get_ident)
+        self._made: dict[tuple[str, str, tuple[tuple[str, str], ...]], Schema] = {}
+
+    def __repr__(self) -> str:
+        return f"<RecordDecoding by {self._registry}>"
+
+    def schema(self, topic: str, part: Part, number: int) -> Schema | None:
+        """The schema with an id, of the subject ``topic-part`` if contexts have several; None for an unknown id."""
+        registry = self._own if threading.get_ident() == self._brokers_thread else self._registry
+        try:
+            return registry.look(lambda state: self._found(state, f"{topic}-{part}", number))
+        except (RegistryError, BrokerClosedError):
+            return None
+
+    def _found(self, state: RegistryState, subject: str, number: int) -> Schema | None:
+        found = state.with_id(number, subject)
+        if found is None:
+            return None
+        needed = needed_by(state, found.subject, found.content)
+        key = found.content.kind, found.content.schema, tuple(needed.items())
+        schema = self._made.get(key)
+        if schema is None:
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            schema = self._made[key] = _schema(found.content, needed)
+        return schema
+
+
+class _Unreadable:
+    """A schema by which nothing can be read here."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        self.kind = self.name = kind
+        self._why = why
+
+    def decode(self, framed: Framed) -> tuple[Any, str | None]:
+        """ValueError: why not."""
+        raise ValueError(self._why)
+
+
+def _schema(content: Content, needed: dict[str, str]) -> Schema:
+    try:
+        if content.kind == "AVRO":
+            from odradek.broker.schemas.avro import AvroSchema
+
+            return AvroSchema(content.schema, needed.values())
+        if content.kind == "PROTOBUF":
+            from odradek.broker.schemas.protobuf import ProtobufSchema
+
+            return ProtobufSchema(content.schema, imported=needed)
+        if content.kind == "JSON":
+            declared = json.loads(content.schema)
+            return JsonText(str(declared.get("title", "JSON")) if isinstance(declared, dict) else "JSON")
+    except (ValueError, ImportError) as error:
+        return _Unreadable(content.kind.lower(), str(error))
+    return _Unreadable(content.kind.lower(), f"schemas of the type {content.kind} are not known here")
