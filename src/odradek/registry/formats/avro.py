@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ _OWN = {
     "map": ("type", "values"),
 }
 _OF_FIELD = ("name", "type", "doc", "default", "order", "aliases")
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _INT, _LONG = 2**31, 2**63
 
 
@@ -35,12 +37,11 @@ class AvroSchema:
         try:
             names, named = Names(), dict[str, Any]()
             for each in needed.values():
-                make_avsc_object(_Writer(named).write(_json(each), None), names)
+                make_avsc_object(_Writer(named, _no_others).write(_json(each), None), names)
             declared = _json(text)
-            written = _Writer(dict(named)).write(declared, None)
-            self._schema = make_avsc_object(written, names)
-            self.canonical = _text(written)
-            self.normalized = _text(_Writer(dict(named), sort=True).write(declared, None))
+            self.canonical = _text(_Writer(dict(named)).write(declared, None))
+            self.normalized = _text(_Writer(dict(named), _sorted).write(declared, None))
+            self._schema = make_avsc_object(_Writer(named, _no_others).write(declared, None), names)
         except RecursionError:
             raise ValueError("this is no Avro schema: it is nested too deeply") from None
         except KeyError as error:
@@ -64,11 +65,15 @@ class AvroSchema:
 
 
 class _Writer:
-    """Writes a declaration in the order of Avro's library. ``named``: the full names known, each with its type."""
+    """Writes a declaration in the order of Avro's library.
 
-    def __init__(self, named: dict[str, Any], *, sort: bool = False) -> None:
+    ``named``: the full names that are known, each with its type. ``others``: what becomes of attributes that Avro does
+    not know; the library that compares is spared them, as it warns of logical types that it would ignore.
+    """
+
+    def __init__(self, named: dict[str, Any], others: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
         self._named = named
-        self._sort = sort
+        self._kept = others
 
     def write(self, declared: Any, space: str | None) -> Any:
         """The same schema; ValueError for what the library lets through and Avro does not."""
@@ -77,8 +82,8 @@ class _Writer:
         if isinstance(declared, list):
             return [self.write(each, space) for each in declared]
         kind = declared["type"]
-        if not isinstance(kind, str):  # {"type": {"type": ...}} is the inner type
-            return self.write(kind, space)
+        if not isinstance(kind, str):
+            raise ValueError(f"{_text(kind)} is no name of a type")
         if kind in _PRIMITIVE:
             others = self._others(declared, ("type",))
             return {"type": kind, **others} if others else kind
@@ -116,6 +121,8 @@ class _Writer:
         return written
 
     def _field(self, field: dict[str, Any], space: str | None) -> dict[str, Any]:
+        if not _NAME.fullmatch(field["name"]):
+            raise ValueError(f"{field['name']!r} is no name of a field")
         written = {"name": field["name"], "type": self.write(field["type"], space)}
         if field.get("doc") is not None:
             written["doc"] = field["doc"]
@@ -130,8 +137,7 @@ class _Writer:
         return {**written, **self._others(field, _OF_FIELD)}
 
     def _others(self, declared: Mapping[str, Any], own: Sequence[str]) -> dict[str, Any]:
-        others = {name: each for name, each in declared.items() if name not in own}
-        return dict(sorted(others.items())) if self._sort else others
+        return self._kept({name: each for name, each in declared.items() if name not in own})
 
     def _reference(self, name: str, space: str | None) -> str:
         if name in _PRIMITIVE:
@@ -145,12 +151,10 @@ class _Writer:
         return full if full in self._named or name not in self._named else name
 
     def _fits(self, value: Any, declared: Any, space: str | None) -> bool:
-        """Whether a default is of a type, in the JSON that Avro asks for. A union's is of one of its types."""
+        """Whether a default is of a type, as Avro's Java library sees it. A union's is of one of its types."""
         if isinstance(declared, list):
             return any(self._fits(value, each, space) for each in declared)
         kind = declared if isinstance(declared, str) else declared["type"]
-        if not isinstance(kind, str):
-            return self._fits(value, kind, space)
         if kind in _FITS:
             return _FITS[kind](value)
         if kind == "array":
@@ -162,10 +166,8 @@ class _Writer:
         if kind not in _NAMED:
             full = self._meant(kind, space)
             return self._fits(value, self._named[full], _split(full, None)[1])
-        if kind == "enum":
-            return value in declared["symbols"]
-        if kind == "fixed":
-            return _is_bytes(value) and len(value) == declared["size"]
+        if kind in ("enum", "fixed"):
+            return _is_text(value)
         own = _split(declared["name"], declared.get("namespace", space))[1]
         return isinstance(value, dict) and all(
             self._fits(value[each["name"]], each["type"], own) if each["name"] in value else "default" in each
@@ -173,8 +175,16 @@ class _Writer:
         )
 
 
-def _is_bytes(value: Any) -> bool:
-    return isinstance(value, str) and all(ord(each) < 256 for each in value)
+def _sorted(others: dict[str, Any]) -> dict[str, Any]:
+    return dict(sorted(others.items()))
+
+
+def _no_others(others: dict[str, Any]) -> dict[str, Any]:
+    return {}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _is_whole(value: Any, limit: int) -> bool:
@@ -192,8 +202,8 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
     "long": lambda value: _is_whole(value, _LONG),
     "float": _is_number,
     "double": _is_number,
-    "bytes": _is_bytes,
-    "string": lambda value: isinstance(value, str),
+    "bytes": _is_text,
+    "string": _is_text,
 }
 
 
