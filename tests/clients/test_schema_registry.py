@@ -1,4 +1,4 @@
-"""Clients of other projects beside the schema registry: Python, Go and JavaScript."""
+"""Clients of other projects beside the schema registry: Python, Go, Rust and JavaScript."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import odradek
-from tests.scenarios.other_clients import go_program, registry_js_folder, reports
+from tests.scenarios.other_clients import go_program, registry_js_folder, reports, rust_program
 
 V1 = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 V2 = {**V1, "fields": [*V1["fields"], {"name": "note", "type": "string", "default": "none"}]}
@@ -150,4 +150,10 @@ def test_javascript(broker: odradek.KafkaBroker) -> None:
         "confluentAvro",
         "confluentJson",
     ):
+        assert report(scenario) == ""
+
+
+def test_rust(broker: odradek.KafkaBroker) -> None:
+    report = reports([str(rust_program()), broker.schema_registry_url])
+    for scenario in ("avro_there_and_back", "references_are_registered", "what_is_not_compatible_is_refused"):
         assert report(scenario) == ""

@@ -44,6 +44,22 @@ def go_program(source: str) -> Path:
     return program
 
 
+def rust_program() -> Path:
+    """The program of the folder ``rust``, built; skips where it cannot be."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("needs Rust: no `cargo` on the PATH")
+    folder = HERE / "rust"
+    sources = [folder / "Cargo.toml", folder / "Cargo.lock", folder / "src" / "main.rs"]
+    target = _cached("registry-rust", *sources)
+    with cache_lock():
+        command = [cargo, "build", "--locked", "--quiet", "--target-dir", str(target)]
+        built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if built.returncode:
+            pytest.skip(f"needs the crates of schema_registry_converter: {built.stderr.strip()[-200:]}")
+    return target / "debug" / "odradek-registry-scenarios"
+
+
 def js_folder() -> tuple[str, Path]:
     """Node, and a folder with the programs in JavaScript and kafkajs; skips where there are none."""
     return _installed("kafkajs", *(HERE / "js" / each for each in ("scenarios.mjs", "control.mjs", "logins.mjs")))

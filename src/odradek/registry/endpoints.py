@@ -52,7 +52,8 @@ def _with_id(state: RegistryState, request: Request) -> Version:
 def _schema_of_id(registry: Registry, request: Request) -> Any:
     def answer(state: RegistryState) -> dict[str, Any]:
         found = _with_id(state, request)
-        told = {**found.content.told(), "guid": found.content.guid}
+        told = found.told()
+        del told["id"]
         told["schema"] = _formatted(registry, state, found, request)
         if request.says("fetchMaxId"):
             told["maxId"] = state.largest_id(context_of(found.subject))
