@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from odradek.broker.requests.bugs import Bug
     from odradek.broker.requests.context import ConnectionInfo
     from odradek.broker.requests.faults import Fault, FaultContext
+    from odradek.broker.requests.registry_fault import RegistryFault
     from odradek.broker.requests.wire_faults import WireFault
     from odradek.broker.schemas.record_schemas import Decoded, SchemaInfo
     from odradek.broker.security.denials import Denial
@@ -100,6 +101,7 @@ __all__ = [
     "ProducerRecord",
     "RecordMetadata",
     "RecordedRequest",
+    "RegistryFault",
     "RemoteBroker",
     "RemoteFork",
     "Requests",
@@ -173,6 +175,7 @@ _HOMES = {
     "ProducerRecord": "odradek.broker.facade.producer_record",
     "RecordMetadata": "odradek.broker.facade.producer_record",
     "RecordedRequest": "odradek.broker.transcript.recorded_request",
+    "RegistryFault": "odradek.broker.requests.registry_fault",
     "RemoteBroker": "odradek.broker.facade.remote.broker",
     "RemoteFork": "odradek.broker.facade.remote.broker",
     "Requests": "odradek.broker.transcript.requests",

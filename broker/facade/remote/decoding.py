@@ -16,6 +16,7 @@ from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade.remote.hints import hints_of
 from odradek.broker.requests.bugs import Bug
 from odradek.broker.requests.faults import Fault
+from odradek.broker.requests.registry_fault import RegistryFault
 from odradek.broker.requests.wire_faults import WireFault
 
 _LISTS = (list, Sequence, Iterable, Collection, set, frozenset)
@@ -24,6 +25,9 @@ _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 class RemoteError(RuntimeError):
     """An error of a kind that does not exist here; the text is what the broker's process said."""
+
+
+_FAULTS: dict[Any, type[Fault]] = {each.__name__: each for each in (WireFault, RegistryFault)}
 
 
 def decoded(hint: Any, data: Any, where: str, *, strict: bool = True) -> Any:
@@ -167,7 +171,7 @@ def _object(owner: type, data: Any, where: str, strict: bool) -> Any:
     if not isinstance(data, dict):
         raise TypeError(f"{where}: expected an object, not {_shown(data)}")
     owner = _named_class(owner, data.get("class"))
-    if owner is WireFault:
+    if owner in _FAULTS.values():
         data = {name: each for name, each in data.items() if name != "class"}
     hints = fields_of(owner)
     if strict and (unknown := data.keys() - hints.keys()):
@@ -196,15 +200,15 @@ def _reason(error: TypeError) -> str:
 
 
 def _named_class(owner: type, name: Any) -> type:
-    if owner is Fault and name == WireFault.__name__:
-        return WireFault
+    if owner is Fault:
+        return _FAULTS.get(name, Fault)
     special: list[type] = owner.__subclasses__()  # a class with slots is there twice: the later one counts
     return next((each for each in reversed(special) if each.__name__ == name), owner)
 
 
 def fields_of(owner: type) -> dict[str, Any]:
     """What a class is made of: the fields of a dataclass or named tuple, the arguments of `Fault` and `Bug`."""
-    if owner in (Bug, Fault, WireFault):
+    if owner in (Bug, Fault, *_FAULTS.values()):
         hints = hints_of(inspect.getattr_static(owner, "__init__"))
         return {name: hint for name, hint in hints.items() if name not in ("return", "when")}
     if dataclasses.is_dataclass(owner) or hasattr(owner, "_fields"):

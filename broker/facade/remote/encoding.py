@@ -16,6 +16,7 @@ from typing import Any
 
 from odradek.broker.requests.bugs import Bug
 from odradek.broker.requests.faults import Fault
+from odradek.broker.requests.registry_fault import RegistryFault
 from odradek.broker.requests.wire_faults import WireFault
 from odradek.broker.transcript.json_lines import to_line
 from odradek.broker.transcript.recorded_request import RecordedRequest
@@ -106,6 +107,9 @@ def _bytes(data: bytes) -> str | dict[str, str]:
 
 
 def _fault(fault: Fault) -> dict[str, Any]:
+    if isinstance(fault, RegistryFault):
+        own = {name: getattr(fault, name) for name in (*RegistryFault.__slots__, "times", "delay_ms", "skip", "hits")}
+        return {"class": RegistryFault.__name__, **{name: each for name, each in own.items() if each is not None}}
     api = None if fault.api is None else API_BY_KEY[fault.api].name
     fields = {name: encoded(getattr(fault, name)) for name in (*_FAULT_FIELDS, "hits")}
     if isinstance(fault, WireFault):

@@ -16,6 +16,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.requests.registry_fault import RegistryFault
 from odradek.http_thread import shows, wrong_host
 from odradek.registry.endpoints import ENDPOINTS, Endpoint
 from odradek.registry.errors import RegistryError, too_large
@@ -75,11 +76,20 @@ class Application:
             context, path = unquote(match[1]), match[2]
         endpoint, names = self._found(request.method, path)
         body = await _body(request)
+        await self._misbehave(request.method, path if context is None else _raw_path(request))
         asked = Request(names, request.query_params, body, context)
         result = await trio.to_thread.run_sync(
             endpoint, self._registry, asked, abandon_on_cancel=True, limiter=self._limiter
         )
         return _text(result) if path.endswith(_TEXT) and isinstance(result, str) else _response(result)
+
+    async def _misbehave(self, method: str, path: str) -> None:
+        """What faults do with the request; those that only delay let the following ones be tried too."""
+        for fault in self._registry.faults:
+            if isinstance(fault, RegistryFault) and fault.meets(method, path):
+                await trio.sleep(fault.delay_ms / 1000)
+                if fault.code is not None:
+                    raise RegistryError(fault.code, "answered by a fault")
 
     def _check(self, request: HttpRequest) -> None:
         name = wrong_host(self._hosts, request.headers.get("host"))

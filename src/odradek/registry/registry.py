@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.broker.facade.kept_log import KeptLog
@@ -17,6 +17,7 @@ from odradek.registry.state import RegistryState
 
 if TYPE_CHECKING:
     from odradek.broker.facade.blocking.broker import BlockingBroker
+    from odradek.broker.requests.faults import Fault
 
 T = TypeVar("T")
 
@@ -40,6 +41,12 @@ class Registry:
     def cluster_id(self) -> str:
         """The id of the Kafka cluster."""
         return self._cluster.services.cluster_id
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """The faults that a test has set."""
+        known = self._cluster.dispatcher.faults
+        return () if known is None else known.faults
 
     def look(self, function: Callable[[RegistryState], T]) -> T:
         """Ask the state, as it is now. RegistryError (50001) if the log cannot be read."""

@@ -115,3 +115,29 @@ def test_a_bug_is_told_and_logged(
         status, data = registry("GET", "/subjects")
     assert (status, data["error_code"]) == (500, 500)
     assert "bug in the registry: GET /subjects" in caplog.text
+
+
+def test_faults(registry: Ask, broker: odradek.KafkaBroker) -> None:
+    late = odradek.RegistryFault(delay_ms=1)
+    fault = odradek.RegistryFault("POST", "/subjects/s", times=1, code=50001)
+    broker.set_faults(late, fault)
+    assert registry("GET", "/subjects") == (200, [])
+    assert registry("POST", VERSIONS, INT) == (500, {"error_code": 50001, "message": "answered by a fault"})
+    assert registry("POST", VERSIONS, INT) == (200, {"id": 1})
+    broker.produce("orders", "a")
+    assert (late.hits, fault.hits) == (3, 1)
+    broker.set_faults()
+    assert registry("GET", "/subjects") == (200, ["s"])
+    assert late.hits == 3
+
+
+def test_faults_in_another_process() -> None:
+    with odradek.KafkaBroker(process=True, registry=True) as broker:
+        fault = odradek.RegistryFault(path="/mode", code=503)
+        broker.set_faults(fault)
+        assert ask(broker.schema_registry_url, "GET", "/mode")[0] == 503
+        broker.wait_hit(fault)
+        assert fault.hits == 1
+        assert repr(broker.faults) == "[RegistryFault(path='/mode', code=503)]"
+        with pytest.raises(ValueError, match="there is no 'drop'"):
+            broker._remote.call("add_fault", fault={"class": "RegistryFault", "code": 503, "drop": True})  # type: ignore[attr-defined]
