@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import odradek
+from odradek.__main__ import main
 from odradek.registry.decisions import Asked, Decision, register
 from odradek.registry.entries import Content, Version
 from odradek.registry.errors import RegistryError
@@ -110,6 +111,17 @@ def test_a_data_directory_keeps_the_schemas(tmp_path: Path) -> None:
         with odradek.KafkaBroker(data_dir=tmp_path, registry=True) as broker:
             assert ask(broker.schema_registry_url, "GET", "/subjects") == (200, expected)
             assert ask(broker.schema_registry_url, "POST", VERSIONS, INT) == (200, {"id": 1})
+
+
+def test_an_export_brings_the_schemas_with_their_ids(
+    broker: odradek.KafkaBroker, registry: Ask, tmp_path: Path
+) -> None:
+    registry("POST", "/subjects/t/versions", {"schema": '"long"'})
+    registry("POST", VERSIONS, INT)
+    assert main(["export", str(tmp_path / "copy"), "--from", broker.bootstrap_servers]) == 0
+    with odradek.KafkaBroker(data_dir=tmp_path / "copy", registry=True) as copy:
+        status, found = ask(copy.schema_registry_url, "GET", f"{VERSIONS}/latest")
+    assert (status, found["id"], found["schema"]) == (200, 2, '"int"')
 
 
 def test_a_deleted_topic_is_an_empty_registry(broker: odradek.KafkaBroker, registry: Ask) -> None:
