@@ -105,7 +105,7 @@ class _Comparison:
     def reason(self, reader: _Place, writers: Sequence[_Place], where: str) -> str | None:
         """None if there is none. A pair that is being compared already is no reason against itself."""
         parts = list(_parts(writers))
-        if any(each.schema == reader.schema and not list(_references(each.schema)) for each in parts):
+        if not list(_references(reader.schema)) and any(_same(each.schema, reader.schema) for each in parts):
             return None
         key = id(reader.schema), tuple(id(each.schema) for each in writers)
         if key in self._under_way:
@@ -166,7 +166,7 @@ class _Comparison:
             return None
         group = next((each for each in _TOGETHER if keyword in each), ())
         asked = {name: reader.schema.get(name) for name in group}
-        equal = any({name: each.schema.get(name) for name in group} == asked for each in parts)
+        equal = any(_same({name: each.schema.get(name) for name in group}, asked) for each in parts)
         is_known = group and equal and not list(_references(asked))
         return None if is_known else f"{place}: only an equal one is known to be compatible"
 
@@ -294,9 +294,14 @@ def _of_bound(keyword: str, value: Any, parts: list[_Place], place: str) -> str 
     if isinstance(value, bool):  # draft 4: a flag of the bound beside it
         equal = any(each.schema.get(keyword) == value for each in parts)
         return None if equal or value is False else f"{place}: only an equal one is known to be compatible"
-    bounds = [each.schema[keyword] for each in parts if keyword in each.schema]
+    bounds = [each.schema[keyword] for each in parts if not isinstance(each.schema.get(keyword, True), bool)]
     fits = any(each >= value if keyword in _AT_LEAST else each <= value for each in bounds)
     return None if fits else f"{place}: what is beyond {value} may come"
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON: to Python, true is 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _references(schema: Any) -> Iterator[str]:

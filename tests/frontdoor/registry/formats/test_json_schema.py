@@ -6,6 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from odradek.registry.formats.json_schema import JsonSchema
 
@@ -84,6 +87,8 @@ def test_older_drafts(draft: str) -> None:
         (INT, {"enum": ["a"]}, False),
         ({"enum": [1, "a"]}, {"const": 1}, True),
         ({"const": 1}, {"const": 2}, False),
+        ({"const": 1}, {"const": True}, False),
+        ({"not": {"const": 1}}, {"not": {"const": True}}, False),
         # bounds
         ({"type": "integer", "minimum": 1}, {"type": "integer", "minimum": 2}, True),
         ({"type": "integer", "minimum": 2}, {"type": "integer", "minimum": 1}, False),
@@ -166,6 +171,8 @@ def test_draft_4_has_flags_of_bounds() -> None:
     assert plain.reads(exclusive) == []
     assert exclusive.reads(exclusive) == []
     assert exclusive.reads(plain) != []
+    newer = schema({"type": "integer", "exclusiveMinimum": 1})
+    assert newer.reads(schema({**older, "minimum": 0, "exclusiveMinimum": True})) != []
 
 
 def test_tuples_of_older_drafts_have_to_be_equal() -> None:
@@ -209,3 +216,61 @@ def test_a_schema_that_contains_itself_at_once_is_not_compared() -> None:
     endless = schema({"allOf": [{"$ref": "#"}], "type": "integer"})
     assert schema(INT).reads(endless) == ["the schemas are nested too deeply to be compared"]
     assert endless.reads(schema(INT)) == []
+
+
+# -- what is promised: no document of the writer's is refused by a reader that reads it
+
+_KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
+_LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([0.5, 1.5, 2.0]), st.text("ab", max_size=3)
+)
+DOCUMENTS = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    small = st.integers(-2, 3)
+    sizes = st.integers(0, 3)
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(_KINDS) | st.lists(st.sampled_from(_KINDS), min_size=1, max_size=3, unique=True),
+            "enum": st.lists(_LEAVES, min_size=1, max_size=3),
+            "const": _LEAVES,
+            "minimum": small,
+            "exclusiveMaximum": small,
+            "minLength": sizes,
+            "maxLength": sizes,
+            "items": inner,
+            "minItems": sizes,
+            "uniqueItems": st.booleans(),
+            "properties": st.dictionaries(st.sampled_from("abc"), inner, max_size=2),
+            "additionalProperties": inner,
+            "required": st.lists(st.sampled_from("abc"), max_size=2, unique=True),
+            "maxProperties": sizes,
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+            "allOf": st.lists(inner, min_size=1, max_size=2),
+            "not": inner,
+            "if": inner,
+            "then": inner,
+            "patternProperties": st.dictionaries(st.sampled_from("ab"), inner, max_size=1),
+        },
+    )
+
+
+SCHEMAS: st.SearchStrategy[Any] = st.recursive(st.booleans() | st.builds(dict), _schemas, max_leaves=6)
+
+
+@given(SCHEMAS, SCHEMAS, st.booleans(), st.lists(DOCUMENTS, min_size=1, max_size=10))
+def test_who_reads_another_admits_its_documents(one: Any, two: Any, alike: bool, documents: list[Any]) -> None:
+    if alike and isinstance(one, dict) and isinstance(two, dict):
+        two = {**one, **two}
+    for reader, writer in ((one, two), (two, one)):
+        if schema(reader).reads(schema(writer)):
+            continue
+        admits, wrote = Draft202012Validator(reader), Draft202012Validator(writer)
+        for each in documents:
+            assert admits.is_valid(each) or not wrote.is_valid(each), (reader, writer, each)
