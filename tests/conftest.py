@@ -4,6 +4,7 @@ And no property fails because the machine was busy: hypothesis has neither a dea
 With `--hypothesis-profile=repeated`, as in `make test`, its examples are the same each time.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -13,7 +14,41 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("tests.scenarios", "tests.broker.coordinator.group.story_group")
 settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeated", settings.get_profile("patient"), derandomize=True)
+settings.register_profile("daily", settings.get_profile("patient"), max_examples=10)
 settings.load_profile("patient")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--daily",
+        action="store_true",
+        help="the daily round of `make check`: a tenth of the examples, and nothing that is marked as long",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--daily"):
+        settings.load_profile("daily")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is long: `long` marks a test, `long("a", "b")` its cases with these names."""
+    if config.getoption("--daily"):
+        left_out = [item for item in items if _is_long(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not _is_long(item)]
+
+
+def _is_long(item: pytest.Item) -> bool:
+    case = getattr(item, "callspec", None)
+    parts = set(case.id.split("-")) if case else set()
+    return any(not mark.args or parts.intersection(mark.args) for mark in item.iter_markers("long"))
+
+
+def pytest_collection_finish() -> None:
+    """Take what is there after the collection, some hundred megabytes, out of the garbage collector's rounds."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:

@@ -64,6 +64,7 @@ def test_every_recorded_request_is_answered(broker: KafkaBroker, api: str, rows:
     assert not unanswered
 
 
+@pytest.mark.long("Fetch")
 @pytest.mark.parametrize(("api", "rows"), recorded(), ids=lambda value: value if isinstance(value, str) else "rows")
 def test_every_recorded_request_is_answered_in_every_other_version(
     broker: KafkaBroker, api: str, rows: list[dict[str, Any]]

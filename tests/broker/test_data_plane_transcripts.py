@@ -23,6 +23,7 @@ def running() -> Iterator[KafkaBroker]:
         assert broker.bugs == []
 
 
+@pytest.mark.long("sessions", "waiting")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_conversation(name: str, running: KafkaBroker) -> None:
     expected: list[Any] = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]

@@ -11,6 +11,7 @@ from tests.bench.fuzz import fuzz
 from tests.bench.fuzz_secured import fuzz_secured
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [11])
 def test_mutated_frames_meet_no_bug_and_leave_nothing_behind(seed: int) -> None:
     outcome, bugs = fuzz(4000, seed)
@@ -20,6 +21,7 @@ def test_mutated_frames_meet_no_bug_and_leave_nothing_behind(seed: int) -> None:
     assert outcome.memory_after - outcome.memory_before < 20_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [12])
 def test_mutated_frames_over_tls_and_log_ins_meet_no_bug_and_leave_nothing_behind(seed: int) -> None:
     outcome, bugs = fuzz_secured(4000, seed)

@@ -11,6 +11,7 @@ from tests.chaos.world import BELOW, run, run_as_promised
 SEEDS = range(1000, 1024)
 
 
+@pytest.mark.long(*map(str, SEEDS[2:]))
 @pytest.mark.parametrize("seed", SEEDS)
 def test_promises_are_kept(seed: int) -> None:
     outcome = run_as_promised(seed)
@@ -21,6 +22,7 @@ def test_promises_are_kept(seed: int) -> None:
     assert outcome.counts["commits"] > 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2000, 2008))
 def test_promises_are_kept_where_bytes_links_disks_and_loads_fail_too(seed: int) -> None:
     outcome = run_as_promised(seed, also=BELOW)
@@ -30,6 +32,7 @@ def test_promises_are_kept_where_bytes_links_disks_and_loads_fail_too(seed: int)
     assert outcome.counts["acknowledged"] > 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("seed", "schedule"),
     [
@@ -58,6 +61,7 @@ def test_what_once_broke_a_promise(seed: int, schedule: list[str]) -> None:
     assert not outcome.wrong, report(outcome)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [99, 261, 405, 407, 755])
 def test_seeds_that_meet_a_marker_which_kafka_leaves_out(seed: int) -> None:
     """A promise is broken there as on Kafka, by a marker that is not written where its partition has no leader; with
@@ -67,6 +71,7 @@ def test_seeds_that_meet_a_marker_which_kafka_leaves_out(seed: int) -> None:
     assert not outcome.wrong, report(outcome)
 
 
+@pytest.mark.long
 def test_a_seed_repeats_its_run_record_by_record() -> None:
     first, second = run(5), run(5)
 
@@ -75,11 +80,13 @@ def test_a_seed_repeats_its_run_record_by_record() -> None:
     assert first.log == second.log
 
 
+@pytest.mark.long
 def test_a_schedule_repeats_a_run_too() -> None:
     first = run(6)
     assert run(6, schedule=first.schedule).fingerprint == first.fingerprint
 
 
+@pytest.mark.long
 def test_a_cluster_that_commits_before_its_followers_have_it_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is checked can fail: here the high watermark waits for nobody."""
     monkeypatch.setattr(ReplicaSet, "_is_waited_for", lambda *_: False)
@@ -96,6 +103,7 @@ LEADERS_DIE_ALONE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cluster_that_answers_before_its_followers_have_it_is_found_out(
     seed: int, monkeypatch: pytest.MonkeyPatch

@@ -19,6 +19,7 @@ def run(command: Any, kind: str, *lines: Any) -> tuple[int, list[Any]]:
     return status, [json.loads(line) for line in out.getvalue().splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_recorded_frames_there_and_back(kind: str) -> None:
     exchanges = [exchange for exchange in recorded("corpus") if exchange[f"{kind}_hex"]]

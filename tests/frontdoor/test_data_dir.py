@@ -98,6 +98,7 @@ def test_a_restart_keeps_topics_ids_settings_records_and_offsets(tmp_path: Path)
         assert len(after["later"].partitions) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("age", AGES)
 def test_serves_kafkas_directory_at_every_age(tmp_path: Path, age: str) -> None:
     directory = unpack_age(age, tmp_path)

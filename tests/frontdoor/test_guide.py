@@ -12,21 +12,22 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "docs/testing.md",
-        "docs/failures.md",
-        "docs/listeners.md",
-        "docs/security.md",
-        "docs/control.md",
-        "docs/tutorial.md",
-        "docs/moving.md",
-        "docs/recipes.md",
-        "docs/registry.md",
-    ],
-)
+PAGES = [
+    "README.md",
+    "docs/testing.md",
+    "docs/failures.md",
+    "docs/listeners.md",
+    "docs/security.md",
+    "docs/control.md",
+    "docs/tutorial.md",
+    "docs/moving.md",
+    "docs/recipes.md",
+    "docs/registry.md",
+]
+
+
+@pytest.mark.long(*PAGES[1:])
+@pytest.mark.parametrize("page", PAGES)
 def test_the_page_runs(page: str, pytester: pytest.Pytester) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     tests = sum(block.count("def test_") for block in blocks)

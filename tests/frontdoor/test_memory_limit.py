@@ -13,6 +13,7 @@ from tests.bench.brokers import Odradek
 MB = 1024 * 1024
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_what_has_no_room_is_in_a_file() -> None:
     broker = Odradek({"odradek.memory.bytes": str(16 * MB)})

@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 HIDING = """
 import asyncio, builtins, importlib, logging, mmap, multiprocessing, os, pkgutil, signal, socket, ssl, subprocess, sys
 import sysconfig, tempfile, types
@@ -93,14 +95,17 @@ def run(*parts: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_every_module_is_imported_without_posix() -> None:
     assert run(HIDING, IMPORTING) == "imported\n"
 
 
+@pytest.mark.long
 def test_a_broker_in_memory_needs_none_of_it() -> None:
     assert run(HIDING, RUNNING).endswith("ran\n")
 
 
+@pytest.mark.long
 def test_a_data_directory_is_refused_in_one_line_where_files_cannot_be_written_at() -> None:
     said = run(
         HIDING,

@@ -135,6 +135,7 @@ def test_the_faults_that_matter_are_found_and_can_be_repeated(pytester: pytest.P
     assert "pause" not in shown
 
 
+@pytest.mark.long
 def test_faults_of_a_seed_are_found_too(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

@@ -214,6 +214,7 @@ async def test_trio(kafka_broker):
     result.assert_outcomes(passed=4)
 
 
+@pytest.mark.long
 def test_under_xdist_each_worker_has_brokers_of_its_own(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

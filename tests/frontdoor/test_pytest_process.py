@@ -9,6 +9,7 @@ from tests.frontdoor.test_pytest_plugin import run
 pytest_plugins = ["pytester"]
 
 
+@pytest.mark.long
 def test_whatever_fails_shows_how_the_broker_stood(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -55,6 +56,7 @@ def test_died(kafka_broker):
     assert "another exception occurred" not in text
 
 
+@pytest.mark.long
 def test_the_sessions_broker_is_reset_and_tells_of_one_test(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -90,6 +92,7 @@ def test_without_it(kafka_broker_session): ...
     assert " odradek call " not in result.stdout.str()
 
 
+@pytest.mark.long
 def test_strictness_tells_of_one_test(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -130,6 +133,7 @@ def test_uses_what_is_there(kafka_broker_session):
     result.stdout.fnmatch_lines(["*StrictnessWarning: topic 'orders' was created automatically*"])
 
 
+@pytest.mark.long
 def test_chaos_is_refused_in_one_line(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

@@ -202,6 +202,7 @@ def test_not_asked(kafka_broker):
     result.stdout.fnmatch_lines([NO_ORDER])
 
 
+@pytest.mark.long
 def test_the_marker_asks_for_a_rule(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

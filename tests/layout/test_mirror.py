@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -48,8 +49,13 @@ TESTED_AS_ONE = {
 """Package whose modules are parts of one thing, to how that is tested. Its test folder must not be empty."""
 
 
-def modules() -> Iterator[tuple[str, str]]:
+@functools.cache
+def modules() -> Sequence[tuple[str, str]]:
     """Every hand-written module and the test module that belongs to it, as paths from the root."""
+    return tuple(_modules())
+
+
+def _modules() -> Iterator[tuple[str, str]]:
     for folder, tests in TESTS_OF.items():
         for path in sorted((ROOT / folder).rglob("*.py")):
             inner = path.relative_to(ROOT / folder)

@@ -27,6 +27,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("numpy")
 
 from odradek.pipeline.rows import COLUMNS, Wanted, arrow_chunks
+from tests.fakes.examples import examples
 
 # Lengths around the limits of one- and two-byte varints, and runs of equal ones, which are read in another way.
 _BYTES = st.one_of(st.none(), st.binary(max_size=70), st.sampled_from([b"x" * 63, b"y" * 64, b"z" * 8200]))
@@ -85,7 +86,7 @@ def as_record(row: dict[str, Any]) -> Record:
     return Record(row["offset"], millis(row["timestamp"]), row["key"], row["value"], headers)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_BATCHES, st.integers(0, 120), st.integers(1, 120))
 def test_columns_hold_what_the_codec_reads(shapes: Any, start: int, count: int) -> None:
     data = stored(shapes, gap=1)

@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.protocol.compression import Codec, CompressionError, codec_of, compress, decompress
+from tests.fakes.examples import examples
 
 PACKED = [c for c in Codec if c]
 
 
 @given(st.binary(max_size=5000), st.sampled_from(Codec))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_round_trip(data: bytes, codec: Codec) -> None:
     assert bytes(decompress(codec, compress(codec, data))) == data
 
@@ -86,7 +87,7 @@ def test_a_snappy_block_that_only_claims_to_be_large_is_refused_without_allocati
 
 @pytest.mark.parametrize("codec", PACKED)
 @given(data=st.binary(min_size=1, max_size=100))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_garbage_raises_one_kind_of_error(codec: Codec, data: bytes) -> None:
     try:
         decompress(codec, data, 100_000)
@@ -96,7 +97,7 @@ def test_garbage_raises_one_kind_of_error(codec: Codec, data: bytes) -> None:
 
 @pytest.mark.parametrize("codec", PACKED)
 @given(at=st.integers(0, 10**6), flip=st.integers(1, 255))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_damage_raises_one_kind_of_error(codec: Codec, at: int, flip: int) -> None:
     packed = bytearray(compress(codec, b"the quick brown fox" * 40))
     packed[at % len(packed)] ^= flip

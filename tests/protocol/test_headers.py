@@ -16,13 +16,14 @@ from odradek.protocol.headers import (
 from odradek.protocol.message_codec import codec
 from odradek.protocol.messages import request_header, response_header
 from odradek.protocol.registry import API_BY_KEY
+from tests.fakes.examples import examples
 
 TAGS = st.lists(st.tuples(st.integers(0, 2**32 - 1), st.binary(max_size=200)), max_size=3, unique_by=lambda tag: tag[0])
 CLIENT_IDS = st.none() | st.text(st.characters(codec="utf-8"), max_size=20)
 INT32 = st.integers(-(2**31), 2**31 - 1)
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(st.sampled_from(list(API_BY_KEY.values())), st.data())
 def test_equal_to_the_generated_request_header(spec, data) -> None:  # type: ignore[no-untyped-def]
     version = data.draw(st.integers(spec.min_version, spec.max_version))
@@ -44,7 +45,7 @@ def test_equal_to_the_generated_request_header(spec, data) -> None:  # type: ign
             decode_request_header(encoded[:size])
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(INT32, st.sampled_from([0, 1]), TAGS)
 def test_equal_to_the_generated_response_header(
     correlation_id: int, version: int, tags: list[tuple[int, bytes]]

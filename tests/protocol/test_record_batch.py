@@ -35,6 +35,7 @@ from odradek.protocol.record_batch import (
     parse_batch,
     read_batch,
 )
+from tests.fakes.examples import examples
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 headers = st.lists(st.tuples(st.text(max_size=5), st.binary(max_size=5)), max_size=3).map(tuple)
@@ -50,7 +51,7 @@ def simple(*values: bytes, **options: object) -> bytes:
 
 
 @given(rows, st.sampled_from(Codec), st.integers(0, 2**40), st.booleans())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_build_and_parse_are_inverse(data: list[tuple[object, ...]], codec: Codec, base: int, txn: bool) -> None:
     records = [Record(base + i, *row) for i, row in enumerate(data)]  # type: ignore[arg-type]
     raw = build_batch(
@@ -75,7 +76,7 @@ def test_build_and_parse_are_inverse(data: list[tuple[object, ...]], codec: Code
 
 
 @given(rows, st.sampled_from(Codec))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_another_implementation_reads_what_is_built(data: list[tuple[object, ...]], codec: Codec) -> None:
     records = [Record(i, *row) for i, row in enumerate(data)]  # type: ignore[arg-type]
     theirs = DefaultRecordBatch(bytearray(build_batch(records, codec=codec)))
@@ -85,7 +86,7 @@ def test_another_implementation_reads_what_is_built(data: list[tuple[object, ...
 
 
 @given(rows, st.sampled_from(Codec))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_another_implementation_builds_is_read(data: list[tuple[object, ...]], codec: Codec) -> None:
     builder = DefaultRecordBatchBuilder(2, int(codec), 0, -1, -1, -1, 1 << 20)
     for i, (timestamp, key, value, names) in enumerate(data):

@@ -17,6 +17,7 @@ from odradek.protocol.records import (
     read_varint,
     scan_records,
 )
+from tests.fakes.examples import examples
 
 timestamps = st.integers(-(10**15), 10**15)
 headers = st.lists(st.tuples(st.text(max_size=5), st.none() | st.binary(max_size=5)), max_size=3).map(tuple)
@@ -47,7 +48,7 @@ def test_endless_varint_is_refused() -> None:
 
 
 @given(st.lists(contents, max_size=20).map(numbered), timestamps)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_records_round_trip_and_both_walks_accept_them(records: list[Record], base_timestamp: int) -> None:
     body = encode_records(records, 0, base_timestamp)
     assert list(iter_records(body, len(records), 0, base_timestamp)) == records
@@ -61,7 +62,7 @@ def test_records_round_trip_and_both_walks_accept_them(records: list[Record], ba
 
 
 @given(st.lists(contents, min_size=1, max_size=8).map(numbered), st.integers(-3, 3).filter(bool))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_wrong_count_is_refused_by_every_walk(records: list[Record], off_by: int) -> None:
     body = encode_records(records, 0, 0)
     count = max(0, len(records) + off_by)
@@ -93,7 +94,7 @@ def test_the_chain_of_records_whose_sizes_change_within_a_run() -> None:
 
 
 @given(st.binary(max_size=60), st.integers(0, 6))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_garbage_raises_one_kind_of_error_and_the_walks_agree(body: bytes, count: int) -> None:
     def accepted(walk: object) -> bool:
         try:
@@ -124,14 +125,14 @@ def test_a_header_name_that_is_no_utf8_is_readable() -> None:
 
 
 @given(st.lists(contents, max_size=20).map(numbered))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_the_keys_of_records(records: list[Record]) -> None:
     body = encode_records(records, 0, 0)
     assert list(iter_keys(body, len(records))) == [(r.offset, r.key, r.value is not None) for r in records]
 
 
 @given(st.binary(max_size=60), st.integers(0, 6))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_keys_of_garbage_raise_one_kind_of_error(body: bytes, count: int) -> None:
     try:
         list(iter_keys(body, count))

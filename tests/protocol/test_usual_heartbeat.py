@@ -18,6 +18,7 @@ from odradek.protocol.messages.consumer_group_heartbeat import (
 )
 from odradek.protocol.registry import API_BY_KEY, CONSUMER_GROUP_HEARTBEAT_KEY
 from odradek.protocol.usual_heartbeat import heartbeat_frame
+from tests.fakes.examples import examples
 
 VERSIONS = range(ConsumerGroupHeartbeatResponse.MIN_VERSION, ConsumerGroupHeartbeatResponse.MAX_VERSION + 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -36,7 +37,7 @@ def in_general(version: int, correlation_id: int, response: ConsumerGroupHeartbe
     return struct.pack(">i", len(header) + len(body)) + header + body
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(VERSIONS), INT32, INT32, IDS, INT32, INT32, ASSIGNMENTS)
 def test_equal_to_what_is_written_in_general(
     version: int,

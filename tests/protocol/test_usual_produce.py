@@ -21,6 +21,7 @@ from odradek.protocol.messages.produce import (
 )
 from odradek.protocol.registry import API_BY_KEY, PRODUCE_KEY
 from odradek.protocol.usual_produce import UsualProduceAnswer
+from tests.fakes.examples import examples
 
 VERSIONS = range(ProduceResponse.MIN_VERSION, ProduceResponse.MAX_VERSION + 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -40,7 +41,7 @@ def usual(name: str = "topic", topic_id: bytes = bytes(range(16))) -> ProduceRes
     return ProduceResponse([TopicProduceResponse(name, topic_id, [one])])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(VERSIONS), INT32, NAMES, st.binary(min_size=16, max_size=16), INT32, st.tuples(*[INT64] * 3))
 def test_equal_to_what_is_written_in_general(
     version: int, correlation_id: int, name: str, topic_id: bytes, index: int, numbers: tuple[int, int, int]

@@ -13,6 +13,7 @@ from hypothesis.stateful import rule
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig
 from odradek.storage.partition_log import PartitionLog
+from tests.fakes.examples import examples
 from tests.fakes.file_system import FaultyFileSystem
 from tests.storage.log_model import LogModel
 from tests.storage.logs import NOW
@@ -46,4 +47,4 @@ class DiskLogModel(LogModel):
 
 
 TestDiskLogModel = DiskLogModel.TestCase
-TestDiskLogModel.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestDiskLogModel.settings = settings(max_examples=examples(25), stateful_step_count=20, deadline=None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from odradek.storage.chunks import ChunkPool
 from tests.fakes.held_file import settle
 from tests.storage.chunk_stores import KB, MB, filled
 
 
+@pytest.mark.long
 def test_little_is_mapped_at_a_time() -> None:
     pool = ChunkPool(0)
     store, model = filled(pool, [MB] * 300)
@@ -30,6 +33,7 @@ def test_what_was_looked_at_last_stays_mapped() -> None:
     assert len(bytes(first)) == 200 * KB, "a view stays"
 
 
+@pytest.mark.long
 def test_one_large_chunk_is_mapped_whatever_its_size() -> None:
     pool = ChunkPool(0)
     store, model = filled(pool, [70 * MB, 100])

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from odradek.protocol.file_slice import FileSlice, joined
 from odradek.storage.chunks import ChunkPool
 from odradek.storage.memory_backend import MemoryBatchStore
+from tests.fakes.examples import examples
 from tests.fakes.held_file import held_disk, settle
 from tests.storage.chunk_stores import KB, MB, as_stored, filled, in_files, sized, whole
 
@@ -39,6 +40,7 @@ def test_what_is_full_goes_to_a_file_when_memory_is(size: int) -> None:
     assert whole(store) == model == joined(store.slices(0, store.size))
 
 
+@pytest.mark.long("300")
 @pytest.mark.parametrize("size", [300, 10 * KB, 100 * KB, 5 * MB])
 @pytest.mark.parametrize("limit", [0, 3 * MB, 10 * MB])
 def test_the_limit_holds_and_nothing_is_lost(size: int, limit: int) -> None:
@@ -65,6 +67,7 @@ def test_the_oldest_move_first() -> None:
     assert not in_files(young[-1])
 
 
+@pytest.mark.long
 def test_without_a_limit_nothing_moves() -> None:
     pool = ChunkPool(-1)
     stores = [filled(pool, [100 * KB] * 300) for _ in range(5)]
@@ -347,7 +350,7 @@ class PoolModel(RuleBasedStateMachine):
         store.close()
 
 
-PoolModel.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+PoolModel.TestCase.settings = settings(max_examples=examples(25), stateful_step_count=30, deadline=None)
 TestPoolModel = PoolModel.TestCase
 
 

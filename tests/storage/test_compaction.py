@@ -14,6 +14,7 @@ from odradek.protocol.record_batch import Codec, RecordBatch, assemble, iter_bat
 from odradek.storage.compaction import cleanable_range
 from odradek.storage.loading import rebuild_producers
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
+from tests.fakes.examples import examples
 from tests.storage.logs import NOW, batches, committed, end, make_log, put, records
 
 VECTORS = Path(__file__).parent.parent / "vectors"
@@ -207,7 +208,7 @@ Write = tuple[int, int, bool, bool]  # producer (0: none), key, tombstone, ends 
     st.lists(st.integers(0, 60), max_size=4),
     st.data(),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_readers_cannot_tell(writes: list[Write], passes: list[int], data: st.DataObject) -> None:
     """The last committed value of every key is the same with and without compactions in between."""
     logs = [compacted(delete_retention_ms=0, min_cleanable_dirty_ratio=0.0), compacted()]

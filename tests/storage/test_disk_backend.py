@@ -234,6 +234,7 @@ def check_left(directory: Path, config: LogConfig, acknowledged: list[Acknowledg
     abandon(again.backend)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_death_at_any_step_of_appending_rolling_and_flushing_loses_nothing(tmp_path: Path) -> None:
     def work(log: PartitionLog, acknowledged: list[Acknowledged]) -> None:
         for i in range(24):
@@ -246,6 +247,7 @@ def test_a_death_at_any_step_of_appending_rolling_and_flushing_loses_nothing(tmp
     assert crash_everywhere(tmp_path, SMALL, work) > 40
 
 
+@pytest.mark.long
 def test_a_death_at_any_step_of_compaction_loses_no_latest_value(tmp_path: Path) -> None:
     def work(log: PartitionLog, acknowledged: list[Acknowledged]) -> None:
         for i in range(30):

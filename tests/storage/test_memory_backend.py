@@ -14,6 +14,7 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend, MemoryBatchStore
 from odradek.storage.memory_indexes import MemoryOffsetIndex, MemoryTimeIndex, MemoryTxnIndex
 from odradek.storage.partition_log import PartitionLog
+from tests.fakes.examples import examples
 from tests.storage.chunk_stores import sized
 from tests.storage.logs import NOW, make_log
 
@@ -22,7 +23,7 @@ from tests.storage.logs import NOW, make_log
     st.lists(st.integers(16, 3000) | st.sampled_from([4096, 100_000, 140_000]), min_size=1, max_size=40),
     st.data(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_range_reads_back(sizes: list[int], data: st.DataObject) -> None:
     store = MemoryBatchStore()
     model = b""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from odradek.storage.formats.indexes import IndexEntry, TimeEntry
 from odradek.storage.memory_indexes import MemoryOffsetIndex, MemoryTimeIndex
+from tests.fakes.examples import examples
 
 
 def test_a_copy_and_its_original_grow_apart() -> None:
@@ -39,7 +40,7 @@ _CHANGES = st.lists(
 
 
 @given(_CHANGES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_copies_of_copies_are_like_lists(changes: list[tuple[str, int, int]]) -> None:
     indexes = [MemoryOffsetIndex(1 << 20)]
     models: list[list[IndexEntry]] = [[]]

@@ -19,6 +19,7 @@ from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import AppendOrigin, PartitionLog, RecordsRefused
+from tests.fakes.examples import examples
 from tests.fakes.held_file import settle
 from tests.storage.log_model import LogModel
 from tests.storage.logs import NOW, batches, committed, end, make_log, put, records
@@ -271,11 +272,11 @@ def test_replicated_batches_keep_offsets_and_epochs() -> None:
 
 
 TestLogModel = LogModel.TestCase
-TestLogModel.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestLogModel.settings = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=60), st.integers(0, 3000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_each_offset_is_found_whatever_the_sizes(sizes: list[int], limit: int) -> None:
     log = make_log(index_interval_bytes=500, segment_bytes=5000)
     for size in sizes:

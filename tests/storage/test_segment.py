@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.storage.segment import Segment
+from tests.fakes.examples import examples
 from tests.storage.logs import NOW, make_log, put
 
 sizes = st.lists(st.integers(0, 300), min_size=1, max_size=40)
 
 
 @given(sizes, st.sampled_from([0, 100, 1000, 4096]), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_positions_and_boundaries(lengths: list[int], interval: int, data: st.DataObject) -> None:
     log = make_log(index_interval_bytes=interval)
     for i, length in enumerate(lengths):
@@ -37,7 +38,7 @@ def test_positions_and_boundaries(lengths: list[int], interval: int, data: st.Da
 
 
 @given(sizes, st.sampled_from([0, 100, 4096]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_a_loaded_segment_knows_what_the_written_one_knew(lengths: list[int], interval: int) -> None:
     log = make_log(index_interval_bytes=interval)
     for i, length in enumerate(lengths):

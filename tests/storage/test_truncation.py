@@ -9,6 +9,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
+from tests.fakes.examples import examples
 from tests.storage.cut_model import CutModel
 from tests.storage.logs import NOW, end, make_log, put, records
 
@@ -148,4 +149,4 @@ def test_a_log_in_memory_is_cut_by_its_own_config() -> None:
 
 
 TestCutModel = CutModel.TestCase
-TestCutModel.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestCutModel.settings = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)

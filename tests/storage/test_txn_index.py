@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 
 from odradek.protocol.record_batch import iter_batches
 from odradek.storage.txn_index import aborted_between
+from tests.fakes.examples import examples
 from tests.storage.logs import end, make_log, put
 
 steps = st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["data", "commit", "abort", "plain"])), max_size=60)
 
 
 @given(steps, st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_a_reader_learns_of_all_that_concerns_it(script: list[tuple[int, str]], data: st.DataObject) -> None:
     log = make_log(segment_bytes=400)
     sequences = dict.fromkeys(range(1, 5), 0)

@@ -20,6 +20,7 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
 from odradek.storage.validation import RecordsRefused, RecordValidationError, validate_client_batch
+from tests.fakes.examples import examples
 from tests.storage.logs import NOW, batches, make_log, put
 
 VECTORS = Path(__file__).parent.parent / "vectors"
@@ -178,7 +179,7 @@ def test_record_lengths_must_fit_their_fields_in_every_codec(codec: Codec) -> No
     st.sampled_from(Codec),
     st.sampled_from(list(CONFIGS)),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_damage_is_refused_or_leaves_a_readable_log(
     changes: list[tuple[int, int]], cut: int, checksum_fits: bool, codec: Codec, config: str
 ) -> None:

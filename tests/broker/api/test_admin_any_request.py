@@ -16,6 +16,7 @@ from odradek.protocol.registry import API_BY_NAME
 from tests.broker.api.test_admin_corpus import APIS
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
+from tests.fakes.examples import examples
 from tests.fakes.nodes import set_node_up
 from tests.protocol.message_strategies import instances
 
@@ -57,7 +58,7 @@ def busy_cluster() -> Cluster:
 
 @pytest.mark.parametrize("api", sorted(APIS))
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_every_request_gets_an_answer(api: str, data: st.DataObject) -> None:
     spec = API_BY_NAME[api]
     version = data.draw(st.integers(spec.min_version, spec.max_version))

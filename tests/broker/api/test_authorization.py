@@ -63,6 +63,7 @@ def users(monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaBroker]:
         yield broker
 
 
+@pytest.mark.long
 def test_the_answers_are_kafkas(users: KafkaBroker) -> None:
     denials = users.cluster.services.denials
     denials.entries = deque()

@@ -31,6 +31,7 @@ from odradek.protocol.messages.offset_for_leader_epoch import (
 )
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.fakes.data_plane import DataPlane, offsets_of, partitions_of
+from tests.fakes.examples import examples
 
 int16 = st.one_of(st.sampled_from([-1, 0, 1]), st.integers(-(2**15), 2**15 - 1))
 int32 = st.one_of(st.sampled_from([-1, 0, 1, 2**31 - 1, -(2**31)]), st.integers(-(2**31), 2**31 - 1))
@@ -112,14 +113,14 @@ def served(plane: DataPlane, request: Any, version: int) -> Any:
     return answer
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(request=requests, version_at=st.floats(0, 1))
 def test_no_value_in_a_request_is_a_bug(plane: DataPlane, request: Any, version_at: float) -> None:
     low, high = type(request).MIN_VERSION, type(request).MAX_VERSION
     served(plane, request, round(low + version_at * (high - low)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     flips=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=4),
     cut=st.integers(0, 200),
@@ -215,7 +216,7 @@ class Sessions(RuleBasedStateMachine):
             assert offset == topic.partitions[index].log.log_end_offset
 
 
-Sessions.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+Sessions.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=20, deadline=None)
 TestSessions = Sessions.TestCase
 
 

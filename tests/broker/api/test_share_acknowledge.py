@@ -7,6 +7,7 @@ import pytest
 from tests.fakes.recorded import check_as_recorded
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["wrong_acknowledgements", "lock_timeouts"])
 def test_as_kafka_says_it(name: str) -> None:
     check_as_recorded(name)

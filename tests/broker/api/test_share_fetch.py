@@ -7,6 +7,18 @@ import pytest
 from tests.fakes.recorded import check_as_recorded
 
 
+@pytest.mark.long(
+    "compacted",
+    "connections",
+    "deliveries",
+    "many_locks",
+    "record_limit",
+    "sessions",
+    "silent_members",
+    "simple_work",
+    "starting_points",
+    "transactions",
+)
 @pytest.mark.parametrize(
     "name",
     [

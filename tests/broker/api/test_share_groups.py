@@ -7,6 +7,7 @@ import pytest
 from tests.fakes.recorded import check_as_recorded
 
 
+@pytest.mark.long("other_kinds", "several_members", "switched_off", "topics_go")
 @pytest.mark.parametrize(
     "name",
     ["members", "several_members", "wrong_members", "other_kinds", "topics_go", "switched_off"],

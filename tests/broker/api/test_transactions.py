@@ -33,6 +33,7 @@ def broker() -> Iterator[KafkaBroker]:
         assert not running.bugs
 
 
+@pytest.mark.long("ending v4", "ending v5")
 @pytest.mark.parametrize("name", STORIES)
 def test_the_answers_are_kafkas(broker: KafkaBroker, name: str) -> None:
     with teller(broker.bootstrap_servers, name.replace(" ", "-")) as one:

@@ -30,6 +30,7 @@ from odradek.protocol.metadata_records.begin_transaction_record import BeginTran
 from odradek.protocol.metadata_records.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.metadata_records.topic_record import TopicRecord
 from tests.fakes.configs import set_configs
+from tests.fakes.examples import examples
 from tests.fakes.images import picture
 from tests.fakes.nodes import set_node_up
 
@@ -95,7 +96,7 @@ def check(cluster: Cluster) -> None:
             assert len(registered.directories) == len(registered.replicas)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(STEPS)
 def test_live_and_loaded_are_the_same(steps: list[tuple[str, object, object]]) -> None:
     cluster = Cluster(nodes=3)
@@ -115,7 +116,7 @@ def reloaded(cluster: Cluster, log: MemoryMetadataLog) -> dict[str, object]:
     return picture(other.image)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(STEPS)
 def test_the_disk_says_the_same_as_memory(steps: list[tuple[str, object, object]]) -> None:
     with tempfile.TemporaryDirectory() as directory:

@@ -53,6 +53,7 @@ def steps() -> list[Step]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("config", [{}, SNAPSHOTS], ids=["log", "snapshots"])
 def test_a_death_at_any_call_loses_nothing_that_was_acknowledged(tmp_path: Path, config: dict[str, str]) -> None:
     stop = 0

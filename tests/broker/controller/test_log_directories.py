@@ -207,6 +207,7 @@ def test_replicas_that_differ_stay(tmp_path: Path) -> None:
     cluster.close_logs()
 
 
+@pytest.mark.long
 def test_a_death_at_any_call_of_a_move_loses_nothing(tmp_path: Path) -> None:
     stop = 0
     while True:

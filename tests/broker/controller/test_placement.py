@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from odradek.broker.controller.placement import check_replicas, spread
 from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.examples import examples
 
 
 def nodes(*racks: str | None) -> list[BrokerRegistration]:
@@ -64,7 +65,7 @@ def test_no_node_is_up() -> None:
     start=st.integers(0, 50),
     data=st.data(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_partition_gets_distinct_nodes_and_leaders_are_even(
     racks: list[str | None], partitions: int, start: int, data: st.DataObject
 ) -> None:

@@ -25,10 +25,13 @@ from tests.broker.coordinator.group.streams import test_kind as streams
 from tests.broker.coordinator.share_state import test_machine as state_machine
 from tests.broker.coordinator.transaction import test_machine_properties as transactions
 from tests.fakes.consumer_group_driver import ConsumerDriver
+from tests.fakes.examples import examples
 from tests.fakes.group_driver import GroupDriver
 from tests.fakes.replay_twins import ReplayTwins, TwinJournal
 
-_WALKS = settings(max_examples=30, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+_WALKS = settings(
+    max_examples=examples(30), stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 class ConsumerGroups(consumer.GroupLife):
@@ -83,7 +86,7 @@ class TwinShareDriver(ShareDriver):
         self.twins.replay([record])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(steps=share.STEPS)
 def test_share_groups(steps: list[tuple[Any, ...]]) -> None:
     driver = TwinShareDriver()
@@ -108,7 +111,7 @@ class TwinStateDriver(state_machine.Driver):
         self.twins.replay([record])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(commands=state_machine.COMMANDS)
 def test_share_state(commands: list[Command[Any]]) -> None:
     driver = TwinStateDriver()
@@ -120,7 +123,7 @@ def test_share_state(commands: list[Command[Any]]) -> None:
     assert driver.twins.told == sum(record.value is not None for record in driver.log)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 32), length=st.integers(10, 60))
 def test_transactions(seed: int, length: int) -> None:
     world = transactions.World()

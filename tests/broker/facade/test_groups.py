@@ -126,6 +126,7 @@ def test_a_generation_that_leaves_partitions_out_is_not_stable(broker: KafkaBrok
         group.wait_stable(partitions=2, timeout=0.01)
 
 
+@pytest.mark.long
 def test_cooperative_members_have_all_partitions_when_the_wait_is_over(broker: KafkaBroker) -> None:
     broker.create_topic("many", 4)
     consumers: list[Consumer] = []

@@ -213,6 +213,7 @@ def test_heal_takes_wire_faults_away_and_leaves_the_others(broker: KafkaBroker) 
     assert counting.hits == 1
 
 
+@pytest.mark.long("True")
 @pytest.mark.parametrize("tls", [False, True])
 def test_clients_that_log_in_have_bad_links_too(tls: bool) -> None:
     with KafkaBroker(security=Security(tls=tls, users={"alice": "a-secret"})) as broker:

@@ -24,6 +24,7 @@ def wait_until_gone(pid: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_it_has_the_methods_of_a_broker_in_the_process(tmp_path: Path) -> None:
     options = {"topics": {"t": {"partitions": 2, "config": {"retention.ms": 1000}}}, "data_dir": tmp_path / "data"}
     broker = odradek.KafkaBroker(2, process=True, config={"message.max.bytes": 2000}, **options)  # type: ignore[arg-type]
@@ -48,12 +49,14 @@ def test_it_has_the_methods_of_a_broker_in_the_process(tmp_path: Path) -> None:
     broker.close()
 
 
+@pytest.mark.long
 def test_security_goes_with_it() -> None:
     security = odradek.Security(users={"alice": "s3cret"}, acls=[odradek.Acl("alice", "READ", topic="t")])
     with odradek.KafkaBroker(process=True, security=security) as broker:
         assert broker.client_config("alice", "kcat")["sasl.password"] == "s3cret"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
@@ -87,6 +90,7 @@ def test_a_child_that_dies_is_told() -> None:
         broker.close()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
 def test_it_dies_with_its_parent_even_if_that_is_killed() -> None:
     code = """

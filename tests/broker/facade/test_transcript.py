@@ -78,6 +78,7 @@ def test_it_is_there_when_the_broker_is_closed(tmp_path: Path) -> None:
     assert (tmp_path / "t.pcap").stat().st_size > 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [

@@ -33,6 +33,7 @@ from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import request_frame
+from tests.fakes.examples import examples
 from tests.scenarios.login_conversation import Login, add_scram_users, plain
 from tests.scenarios.login_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.sasl_broker import LISTENERS, PLAIN_USERS, SECRET_KEY, sasl_properties
@@ -64,6 +65,7 @@ def differing(transcript: list[Any], recorded: list[Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.long("other_requests", "plain_tokens", "scram_final", "scram_first")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_a_conversation_goes_as_with_kafka(name: str, broker: KafkaBroker) -> None:
     found = ports(broker)
@@ -110,7 +112,7 @@ RIGHT_AFTER = {"right": "handshake v1", "raw right": "handshake v0"}
 
 @pytest.mark.parametrize("listener", ["SASL", "REAUTH"])
 @given(names=lists(sampled_from(sorted(FRAMES)), max_size=12))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_no_order_of_frames_gets_a_request_served_before_the_log_in(listener: str, names: list[str]) -> None:
     trio.run(_talk, listener, names)
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from odradek.broker.net.receive_buffer import SMALL, ReceiveBuffer
 from odradek.protocol.errors import ProtocolError
+from tests.fakes.examples import examples
 
 
 def feed(buffer: ReceiveBuffer, data: bytes) -> int:
@@ -53,7 +54,7 @@ def frames_of(
     return seen
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     sizes=st.lists(st.one_of(st.integers(0, 40), st.integers(4000, 9000), st.just(70_000)), max_size=8),
     steps=st.lists(st.integers(1, 9000), min_size=1, max_size=20),
@@ -64,7 +65,7 @@ def test_frames_survive_any_split(sizes: list[int], steps: list[int]) -> None:
     assert frames_of(stream, steps, lambda buffer, data: (feed(buffer, data), None)) == contents
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     sizes=st.lists(st.one_of(st.integers(0, 40), st.integers(4000, 9000)), max_size=8),
     steps=st.lists(st.integers(1, 9000), min_size=1, max_size=20),

@@ -176,6 +176,7 @@ def test_a_request_behind_a_parked_one_is_not_forgotten(install: Install) -> Non
     run(cluster, scenario)
 
 
+@pytest.mark.long
 def test_large_answers_of_many_parts_arrive_whole(install: Install) -> None:
     sizes = [1, 100, 4095, 4096, 5000, 16_383, 16_384, 16_385, 300_000, 700] * 40
     parts = [bytes([number % 256]) * size for number, size in enumerate(sizes)]
@@ -423,6 +424,7 @@ def test_handshakes_have_until_connections_are_idle_too_long(install: Install) -
     trio.run(main, clock=cluster.clock)
 
 
+@pytest.mark.long
 def test_of_too_many_handshakes_the_oldest_are_cut(install: Install) -> None:
     install_beat(install)
     cluster = FakeCluster(tls=terms())

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from odradek.broker.partitions.replicas import NOTHING, Committed, Lag, Replica, ReplicaSet, common_end
 from odradek.storage.forking import fork
 from odradek.storage.partition_log import PartitionLog
+from tests.fakes.examples import examples
 from tests.storage.logs import NOW, make_log, put, records
 
 MAX_LAG_MS = 3000
@@ -358,4 +359,4 @@ class ReplicaModel(RuleBasedStateMachine):
 
 
 TestReplicaModel = ReplicaModel.TestCase
-TestReplicaModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestReplicaModel.settings = settings(max_examples=examples(60), stateful_step_count=30, deadline=None)

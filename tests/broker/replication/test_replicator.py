@@ -25,6 +25,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.partition_log import PartitionLog
+from tests.fakes.examples import examples
 from tests.storage.logs import records
 
 
@@ -275,4 +276,4 @@ def contents(log: PartitionLog, end: int) -> dict[int, bytes | None]:
 
 
 TestClusterModel = ClusterModel.TestCase
-TestClusterModel.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestClusterModel.settings = settings(max_examples=examples(40), stateful_step_count=25, deadline=None)

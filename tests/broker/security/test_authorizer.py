@@ -19,6 +19,7 @@ from odradek.broker.security.principal import ANONYMOUS, Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.metadata_records.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from tests.fakes.examples import examples
 from tests.scenarios.acl_decisions import USERS, Case, recorded
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "acl_decisions.json.gz"
@@ -221,7 +222,7 @@ ENTRIES = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(ENTRIES, max_size=12, unique=True), st.data())
 def test_the_rules_are_those_of_the_naive_formulation(acls: list[Acl], data: st.DataObject) -> None:
     allow_if_no_acl = data.draw(st.booleans())

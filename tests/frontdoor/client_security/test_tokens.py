@@ -89,7 +89,7 @@ def server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
         def log_message(self, format: str, *args: Any) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever)
+        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{listening.server_port}/token", asked
         listening.shutdown()

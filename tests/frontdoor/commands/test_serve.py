@@ -181,6 +181,7 @@ def test_help_names_what_people_look_for() -> None:
         assert word in done.stdout
 
 
+@pytest.mark.long
 def test_the_control_api_is_served_where_it_is_asked_for() -> None:
     with serving("--topic", "orders:3", "--control-port", "0", "--control-token", "t") as (process, line):
         found = re.fullmatch(r"odradek control on (http://127\.0\.0\.1:\d+)\n", line)
@@ -198,6 +199,7 @@ def test_the_control_api_is_served_where_it_is_asked_for() -> None:
     assert (out, err) == ("", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("words", "kept"), [((), True), (("--no-transcript",), False)])
 def test_the_transcript_can_be_switched_off(words: tuple[str, ...], kept: bool) -> None:
     with serving("--control-port", "0", *words) as (process, line):
@@ -209,6 +211,7 @@ def test_the_transcript_can_be_switched_off(words: tuple[str, ...], kept: bool) 
     assert (asked.get("request") is not None) is kept, asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -21,6 +21,7 @@ def create(line: str, topic: str) -> None:
         client.request(MetadataRequest([MetadataRequestTopic(name=topic)], True), 12)
 
 
+@pytest.mark.long
 def test_it_is_logged_while_the_broker_runs() -> None:
     with serving("--strict") as (process, line):
         create(line, "order")
@@ -31,6 +32,7 @@ def test_it_is_logged_while_the_broker_runs() -> None:
         assert process.stderr.read() == ""  # told once
 
 
+@pytest.mark.long
 def test_what_came_last_is_logged_at_the_end_and_a_rule_can_be_off() -> None:
     with serving("--strict", "warn -transcript") as (process, line):
         create(line, "order")

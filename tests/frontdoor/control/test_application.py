@@ -83,6 +83,7 @@ def test_kafkas_refusals_have_their_code(control: Ask) -> None:
     assert (error["type"], error["code"]) == ("KafkaError", "TOPIC_ALREADY_EXISTS")
 
 
+@pytest.mark.long
 def test_a_body_is_json_and_not_too_large(control: Ask) -> None:
     assert control("POST", "/v1/heal", b"{}", Content_Type="text/plain")[0] == 415
     assert control("POST", "/v1/heal", Origin="http://evil.example")[0] == 415

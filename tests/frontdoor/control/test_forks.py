@@ -87,6 +87,7 @@ def test_a_fork_over_http_keeps_its_logs_in_a_directory(broker: odradek.KafkaBro
         assert [record.value for record in again.records("t")] == [b"before", b"only there"]
 
 
+@pytest.mark.long
 def test_from_python_in_a_child_process() -> None:
     with odradek.KafkaBroker(topics=["t"], process=True) as broker:
         broker.produce("t", "before")

@@ -27,6 +27,7 @@ import odradek
 from odradek.control.openapi import document
 from odradek.control.server import ControlServer
 from odradek.control.streamed import STREAMS
+from tests.fakes.examples import examples
 
 CHECKS: list[Any] = [
     not_a_server_error,
@@ -86,7 +87,7 @@ def test_every_answer_is_one_of_the_document(
         return  # it takes nothing that could be wrong: the id of a group is any text
 
     @given(case=operation.as_strategy(generation_mode=mode))
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(EXAMPLES), deadline=None, database=None, suppress_health_check=list(HealthCheck))
     def ask(case: schemathesis.Case[Any]) -> None:
         short(case)
         case.call_and_validate(base_url=url, session=session, checks=checks, timeout=60)

@@ -47,6 +47,15 @@ def broker() -> Iterator[KafkaBroker]:
         assert started.bugs == []
 
 
+@pytest.mark.long(
+    "followers",
+    "leader_leaves",
+    "rebalance_timeout",
+    "static_follower",
+    "static_while_rebalancing",
+    "sync_timeout",
+    "votes",
+)
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_as_kafka_says_it(name: str, broker: KafkaBroker) -> None:
     expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]

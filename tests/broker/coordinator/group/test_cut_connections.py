@@ -136,6 +136,7 @@ async def time_goes_on(broker: Broker) -> None:
         broker.clock.advance(8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_whoever_is_cut_off_holds_nobody_up(seed: int) -> None:
     random = Random(seed)

@@ -22,6 +22,7 @@ def assert_flat(beat: Callable[[int], Callable[[], object]], most: int = 10_000)
     assert many <= few * 1.1, f"{few} calls among a hundred, {many} among {most}"
 
 
+@pytest.mark.long
 def test_consumer_members_live_at_the_same_cost() -> None:
     def beat(members: int) -> Callable[[], object]:
         driver = ConsumerDriver({"group.consumer.assignment.interval.ms": LATER})
@@ -43,6 +44,7 @@ def test_a_consumer_member_joins_at_the_cost_of_what_moves() -> None:
     assert_flat(join, most=500)
 
 
+@pytest.mark.long
 def test_streams_members_live_at_the_same_cost() -> None:
     def beat(members: int) -> Callable[[], object]:
         driver = StreamsDriver({"group.streams.assignment.interval.ms": LATER})

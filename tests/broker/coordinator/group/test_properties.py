@@ -26,6 +26,7 @@ from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
+from tests.fakes.examples import examples
 from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
 
 groups = st.sampled_from(["g", "h"])
@@ -262,5 +263,5 @@ class Groups(RuleBasedStateMachine):
         assert self.driver.shard.parked == 0, "nobody waits for ever"
 
 
-Groups.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Groups.TestCase.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
 TestGroups = Groups.TestCase

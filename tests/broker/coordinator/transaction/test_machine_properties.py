@@ -27,6 +27,7 @@ from odradek.protocol.records import Record
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
+from tests.fakes.examples import examples
 from tests.fakes.journal import FakeJournal
 from tests.fakes.transactions import FakeTransactionCoordinator
 
@@ -306,7 +307,7 @@ def story(random: Random, length: int) -> Iterator[Happening]:
             yield random.choice(trouble)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 32), length=st.integers(10, 80))
 def test_nothing_is_lost_and_nothing_doubled(seed: int, length: int) -> None:
     world = World()

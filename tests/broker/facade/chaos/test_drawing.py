@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +90,7 @@ def test_every_error_that_is_answered_is_one() -> None:
             assert Fault(api, answer=error).answer is not None
 
 
+@pytest.mark.long
 def test_the_schedule_is_the_same_in_another_process_with_another_hash_seed() -> None:
     """And whoever else draws random numbers."""
     script = (

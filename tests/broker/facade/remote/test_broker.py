@@ -37,6 +37,7 @@ def test_what_is_seen_is_the_same(broker: KafkaBroker, remote: RemoteBroker) -> 
     assert (remote.bugs, remote.denied, remote.faults) == ([], [], [])
 
 
+@pytest.mark.long
 def test_records_are_written_with_serializers_and_in_transactions(broker: KafkaBroker, remote: RemoteBroker) -> None:
     written = remote.produce(
         "t", {"n": 1}, key="k", headers=[("h", None)], value_serializer=lambda v: json.dumps(v).encode()

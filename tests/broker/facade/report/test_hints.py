@@ -131,6 +131,7 @@ def test_a_session_that_the_clock_ended(broker: KafkaBroker, client: WireClient)
     ]
 
 
+@pytest.mark.long
 def test_a_fetch_under_a_clock_that_stands(broker: KafkaBroker, client: WireClient) -> None:
     broker.clock.freeze()
     asked = [FetchTopic("orders", partitions=[FetchPartition(0, fetch_offset=0, partition_max_bytes=100)])]

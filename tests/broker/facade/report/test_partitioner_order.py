@@ -175,6 +175,7 @@ def test_a_broker_in_the_callers_run() -> None:
         trio.run(main)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("keys", "process"), [(False, False), (False, True), (True, False)])
 def test_a_real_client(keys: bool, process: bool) -> None:
     broker = KafkaBroker(topics={"orders": 2}, strict="fail +partitioner-order", process=process).start()

@@ -21,6 +21,7 @@ from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError
 from tests.fakes.durable import die, durable, opened
+from tests.fakes.examples import examples
 from tests.fakes.file_system import Crash, FaultyFileSystem
 from tests.fakes.state_walk import CONFIG, StateWalk
 
@@ -33,6 +34,7 @@ def no_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("odradek.storage.file_system.os.fsync", lambda descriptor: None)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_syncs")
 def test_a_restored_broker_is_what_it_was(tmp_path: Path) -> None:
     with KafkaBroker(data_dir=tmp_path / "data", topics={"a": 1, "b": 2}, config=CONFIG) as broker:
@@ -41,7 +43,7 @@ def test_a_restored_broker_is_what_it_was(tmp_path: Path) -> None:
         beginning = broker.snapshot()
 
         @given(before=_STEPS, after=_STEPS, again=_STEPS)
-        @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+        @settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow])
         def goes_back(
             before: list[tuple[int, int]], after: list[tuple[int, int]], again: list[tuple[int, int]]
         ) -> None:
@@ -181,6 +183,7 @@ class _Dying(FaultyFileSystem):
         return super()._before(call, path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("paths", "nodes", "batch", "stride"),
     [(_one, 1, 10_000, 2), (_one, 1, 3, 5), (_two, 1, 10_000, 7), (_one, 3, 10_000, 7)],

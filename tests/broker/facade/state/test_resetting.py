@@ -16,6 +16,7 @@ def _used(broker: KafkaBroker) -> None:
     walk.reconnect()
 
 
+@pytest.mark.long("True")
 @pytest.mark.parametrize("on_disk", [False, True])
 def test_nothing_that_clients_have_left_is_there(tmp_path: Path, on_disk: bool) -> None:
     directory = tmp_path if on_disk else None

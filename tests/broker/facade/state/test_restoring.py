@@ -20,6 +20,7 @@ from odradek.protocol.messages.produce import PartitionProduceData, ProduceReque
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import WireClient
+from tests.fakes.examples import examples
 from tests.fakes.state_walk import CONFIG, StateWalk
 from tests.fakes.wire_client import WireClient as RawClient
 
@@ -71,7 +72,7 @@ def test_every_step_of_a_walk_can_be_seen(walk: StateWalk, beginning: Snapshot) 
 
 
 @given(before=_STEPS, after=_STEPS, again=_STEPS)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_a_restored_broker_is_what_it_was(
     walk: StateWalk,
     beginning: Snapshot,
@@ -98,7 +99,7 @@ def test_a_restored_broker_is_what_it_was(
     after=_STEPS,
     times=st.lists(st.tuples(st.just(22), st.integers(0, 3)), min_size=1, max_size=4),
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_the_same_timers_run_out_at_the_same_time(
     walk: StateWalk,
     beginning: Snapshot,

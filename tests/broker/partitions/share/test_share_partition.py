@@ -25,6 +25,7 @@ from odradek.broker.partitions.share.states import (
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.partitions.share.logs import Coordinator, Group
+from tests.fakes.examples import examples
 
 MEMBERS = ("a", "b", "c")
 
@@ -216,7 +217,7 @@ class SharePartitionModel(RuleBasedStateMachine):
         assert not missing, f"never delivered: {missing}"
 
 
-SharePartitionModel.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+SharePartitionModel.TestCase.settings = settings(max_examples=examples(100), stateful_step_count=30, deadline=None)
 TestSharePartition = SharePartitionModel.TestCase
 
 

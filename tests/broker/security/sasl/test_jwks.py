@@ -280,7 +280,7 @@ def http() -> Iterator[tuple[str, list[tuple[int, bytes]]]]:
         def log_message(self, format: str, *args: Any) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/keys", answers
         server.shutdown()

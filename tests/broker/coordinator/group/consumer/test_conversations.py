@@ -24,6 +24,7 @@ def broker() -> Iterator[KafkaBroker]:
         assert started.bugs == []
 
 
+@pytest.mark.long("assignment_interval", "rebalance_timeout", "session_expiry", "session_of_classic_members")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_as_kafka_says_it(name: str, broker: KafkaBroker) -> None:
     expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]

@@ -18,6 +18,7 @@ from odradek.protocol.consumer_protocol import (
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.consumer_group_driver import Client, ConsumerDriver, Place, hard_state
+from tests.fakes.examples import examples
 
 TOPICS = ("t", "u", "v")
 NAMES = ("a", "b", "c", "d")
@@ -269,4 +270,4 @@ def _expect(error: KafkaError, *codes: ErrorCode) -> None:
 
 
 TestGroupLife = GroupLife.TestCase
-TestGroupLife.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestGroupLife.settings = settings(max_examples=examples(40), stateful_step_count=30, deadline=None)
