@@ -35,6 +35,7 @@ from odradek.protocol.messages.produce import (
 from odradek.protocol.reader import WINDOW
 from odradek.protocol.schema import fold
 from odradek.protocol.stored.offset_commit import OffsetCommitValue
+from tests.fakes.examples import examples
 from tests.protocol.message_strategies import all_messages, instances, versions
 from tests.protocol.test_compiler import comparable, mutations
 
@@ -42,7 +43,7 @@ KNOWN = {message.__name__: message for message in all_messages()}
 READ = [KNOWN[name] for name in DECODED]
 WRITTEN = [KNOWN[name] for name in ENCODED]
 FEW = settings(
-    max_examples=5,
+    max_examples=examples(5),
     deadline=None,
     database=None,
     phases=[Phase.generate, Phase.shrink],

@@ -21,11 +21,12 @@ from odradek.protocol.message_codec import MessageCodec, codec
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.fakes.examples import examples
 from tests.protocol.message_strategies import all_messages, instances, versions
 
 MESSAGES = list(all_messages())
 FEW = settings(
-    max_examples=3,
+    max_examples=examples(3),
     deadline=None,
     database=None,
     phases=[Phase.generate, Phase.shrink],

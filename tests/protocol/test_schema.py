@@ -19,12 +19,13 @@ from odradek.protocol.generate import snake_case
 from odradek.protocol.message import ZERO_UUID, Message, VersionedMessage
 from odradek.protocol.message_codec import codec
 from odradek.protocol.schema import Versions
+from tests.fakes.examples import examples
 from tests.protocol.message_strategies import all_messages, instances, versions
 
 kio_serial = pytest.importorskip("kio.serial")
 
 FEW = settings(
-    max_examples=2,
+    max_examples=examples(2),
     deadline=None,
     database=None,
     phases=[Phase.generate, Phase.shrink],
