@@ -44,6 +44,7 @@ def broker() -> Iterator[KafkaBroker]:
         yield running
 
 
+@pytest.mark.long("Fetch")
 @pytest.mark.parametrize(("api", "rows"), recorded(), ids=lambda value: value if isinstance(value, str) else "rows")
 def test_every_recorded_request_is_answered(broker: KafkaBroker, api: str, rows: list[dict[str, Any]]) -> None:
     host, _, port = broker.bootstrap_servers.partition(":")

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,15 +21,14 @@ MODULES_USED = ("protocol.one", "storage.two")
 
 
 @functools.cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+def _nodes(module: str) -> Sequence[ast.AST]:
+    return tuple(ast.walk(ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())))
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_name_holds_exceptions_of_one_kind(module: str) -> None:
     """mypyc takes the type of the first `except ... as name` of a function for that of all others of the name."""
-    tree = _tree(module)
-    for function in ast.walk(tree):
+    for function in _nodes(module):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         kinds: dict[str, str] = {}
@@ -41,7 +41,7 @@ def test_a_name_holds_exceptions_of_one_kind(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_nothing_is_unpacked_into_a_call_of_super(module: str) -> None:
     """mypyc passes what is unpacked there as one argument."""
-    for call in ast.walk(_tree(module)):
+    for call in _nodes(module):
         if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("super()."):
             assert not any(isinstance(each, ast.Starred) for each in call.args), f"line {call.lineno}"
             assert all(each.arg for each in call.keywords), f"line {call.lineno}"
@@ -50,7 +50,7 @@ def test_nothing_is_unpacked_into_a_call_of_super(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_an_attribute_of_a_class_says_so(module: str) -> None:
     """Without ClassVar the compiled class itself has a descriptor in the value's place; only a dataclass needs none."""
-    for owner in ast.walk(_tree(module)):
+    for owner in _nodes(module):
         if not isinstance(owner, ast.ClassDef) or owner.name.endswith("Error") or _bases(owner) & _INTERPRETED:
             continue
         if any(ast.unparse(each).startswith("dataclass") for each in owner.decorator_list):
@@ -66,7 +66,7 @@ def test_an_attribute_of_a_class_says_so(module: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_a_class_is_not_generic(module: str) -> None:
     """mypyc gives a generic class weak references and does not clear them before Python 3.12: who holds one crashes."""
-    for owner in ast.walk(_tree(module)):
+    for owner in _nodes(module):
         if isinstance(owner, ast.ClassDef) and owner.name not in _LIVES_ON:
             for base in owner.bases:
                 generic = isinstance(base, ast.Subscript) and ast.unparse(base.value) not in _LIVES_ON | {"Protocol"}

@@ -137,6 +137,7 @@ def test_writing(message: type[VersionedMessage], data: st.DataObject, monkeypat
             assert encoders[1](value) == parts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("message", WRITTEN, ids=lambda message: message.__name__)
 @FEW
 @given(data=st.data())

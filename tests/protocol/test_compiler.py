@@ -60,6 +60,7 @@ def test_compiled_equals_interpreted(message: type[VersionedMessage], data: st.D
         assert codec_.decode(memoryview(framed), 4) == (value, 4 + len(encoded))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.__name__)
 @FEW
 @given(data=st.data())

@@ -92,6 +92,7 @@ def kio_leaves(value: Any) -> Iterator[Any]:
         yield value.value if hasattr(value, "retriable") else value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("message", KNOWN_TO_KIO, ids=lambda message: message.__name__)
 @FEW
 @given(data=st.data())

@@ -34,7 +34,7 @@ def test_the_same_was_asked(told: Answers) -> None:
     assert labels(told) == labels(RECORDED)
 
 
-@pytest.mark.long("Metadata v9")
+@pytest.mark.long("Metadata v9", "Metadata v13")
 @pytest.mark.parametrize("api", RECORDED)
 def test_answers(told: Answers, api: str) -> None:
     assert differing(told[api], RECORDED[api]) == differing(RECORDED[api], told[api])

@@ -65,7 +65,9 @@ def differing(transcript: list[Any], recorded: list[Any]) -> list[Any]:
     ]
 
 
-@pytest.mark.long("other_requests", "plain_tokens", "scram_final", "scram_first")
+@pytest.mark.long(
+    "again_wrongly", "handshakes", "other_requests", "plain_tokens", "scram_final", "scram_first", "scram_users"
+)
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_a_conversation_goes_as_with_kafka(name: str, broker: KafkaBroker) -> None:
     found = ports(broker)
