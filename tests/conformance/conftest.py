@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.conformance.asked import Asked
 from tests.conformance.real_kafka import Unavailable
 from tests.scenarios.fixtures import bootstrap, broker, collected, make_topic, of_clients
 from tests.scenarios.java_host import java
@@ -24,15 +25,43 @@ def target() -> Iterator[Target]:
         pytest.skip(str(missing))
 
 
+FOLDER = os.path.dirname(__file__)
+ASKED = Asked.read()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    of_clients([item], FOLDER, pytest.mark.conformance)
+
+
+@pytest.hookimpl(trylast=True)  # when marks have left out what they do
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Ask twice more where a real Kafka answers another way.
+    """Ask only what has changed since Kafka was asked, and twice more where it answers another way.
 
     Its threads race, so it does not tell a story the same way each time: a recording holds while it still tells it so.
     The tests of odradek itself, in the other folders, are never repeated.
     """
-    folder = os.path.dirname(__file__)
-    of_clients(items, folder, pytest.mark.conformance)
+    ours = [item for item in items if str(item.path).startswith(FOLDER + os.sep)]
+    standing = {item for item in ours if ASKED.stands(item.path, item.name)}
     if config.pluginmanager.hasplugin("rerunfailures"):
-        for item in items:
-            if str(item.path).startswith(folder + os.sep):
-                item.add_marker(pytest.mark.flaky(reruns=2))
+        for item in ours:
+            item.add_marker(pytest.mark.flaky(reruns=2))
+    if standing:
+        ASKED.standing = len(standing)
+        config.hook.pytest_deselected(items=list(standing))
+        items[:] = [item for item in items if item not in standing]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    path, _, test = report.nodeid.partition("::")
+    if path.startswith("tests/conformance/") and (report.when == "call" or report.outcome != "passed"):
+        ASKED.told(os.path.basename(path), test, report.outcome)
+
+
+def pytest_sessionfinish() -> None:
+    if ASKED.outcomes:
+        ASKED.write()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if ASKED.standing:
+        terminalreporter.write_line(ASKED.summary())
