@@ -10,7 +10,12 @@ from tests.scenarios.target import Target
 pytestmark = pytest.mark.jdk
 
 SOURCES = ("Data", "Administration", "Groups", "ConsumerGroups", "ShareGroups", "Transactions", "Streaming")
-SCENARIOS = [name for source in SOURCES for name in scenario_names(source)]
+ROUND = ("Data.headersTimestampsAndTombstones", "Groups.commits", "Transactions.committedAndAborted")
+SCENARIOS = [
+    pytest.param(name, marks=pytest.mark.round) if name in ROUND else name
+    for source in SOURCES
+    for name in scenario_names(source)
+]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

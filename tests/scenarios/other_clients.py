@@ -112,11 +112,13 @@ def js_report(target: Target) -> Report:
     return reports([node, str(folder / "scenarios.mjs"), target.bootstrap])
 
 
+@pytest.mark.round
 @pytest.mark.parametrize("scenario", GO_SCENARIOS)
 def test_franz_go(scenario: str, go_report: Report, broker: Target) -> None:
     assert go_report(scenario) == ""
 
 
+@pytest.mark.round
 @pytest.mark.parametrize("scenario", [name for name in JS_SCENARIOS if name not in ("until", "topic")])
 def test_kafkajs(scenario: str, js_report: Report, broker: Target) -> None:
     assert js_report(scenario) == ""

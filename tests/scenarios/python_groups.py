@@ -119,6 +119,7 @@ def test_a_static_member_comes_back_to_its_partitions(library: str, group: Group
     assert member.group_instance_id == "i1"
 
 
+@pytest.mark.round
 def test_commits(library: str, group: Group, make_topic: MakeTopic) -> None:
     topic = make_topic()
     KITS[0].produce(group.bootstrap, topic, [Out(b"a"), Out(b"b"), Out(b"c")], Settings())
@@ -158,6 +159,7 @@ def test_a_pattern_finds_new_topics_and_partitions(library: str, group: Group, m
     _owns(member, {(f"{prefix}.a", 0), (f"{prefix}.b", 0), (f"{prefix}.b", 1)})
 
 
+@pytest.mark.round
 def test_members_of_all_libraries_share_a_group(group: Group, make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=6)
     members = [group.join(library, topic, assignor="range", session_ms=30_000) for library in LIBRARIES]

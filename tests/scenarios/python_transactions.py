@@ -71,6 +71,7 @@ TELLERS: dict[str, Callable[[str, str, str], None]] = {
 }
 
 
+@pytest.mark.round
 @pytest.mark.parametrize("teller", TELLERS)
 def test_readers_see_what_was_committed(teller: str, bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()

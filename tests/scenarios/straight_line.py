@@ -32,6 +32,7 @@ def test_what_is_produced_with_a_codec_comes_back(kit: Kit, codec: str, bootstra
     ]
 
 
+@pytest.mark.round
 @pytest.mark.parametrize("reader", KITS, ids=lambda kit: f"read-by-{kit.name}")
 def test_headers_timestamps_and_tombstones_pass_between_clients(
     kit: Kit, reader: Kit, bootstrap: str, make_topic: MakeTopic
@@ -69,6 +70,7 @@ def test_every_acks_setting_delivers(kit: Kit, acks: int, bootstrap: str, make_t
     assert [each.value for each in kit.consume(bootstrap, topic, 20, Reading())] == [b"%d" % n for n in range(20)]
 
 
+@pytest.mark.round
 def test_an_idempotent_producer_delivers_once_and_in_order(kit: Kit, bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=3)
     records = [Out(b"%d" % n, partition=n % 3) for n in range(300)]
