@@ -1,4 +1,5 @@
-# odradek: `make run` starts a broker on 127.0.0.1:9092, `make test` checks everything, `make check` what a minute allows.
+# odradek: `make run` starts a broker on 127.0.0.1:9092, `make check` is the daily round, `make test` what every change passes,
+# `make test-all` all the rest.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -6,19 +7,31 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 # The data pipeline needs Spark, and Spark a JDK: both are left out where there is no java.
 SPARK  := $(if $(shell command -v java),$(VENV)/.installed-spark)
-# Tests that start client programs, JVMs, Spark or builds. Those that ask a real Kafka, too, mostly wait for it: they run beside the
-# others. Each of the two is one process, which shares a JVM and a Spark session.
+# Compiled test modules are kept: without them each process of each run needs 12 s more.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Tests that start client programs, JVMs, Spark or builds.
 HEAVY  := clients or conformance or jdk or spark or slow
 PYTEST := $(BIN)/python -m pytest
-# Only what a real Kafka says is asked again (tests/conformance/conftest.py).
+# Only what a real Kafka says is tried again (tests/conformance/conftest.py).
 SPREAD := -n auto --dist worksteal -p no:rerunfailures -m "not ($(HEAVY))"
+# No process need collect what is heavy as a whole.
+LIGHT  := --ignore=tests/clients --ignore=tests/conformance --ignore=tests/crash
 
-# What runs against the compiled modules too, in `make test` where there is what compiling takes.
-COMPILED_TESTS := tests/protocol tests/storage tests/broker tests/frontdoor tests/layout/test_compiled.py
+# Tests that reach compiled modules (tests/layout/test_compiled.py holds the list against src/odradek/_compiled.py).
+COMPILED_TESTS := tests/protocol tests/storage $(addprefix tests/broker/,api coordinator net partitions replication requests runtime) \
+	$(wildcard tests/broker/test_*.py) tests/layout/test_compiled.py
 COMPILED := PYTHONPATH=build/compiled
 HEADER := $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include") + "/Python.h")'
 
-.PHONY: run check test fmt lint types layers static quick measured heavy heavy-kafka heavy-others unit bench bench-compare chaos clients conformance hooks pages site news wheel compiled test-compiled compiled-quick compiled-clients also-compiled build clean
+# One step of a longer run: how long it took, or how to repeat it alone.
+define step
+@began=$$(date +%s); $(MAKE) --no-print-directory $(1) || { echo "== make $(1) failed: repeat it alone with these words"; exit 1; }; \
+echo "== make $(1): $$(($$(date +%s) - began)) s"
+endef
+
+.PHONY: run check test test-all fmt lint types layers static daily whole measured round heavy heavy-kafka heavy-clients heavy-others bench bench-compare \
+	chaos clients conformance hooks pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -52,38 +65,51 @@ layers: $(STAMP)
 static: $(STAMP) $(SPARK)
 	@$(MAKE) --no-print-directory --jobs --output-sync lint types layers
 
-# The tests that need no client process, on all cores.
-quick: $(STAMP) $(SPARK)
-	$(PYTEST) $(SPREAD)
+# The daily round: what takes long is left out, properties draw a tenth of their examples, others each time.
+daily: $(STAMP) $(SPARK)
+	$(PYTEST) --daily $(LIGHT) $(SPREAD)
 
-# The same with the coverage measured; below the floor (pyproject.toml, fail_under) it fails. Properties meet the same
-# examples each time here, so that a change is not refused for what was there before it; `make quick` draws others.
+# All tests that start no program of others. Properties meet the same examples each time, so that a change is not refused for
+# what was there before it.
+whole: $(STAMP) $(SPARK)
+	$(PYTEST) --hypothesis-profile=repeated $(LIGHT) $(SPREAD)
+
+# The same with the coverage measured (three times as long); below the floor (pyproject.toml, fail_under) it fails.
 measured: $(STAMP) $(SPARK)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --hypothesis-profile=repeated $(SPREAD)
+	$(BIN)/coverage run -m pytest --hypothesis-profile=repeated $(LIGHT) $(SPREAD)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
+# One round with each real client that is installed.
+round: $(STAMP)
+	$(PYTEST) -m round tests/clients
+
+# Each of the three is one process, which shares a JVM or a Spark session; two go side by side.
 heavy: $(STAMP) $(SPARK)
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync heavy-kafka heavy-others
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync heavy-kafka heavy-clients heavy-others
 
 heavy-kafka: TESTS = conformance
-heavy-others: TESTS = ($(HEAVY)) and not conformance
-# A crash of the process (a signal: 128 and more) leaves no name of a test: tests/conftest.py writes it down.
-heavy-kafka heavy-others: $(STAMP) $(SPARK)
+heavy-clients: TESTS = (clients or jdk) and not conformance and not spark
+heavy-others: TESTS = (spark or slow and not clients and not jdk) and not conformance
+# A crash of the process (a signal: 128 and more) leaves no name of a test: tests/conftest.py writes it down. 5: no test was left.
+heavy-kafka heavy-clients heavy-others: $(STAMP) $(SPARK)
 	@mkdir -p build
 	ODRADEK_UNDER_WAY=build/under-way-$@ $(PYTEST) -m "$(TESTS)" || { status=$$?; \
-	test $$status -lt 128 || echo "pytest ended with status $$status in $$(cat build/under-way-$@)"; exit $$status; }
-
-unit: measured
-	@$(MAKE) --no-print-directory heavy
+	test $$status -lt 128 || echo "pytest ended with status $$status in $$(cat build/under-way-$@)"; test $$status -eq 5 || exit $$status; }
 
 check: static
-	@$(MAKE) --no-print-directory quick
+	@$(MAKE) --no-print-directory daily
 
-test: static
-	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory also-compiled
+test:
+	$(call step,static)
+	$(call step,whole)
+	$(call step,round)
+	$(call step,compiled-daily)
+
+test-all:
+	$(call step,heavy)
+	$(call step,test-compiled)
 
 clients: $(STAMP)
 	$(PYTEST) tests/clients
@@ -128,26 +154,32 @@ wheel: $(STAMP)
 	ODRADEK_COMPILE=1 $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 # The same wheel unpacked: PYTHONPATH=build/compiled runs it, the sources beside it stay pure.
-compiled: $(STAMP)
+compiled: build/compiled/.built
+build/compiled/.built: $(STAMP) setup.py $(shell find broker protocol storage src/odradek -name '*.py')
 	rm -rf build/lib* build/bdist* build/wheel build/compiled
 	ODRADEK_COMPILE=1 $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(PIP) --no-deps --target build/compiled build/wheel/odradek-*.whl
+	@touch $@
 
-# Client programs mostly wait, so they run beside the tests that need none.
-test-compiled: compiled
+# Whether there is what compiling takes; else the lines that ask for it say so and do nothing.
+CAN_COMPILE = $(CC) --version > /dev/null 2>&1 && test -e "$$($(HEADER))"
+NOT_COMPILED = echo "not tested compiled: it takes a C compiler and $$($(HEADER))"
+
+# The daily round of the tests that reach compiled modules.
+compiled-daily: $(STAMP)
+	@if $(CAN_COMPILE); then $(MAKE) --no-print-directory compiled compiled-only DAILY=--daily; else $(NOT_COMPILED); fi
+
+# All of these tests, and all clients, which mostly wait and so run beside them.
+test-compiled: $(STAMP)
+	@if $(CAN_COMPILE); then $(MAKE) --no-print-directory compiled && \
+	$(MAKE) --no-print-directory --jobs --output-sync compiled-only compiled-clients; else $(NOT_COMPILED); fi
+
+compiled-only:
 	$(COMPILED) $(BIN)/python -c 'import odradek; assert odradek.compiled, odradek'
-	@$(MAKE) --no-print-directory --jobs --output-sync compiled-quick compiled-clients
-
-compiled-quick:
-	$(COMPILED) $(PYTEST) --hypothesis-profile=repeated $(SPREAD) $(COMPILED_TESTS)
+	$(COMPILED) $(PYTEST) --hypothesis-profile=repeated $(DAILY) $(SPREAD) $(COMPILED_TESTS)
 
 compiled-clients:
 	$(COMPILED) $(PYTEST) tests/clients
-
-also-compiled: $(STAMP)
-	@if ! $(CC) --version > /dev/null 2>&1; then echo "not tested compiled: there is no C compiler"; \
-	elif ! test -e "$$($(HEADER))"; then echo "not tested compiled: there is no $$($(HEADER))"; \
-	else $(MAKE) --no-print-directory test-compiled; fi
 
 build: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -11,6 +11,7 @@ import platform
 import runpy
 import shutil
 import sys
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
@@ -22,8 +23,9 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 BUILD = ROOT / "build" / "mypyc"
 FOLDERS = {"": "src/odradek", "broker": "broker", "protocol": "protocol", "storage": "storage"}
-COMPILERS = ["mypy~=2.4", "trio>=0.27"]
-"""What a compiled build needs besides setuptools; trio for its types."""
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+COMPILERS = ["mypy[mypyc]==2.4.*", *PROJECT["dependencies"]]
+"""What a compiled build needs besides setuptools: one minor version of the compiler, and whatever types come from."""
 HIDDEN = ["-fvisibility=hidden"]
 """For gcc and clang: a call of a compiled function is a jump, not a look-up by name (5 % of a small request)."""
 PACKED = ["-Wl,-z,pack-relative-relocs"]

@@ -6,6 +6,9 @@ With `--hypothesis-profile=repeated`, as in `make test`, its examples are the sa
 
 import gc
 import os
+import shlex
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,3 +58,16 @@ def pytest_runtest_logstart(nodeid: str) -> None:
     """Write down the test that is under way, for whoever has to say where a crash was (``make heavy``)."""
     if place := os.environ.get("ODRADEK_UNDER_WAY"):
         Path(place).write_text(f"{nodeid}\n")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Before all tracebacks: what failed, and the words that repeat it alone."""
+    failed = sorted({each.nodeid for kind in ("failed", "error") for each in terminalreporter.stats.get(kind, [])})
+    if failed:
+        terminalreporter.section(f"{len(failed)} failed")
+        for nodeid in failed[:10]:
+            terminalreporter.write_line(nodeid)
+        words = " ".join(shlex.quote(nodeid) for nodeid in failed[:10])
+        terminalreporter.write_line(f"Repeat with: {os.path.relpath(sys.executable)} -m pytest {words}")
+    yield
