@@ -10,4 +10,5 @@ WHOLE = 100
 
 def examples(number: int) -> int:
     """`number` in the whole run, and the same part of it as of all others in another profile; never none."""
+    assert settings.default is not None
     return max(1, number * settings.default.max_examples // WHOLE)
