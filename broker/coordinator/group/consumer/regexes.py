@@ -62,7 +62,7 @@ def _compiled(regex: str) -> Any:
     try:
         import re2  # type: ignore[import-untyped]
     except ImportError:
-        text = f"SubscribedTopicRegex `{regex}` needs the package google-re2: install odradek[regex]."
+        text = f"SubscribedTopicRegex `{regex}` needs google-re2 beside the broker: pip install 'odradek[regex]'"
         raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from None
     if len(regex) > _LONGEST:
         raise _invalid(f"{regex[:100]}...", f"longer than {_LONGEST} characters")

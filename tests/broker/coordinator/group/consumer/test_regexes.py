@@ -72,4 +72,6 @@ def test_without_google_re2(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KafkaError) as caught:
         check_regex("a.*")
     assert caught.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
-    assert caught.value.message == ("SubscribedTopicRegex `a.*` needs the package google-re2: install odradek[regex].")
+    assert caught.value.message == (
+        "SubscribedTopicRegex `a.*` needs google-re2 beside the broker: pip install 'odradek[regex]'"
+    )
