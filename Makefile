@@ -2,7 +2,7 @@
 # `make test-all` all the rest.
 PYTHON ?= python3
 VENV   := .venv
-BIN    := $(VENV)/bin
+BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMP  := $(VENV)/.installed
 # The data pipeline needs Spark, and Spark a JDK: both are left out where there is no java.
@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all fmt lint types layers static daily whole measured round heavy heavy-kafka heavy-clients heavy-others bench bench-compare \
-	chaos clients conformance hooks pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients build clean
+	chaos clients conformance hooks pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -180,6 +180,10 @@ compiled-only:
 
 compiled-clients:
 	$(COMPILED) $(PYTEST) tests/clients
+
+# What a release would upload, built and tried in empty environments. Nothing is uploaded.
+release: $(STAMP)
+	$(BIN)/python -m tests.release
 
 build: $(STAMP)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
