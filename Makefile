@@ -139,6 +139,7 @@ pages: $(STAMP)
 	$(BIN)/odradek coverage --markdown > docs/coverage.md
 	$(BIN)/odradek coverage --configs --markdown > docs/configuration.md
 	$(BIN)/python -m tests.scenarios.authorization_page > docs/authorization.md
+	$(BIN)/python -m tests.frontdoor.container.page
 
 # The documentation as a site, in build/site.
 site: $(STAMP)

@@ -21,11 +21,11 @@ def read_config_file(path: str | Path) -> dict[str, str]:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def broker_config(values: Mapping[str, str], path: str | Path | None) -> BrokerConfig:
-    """The configuration that `values` say, and a file where they say nothing.
+def broker_config(
+    values: Mapping[str, str], path: str | Path | None, environment: Mapping[str, str] | None = None
+) -> BrokerConfig:
+    """The configuration that `values` say, where they say nothing `environment`, and then a file.
 
     ConfigError and OSError as in `BrokerConfig` and `read_config_file`.
     """
-    if path is None:
-        return BrokerConfig(values)
-    return BrokerConfig(values, file=read_config_file(path))
+    return BrokerConfig(values, file={**(read_config_file(path) if path else {}), **(environment or {})})

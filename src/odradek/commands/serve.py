@@ -17,11 +17,14 @@ from odradek.lasting_imports import lasting_imports
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.topic_spec import TopicSpec
+    from odradek.container.environment import FromEnvironment
     from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 _HOST, _PORT = "127.0.0.1", 9092
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
+KAFKAS_WORDS = "[KafkaServer id={node}] started. Kafka Server started. Transitioning from RECOVERY to RUNNING."
+"""What those who start containers wait for in the log of one of Kafka's images."""
 
 Control = Callable[["Cluster"], AbstractContextManager[str]]
 
@@ -51,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="Kafka's server.properties; unknown names in it are kept with a warning",
+    )
+    parser.add_argument(
+        "--from-env",
+        action="store_true",
+        help="take the environment variables of Kafka's container images: KAFKA_..., KAFKA_CFG_..., CLUSTER_ID "
+        "(docs/containers.md); goes before the file's and behind --config",
     )
     parser.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="keep the logs in DIR (default: log.dirs, else in memory)"
@@ -112,7 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep nothing of what clients ask and are answered, as --config odradek.transcript=false",
     )
-    parser.add_argument("--log-level", choices=_LEVELS, default="warning", help="what to log (default %(default)s)")
+    parser.add_argument("--log-level", choices=_LEVELS, help="what to log (default warning)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -124,15 +133,27 @@ def run(arguments: argparse.Namespace) -> int:
         from odradek.broker.cluster import Cluster
         from odradek.broker.config.config_file import broker_config
 
-    logging.basicConfig(level=arguments.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    topics = _topics(arguments.topic)
+    environment = _environment(arguments)
+    level = arguments.log_level or (environment and environment.log_level) or "warning"
+    logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for note in environment.notes if environment else ():
+        logging.getLogger("odradek").info("%s", note)
+    for warning in environment.warnings if environment else ():
+        logging.getLogger("odradek").warning("%s", warning)
+    topics = _topics([*(environment.topics if environment else ()), *arguments.topic])
     values = dict(_pair(text, "--config") for text in arguments.config)
     if arguments.no_transcript:
         values["odradek.transcript"] = "false"
     try:
-        users = _users(arguments.add_scram)
-        config = broker_config(values, arguments.config_file)
-        cluster = Cluster(nodes=arguments.nodes, config=config, data_dir=arguments.data_dir, clock=BrokerClock())
+        users = _users([*(environment.scram if environment else ()), *arguments.add_scram])
+        config = broker_config(values, arguments.config_file, environment.configs if environment else {})
+        cluster = Cluster(
+            nodes=arguments.nodes,
+            config=config,
+            cluster_id=environment.cluster_id if environment else None,
+            data_dir=arguments.data_dir,
+            clock=BrokerClock(),
+        )
         host, port = _where(cluster, arguments)
     except (ValueError, OSError) as error:
         raise CommandError(_one_line(error)) from error
@@ -140,10 +161,34 @@ def run(arguments: argparse.Namespace) -> int:
     control = _with_strictness(_control(arguments), arguments.strict)
     cluster.bug_log.on_bug = lambda bug: logging.getLogger("odradek").error("%s", bug)
     try:
-        trio.run(_serve, cluster, topics, users, (host, port), control, registry, clock=cluster.clock)
+        said = KAFKAS_WORDS if arguments.from_env else ""
+        trio.run(_serve, cluster, topics, users, (host, port), control, registry, said, clock=cluster.clock)
     except Exception as error:
         raise _expected(error) from None
     return 0
+
+
+def _environment(arguments: argparse.Namespace) -> FromEnvironment | None:
+    """What the environment asks for, where it is asked; what names no config of Kafka is a note. CommandError."""
+    if not arguments.from_env:
+        return None
+    from odradek.broker.config.keys import broker_keys, key_of
+    from odradek.broker.config.suggestion import did_you_mean
+    from odradek.container.environment import EnvironmentRefused, read_environment
+    from odradek.container.storage import formatted
+
+    try:
+        found = read_environment(os.environ)
+    except EnvironmentRefused as error:
+        raise CommandError(str(error)) from error
+    for variable, name in found.unknown(lambda name: key_of(name) is not None):
+        found.warnings.append(
+            f"{variable} has no effect: Kafka has no config '{name}'{did_you_mean(name, broker_keys())}"
+        )
+    kept = formatted()
+    found.cluster_id = found.cluster_id or kept.get("cluster_id")
+    found.scram += kept.get("scram", [])
+    return found
 
 
 def _where(cluster: Cluster, arguments: argparse.Namespace) -> tuple[str | None, int]:
@@ -162,6 +207,7 @@ async def _serve(
     address: tuple[str | None, int],
     control: Control,
     registry: Control,
+    said: str,
 ) -> None:
     import trio
 
@@ -178,6 +224,8 @@ async def _serve(
                 if registry_url:
                     print(f"odradek schema registry on {registry_url}", flush=True)
                 print("odradek ready on " + ",".join(_addresses(cluster)), flush=True)
+                if said:
+                    print(said.format(node=next(iter(cluster.nodes))), flush=True)
                 async for _ in signals:
                     break
 
