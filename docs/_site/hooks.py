@@ -22,6 +22,7 @@ TOP = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security-policy.md",
 }
 """Pages of the top level, and what they are called on the site."""
 PICTURES = (".svg", ".png")
