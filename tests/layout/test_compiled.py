@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -182,3 +183,13 @@ def test_a_half_compiled_installation_is_named_when_it_is_imported(tmp_path: Pat
     assert done.returncode == 1
     assert f"compiled only in part: {MODULES[1]}" in done.stderr
     assert "Install it anew" in done.stderr
+
+
+def test_the_compiled_run_has_the_tests_of_each_compiled_module() -> None:
+    text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    [listed] = re.findall(r"^COMPILED_TESTS := (.*)$", text, re.MULTILINE)
+    rooms = re.findall(r"\$\(addprefix tests/broker/,([^)]*)\)", listed)[0].split()
+    folders = {*re.findall(r"tests/(?:protocol|storage)", listed), *(f"tests/broker/{room}" for room in rooms)}
+    tested = {f"tests/{'/'.join(module.split('.')[: 2 if module.startswith('broker.') else 1])}" for module in MODULES}
+    # Modules at the top of broker and its values are used by all others.
+    assert tested - folders == {"tests/broker/clock_face", "tests/broker/metadata"}
