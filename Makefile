@@ -85,9 +85,9 @@ measured: $(STAMP) $(SPARK)
 round: $(STAMP)
 	$(PYTEST) -m round tests/clients
 
-# Each of the three is one process, which shares a JVM or a Spark session; two go side by side.
+# Each of the three is one process, which shares a JVM or a Spark session. All of them mostly wait, so they go side by side.
 heavy: $(STAMP) $(SPARK)
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync heavy-kafka heavy-clients heavy-others
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync heavy-kafka heavy-clients heavy-others
 
 heavy-kafka: TESTS = conformance
 heavy-clients: TESTS = (clients or jdk) and not conformance and not spark
