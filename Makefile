@@ -30,7 +30,7 @@ define step
 echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
-.PHONY: run check test test-all fmt lint types layers static daily whole measured round heavy heavy-kafka heavy-clients heavy-others bench bench-compare \
+.PHONY: run check test test-all fmt lint types layers static daily whole measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
 	chaos clients conformance hooks pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
@@ -85,15 +85,16 @@ measured: $(STAMP) $(SPARK)
 round: $(STAMP)
 	$(PYTEST) -m round tests/clients
 
-# Each of the three is one process, which shares a JVM or a Spark session. All of them mostly wait, so they go side by side.
+# Each of the four is one process, which shares a JVM or a Spark session. All of them mostly wait, so they go side by side.
 heavy: $(STAMP) $(SPARK)
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync heavy-kafka heavy-clients heavy-others
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync heavy-kafka heavy-java heavy-clients heavy-others
 
 heavy-kafka: TESTS = conformance
-heavy-clients: TESTS = (clients or jdk) and not conformance and not spark
+heavy-java: TESTS = jdk and not conformance and not spark
+heavy-clients: TESTS = clients and not jdk and not conformance and not spark
 heavy-others: TESTS = (spark or slow and not clients and not jdk) and not conformance
 # A crash of the process (a signal: 128 and more) leaves no name of a test: tests/conftest.py writes it down. 5: no test was left.
-heavy-kafka heavy-clients heavy-others: $(STAMP) $(SPARK)
+heavy-kafka heavy-java heavy-clients heavy-others: $(STAMP) $(SPARK)
 	@mkdir -p build
 	ODRADEK_UNDER_WAY=build/under-way-$@ $(PYTEST) -m "$(TESTS)" || { status=$$?; \
 	test $$status -lt 128 || echo "pytest ended with status $$status in $$(cat build/under-way-$@)"; test $$status -eq 5 || exit $$status; }
