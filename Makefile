@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest
 # Only what a real Kafka says is tried again (tests/conformance/conftest.py).
 SPREAD := -n auto --dist worksteal -p no:rerunfailures -m "not ($(HEAVY))"
 # No process need collect what is heavy as a whole.
-LIGHT  := --ignore=tests/clients --ignore=tests/conformance --ignore=tests/crash
+LIGHT  := $(addprefix --ignore=tests/,clients conformance crash frontdoor/control/test_schemathesis.py) -p no:schemathesis
 
 # Tests that reach compiled modules (tests/layout/test_compiled.py holds the list against src/odradek/_compiled.py).
 COMPILED_TESTS := tests/protocol tests/storage $(addprefix tests/broker/,api coordinator net partitions replication requests runtime) \

@@ -84,6 +84,7 @@ def unclean(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
+@pytest.mark.long(*map(str, range(2, 12)))
 @pytest.mark.parametrize("seed", range(12))
 def test_each_replica_has_what_the_schedule_let_it_have(seed: int, unclean: bool) -> None:
     config = {"min.insync.replicas": 1, "unclean.leader.election.enable": unclean}

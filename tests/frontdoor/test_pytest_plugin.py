@@ -378,6 +378,7 @@ def test_it(checked):
     )
 
 
+@pytest.mark.long
 def test_of_the_session_s_broker_only_what_the_test_asked_for(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

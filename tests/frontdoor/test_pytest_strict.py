@@ -53,6 +53,7 @@ def test_a_warning(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*StrictnessWarning: topic 'order' was created automatically*"])
 
 
+@pytest.mark.long
 def test_the_marker_goes_before_the_option(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

@@ -165,6 +165,7 @@ def test_a_pool_that_closes_takes_more_afterwards(disk: Disk) -> None:
     assert (whole(store), whole(later)) == (model, later_model)
 
 
+@pytest.mark.long
 def test_threads_and_files_go_with_their_pool() -> None:
     before = writers()
     pool = ChunkPool(0)

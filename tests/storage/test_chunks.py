@@ -190,6 +190,7 @@ def test_bytes_under_way_stay_as_they_are() -> None:
     assert joined(slices) == b"".join(views) == model
 
 
+@pytest.mark.long
 def test_another_thread_reads_what_is_moving() -> None:
     pool = ChunkPool(2 * MB)
     store, model = filled(pool, [700] * 3000)

@@ -122,6 +122,7 @@ def test_tags_and_tasks_that_come_twice(talk: Talk) -> None:
     assert talk.ask(twice).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
+@pytest.mark.long
 def test_two_thousand_subtopologies_are_answered(talk: Talk) -> None:
     many = joining()
     many.topology = Topology(0, [Subtopology(str(number), ["t"]) for number in range(2_000)])

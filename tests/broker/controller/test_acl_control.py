@@ -127,6 +127,7 @@ def test_filters_with_numbers_that_kafka_does_not_know() -> None:
     ]
 
 
+@pytest.mark.long
 def test_limits_of_one_request() -> None:
     image = Image()
     many = [READ._replace(name=f"t{number}") for number in range(MAX_RECORDS + 1)]

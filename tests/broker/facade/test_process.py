@@ -78,6 +78,7 @@ def test_a_clock_cannot_be_in_two_processes() -> None:
         odradek.KafkaBroker(process=True, clock=odradek.BrokerClock())
 
 
+@pytest.mark.long
 def test_a_child_that_dies_is_told() -> None:
     broker = odradek.KafkaBroker(process=True).start()
     assert isinstance(broker, ProcessBroker)

@@ -28,6 +28,7 @@ def talk(broker: KafkaBroker) -> Iterator[ShareConversation]:
     conversation.close()
 
 
+@pytest.mark.long
 def test_records_by_state_and_deliveries(broker: KafkaBroker, talk: ShareConversation) -> None:
     group = broker.group(talk.group)
     assert group.share_partitions == {}

@@ -51,6 +51,7 @@ def test_idle_connections_are_closed_on_the_broker_clock(install: Install) -> No
     trio.run(main, clock=cluster.clock)
 
 
+@pytest.mark.long
 def test_a_parked_request_ends_when_its_client_has_gone(install: Install) -> None:
     async def handler(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
         await trio.sleep_forever()

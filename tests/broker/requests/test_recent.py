@@ -153,6 +153,7 @@ def test_what_may_hold_a_password_is_not_kept(asked: Asked) -> None:
     assert (decoded_request(kept), decoded_answer(kept)) == (None, None)
 
 
+@pytest.mark.long
 def test_large_messages_give_way_to_newer_ones() -> None:
     recent = RecentRequests()
     request = CreateTopicsRequest([CreatableTopic(f"topic-{number}", 1, 1) for number in range(2000)], 1000, True)

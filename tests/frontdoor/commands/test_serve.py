@@ -156,6 +156,7 @@ def test_a_config_file_says_where_to_listen(tmp_path: Path) -> None:
     assert err.count("\n") == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -227,6 +228,7 @@ def test_a_control_api_that_cannot_be_is_refused(words: tuple[str, ...], says: s
     assert done.stderr == f"odradek serve: {says}\n"
 
 
+@pytest.mark.long
 def test_a_schema_registry_beside_the_broker() -> None:
     with serving("--registry-port", "0") as (process, line):
         found = re.fullmatch(r"odradek schema registry on (http://127\.0\.0\.1:\d+)\n", line)
@@ -239,6 +241,7 @@ def test_a_schema_registry_beside_the_broker() -> None:
     assert (process.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.long
 def test_a_registry_for_others_needs_a_token() -> None:
     done = subprocess.run(
         command("serve", "--registry-port", "0", "--registry-host", "0.0.0.0"), capture_output=True, text=True

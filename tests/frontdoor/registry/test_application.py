@@ -131,6 +131,7 @@ def test_faults(registry: Ask, broker: odradek.KafkaBroker) -> None:
     assert late.hits == 3
 
 
+@pytest.mark.long
 def test_faults_in_another_process() -> None:
     with odradek.KafkaBroker(process=True, registry=True) as broker:
         fault = odradek.RegistryFault(path="/mode", code=503)

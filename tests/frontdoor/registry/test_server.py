@@ -37,6 +37,7 @@ def test_in_a_trio_run() -> None:
     trio.run(main)
 
 
+@pytest.mark.long
 def test_in_a_child_process_with_its_url_over_http() -> None:
     with odradek.KafkaBroker(process=True, registry=True) as broker:
         assert ask(broker.schema_registry_url, "POST", "/subjects/s/versions", INT) == (200, {"id": 1})

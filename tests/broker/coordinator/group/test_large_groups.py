@@ -65,6 +65,7 @@ def test_share_members_live_at_the_same_cost() -> None:
     assert_flat(beat, most=1_000)  # more are not allowed by any setting
 
 
+@pytest.mark.long
 def test_whoever_is_too_many_is_refused_and_nothing_is_kept_of_it() -> None:
     share = ShareDriver(group_share_max_size="100")
     streams = StreamsDriver({"group.streams.max.size": "100"})

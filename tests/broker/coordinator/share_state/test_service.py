@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from odradek import KafkaBroker
 from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
 from odradek.protocol.messages import initialize_share_group_state as initialize
@@ -53,6 +55,7 @@ def test_states_outlive_a_restart(tmp_path: Path) -> None:
         assert stored(client, topic_id) == [(3, 3), (5, 5), (9, 9)]
 
 
+@pytest.mark.long
 def test_the_log_is_pruned_before_the_last_snapshot(tmp_path: Path) -> None:
     with KafkaBroker(topics=["t"], data_dir=tmp_path) as broker, connect(broker) as client:
         topic_id = broker.cluster.topics.by_name("t").topic_id

@@ -65,6 +65,7 @@ def test_a_restored_broker_is_what_it_was(tmp_path: Path) -> None:
         walk.reconnect()
 
 
+@pytest.mark.long
 def test_a_start_finds_what_the_broker_went_back_to(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with KafkaBroker(data_dir=data, topics={"a": 2}) as broker:

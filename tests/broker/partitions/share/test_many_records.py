@@ -55,6 +55,7 @@ def test_the_cost_does_not_grow_with_what_is_in_flight(
     assert many <= few * 1.2 + 10, f"{few} calls among 1,000 records, {many} among 100,000"
 
 
+@pytest.mark.long
 def test_all_of_them_come_back_when_their_locks_run_out() -> None:
     group = acquired(100_000)
     group.now_ms += LOCK_MS

@@ -66,6 +66,7 @@ def test_every_changed_byte_is_noticed_with_the_password() -> None:
             read_jks(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], "trustpass", None)
 
 
+@pytest.mark.long
 def test_changed_bytes_never_do_more_than_refuse_without_the_password() -> None:
     data = store_bytes("rsa.jks")
     for at in range(len(data) - 20):
