@@ -21,57 +21,68 @@ ROOT = Path(__file__).parents[2]
 MODULES_USED = ("protocol.one", "storage.two")
 
 
+PACKAGES = sorted({module.rpartition(".")[0] for module in MODULES})
+
+
 @functools.cache
-def _nodes(module: str) -> Sequence[ast.AST]:
-    return tuple(ast.walk(ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())))
+def _nodes(package: str) -> Sequence[tuple[str, ast.AST]]:
+    """What is written in the compiled modules of a package, each part with its module."""
+    trees = {
+        module: ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+        for module in MODULES
+        if module.rpartition(".")[0] == package
+    }
+    return [(module, node) for module, tree in trees.items() for node in ast.walk(tree)]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_name_holds_exceptions_of_one_kind(module: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_name_holds_exceptions_of_one_kind(package: str) -> None:
     """mypyc takes the type of the first `except ... as name` of a function for that of all others of the name."""
-    for function in _nodes(module):
+    for module, function in _nodes(package):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         kinds: dict[str, str] = {}
         for handler in ast.walk(function):
             if isinstance(handler, ast.ExceptHandler) and handler.name and handler.type:
                 kind = ast.unparse(handler.type)
-                assert kinds.setdefault(handler.name, kind) == kind, f"{function.name}, line {handler.lineno}"
+                assert kinds.setdefault(handler.name, kind) == kind, f"{module}: {function.name}, line {handler.lineno}"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_nothing_is_unpacked_into_a_call_of_super(module: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nothing_is_unpacked_into_a_call_of_super(package: str) -> None:
     """mypyc passes what is unpacked there as one argument."""
-    for call in _nodes(module):
+    for module, call in _nodes(package):
         if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("super()."):
-            assert not any(isinstance(each, ast.Starred) for each in call.args), f"line {call.lineno}"
-            assert all(each.arg for each in call.keywords), f"line {call.lineno}"
+            assert not any(isinstance(each, ast.Starred) for each in call.args), f"{module}, line {call.lineno}"
+            assert all(each.arg for each in call.keywords), f"{module}, line {call.lineno}"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_an_attribute_of_a_class_says_so(module: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_an_attribute_of_a_class_says_so(package: str) -> None:
     """Without ClassVar the compiled class itself has a descriptor in the value's place; only a dataclass needs none."""
-    for owner in _nodes(module):
+    for module, owner in _nodes(package):
         if not isinstance(owner, ast.ClassDef) or owner.name.endswith("Error") or _bases(owner) & _INTERPRETED:
             continue
         if any(ast.unparse(each).startswith("dataclass") for each in owner.decorator_list):
             continue
         for line in owner.body:
             if isinstance(line, ast.Assign):
-                assert ast.unparse(line.targets[0]) == "__slots__", f"{owner.name}, line {line.lineno}"
+                assert ast.unparse(line.targets[0]) == "__slots__", f"{module}: {owner.name}, line {line.lineno}"
             elif isinstance(line, ast.AnnAssign) and line.value is not None:
                 declared = ast.unparse(line.annotation).startswith("ClassVar")
-                assert declared or ast.unparse(line.target) == "__slots__", f"{owner.name}, line {line.lineno}"
+                assert declared or ast.unparse(line.target) == "__slots__", (
+                    f"{module}: {owner.name}, line {line.lineno}"
+                )
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_class_is_not_generic(module: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_class_is_not_generic(package: str) -> None:
     """mypyc gives a generic class weak references and does not clear them before Python 3.12: who holds one crashes."""
-    for owner in _nodes(module):
+    for module, owner in _nodes(package):
         if isinstance(owner, ast.ClassDef) and owner.name not in _LIVES_ON:
             for base in owner.bases:
                 generic = isinstance(base, ast.Subscript) and ast.unparse(base.value) not in _LIVES_ON | {"Protocol"}
-                assert not generic, f"{owner.name}, line {owner.lineno}"
+                assert not generic, f"{module}: {owner.name}, line {owner.lineno}"
 
 
 _LIVES_ON = {
