@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -30,6 +29,18 @@ class Schema(Protocol):
 
     def decode(self, framed: Framed) -> tuple[Any, str | None]:
         """The values, and what may be wrong with them; ValueError, in words, for bytes that do not fit."""
+        ...
+
+
+class RegisteredSchemas(Protocol):
+    """The schemas of a registry."""
+
+    def schema(self, topic: str, part: Part, number: int) -> Schema | None:
+        """The one with an id; None for an unknown id."""
+        ...
+
+    def expects(self, topic: str, part: Part) -> bool:
+        """Whether there is a subject for the keys or values of a topic."""
         ...
 
 
@@ -66,8 +77,8 @@ class RecordSchemas:
 
     def __init__(self) -> None:
         self._by_place: dict[tuple[str, Part, int | None], Schema] = {}
-        self.registered: Callable[[str, Part, int], Schema | None] | None = None
-        """What a schema registry knows of an id, where nobody has set a schema. Called in the thread that looks."""
+        self.registered: RegisteredSchemas | None = None
+        """What a schema registry knows, where nobody has set a schema. Asked in the thread that looks."""
 
     def __repr__(self) -> str:
         return f"<RecordSchemas: {len(self._by_place)}>"
@@ -99,7 +110,7 @@ class RecordSchemas:
             usual = known.get((topic, part, None))
             schema = usual if framed.schema_id is None else known.get((topic, part, framed.schema_id), usual)
             if schema is None and framed.schema_id is not None and registered is not None:
-                schema = registered(topic, part, framed.schema_id)
+                schema = registered.schema(topic, part, framed.schema_id)
             if schema is None:
                 continue
             try:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.topic import Topic
     from odradek.broker.requests.faults import Fault
     from odradek.broker.requests.unserved import Unserved
+    from odradek.broker.schemas.record_schemas import RegisteredSchemas
     from odradek.broker.security.denials import Denial
 
 
@@ -33,7 +34,7 @@ class Situation:
     that a test keeps, in words. `down`: nodes that do not run. `now_ms`: the broker's clock. `nodes`: how many.
     `retention_ms`: of topics that delete records by the time that their producer gave them. `lost`: why requests are
     missing at the beginning, empty if none are. `stored`: reads the batch at an offset of a topic's partition, empty if
-    there is none.
+    there is none. `registered`: the schemas of the registry beside the broker, None without one.
     """
 
     topics: Mapping[str, TopicInfo]
@@ -54,6 +55,7 @@ class Situation:
     retention_ms: Mapping[str, int] = field(default_factory=dict)
     lost: str = ""
     stored: Callable[[str, int, int], bytes] = _nothing_stored
+    registered: RegisteredSchemas | None = None
 
     def by_api(self, *apis: str) -> list[RecordedRequest]:
         """The requests of some APIs."""
@@ -102,6 +104,7 @@ def situation_of(
         unserved=tuple(each for each in unserved if since_ms is None or each.when_ms >= since_ms),
         nodes=len(cluster.nodes),
         retention_ms=_retention_ms(topics),
+        registered=None if cluster.schema_registry_url is None else cluster.record_schemas.registered,
     )
 
 

@@ -10,6 +10,7 @@ from odradek.broker.facade.report.hints_of_clients import automatic_topics, bega
 from odradek.broker.facade.report.partitioner_order import partitioner_order
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.text import duration
+from odradek.broker.facade.report.unregistered_schema import unregistered_schema
 from odradek.broker.transcript.lines import client_of
 from odradek.broker.transcript.positions import topic_name
 from odradek.broker.transcript.record_counts import count_records
@@ -191,7 +192,7 @@ RULES: dict[str, Rule] = {
     TRANSCRIPT: missing_requests,
 }
 
-OPT_IN: dict[str, Rule] = {"partitioner-order": partitioner_order}
+OPT_IN: dict[str, Rule] = {"partitioner-order": partitioner_order, "unregistered-schema": unregistered_schema}
 """Rules about what right tests do, too: they count where they are asked for."""
 
 AT_END = frozenset({"never-committed", "not-closed"})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.schemas.json_text import JsonText
@@ -18,6 +19,8 @@ from odradek.registry.state import RegistryState
 if TYPE_CHECKING:
     from odradek.broker.facade.blocking.broker import BlockingBroker
     from odradek.broker.schemas.framing import Framed
+
+T = TypeVar("T")
 
 _KEPT = 1000
 
@@ -40,9 +43,16 @@ class RecordDecoding:
 
     def schema(self, topic: str, part: Part, number: int) -> Schema | None:
         """The schema with an id, of the subject ``topic-part`` if contexts have several; None for an unknown id."""
+        return self._look(lambda state: self._found(state, f"{topic}-{part}", number))
+
+    def expects(self, topic: str, part: Part) -> bool:
+        """Whether there is a subject ``topic-part`` with versions that are not deleted."""
+        return bool(self._look(lambda state: state.has(f"{topic}-{part}")))
+
+    def _look(self, function: Callable[[RegistryState], T]) -> T | None:
         registry = self._own if threading.get_ident() == self._brokers_thread else self._registry
         try:
-            return registry.look(lambda state: self._found(state, f"{topic}-{part}", number))
+            return registry.look(function)
         except (RegistryError, BrokerClosedError):
             return None
 

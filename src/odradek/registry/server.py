@@ -40,7 +40,7 @@ class RegistryServer(HttpThread):
         """Listen; requests are answered when the call returns."""
         super().start()
         self._cluster.schema_registry_url = self.url
-        self._cluster.record_schemas.registered = RecordDecoding(self._registry, self._broker).schema
+        self._cluster.record_schemas.registered = RecordDecoding(self._registry, self._broker)
         return self
 
     def close(self) -> None:

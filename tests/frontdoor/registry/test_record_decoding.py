@@ -79,6 +79,7 @@ def test_a_registry_that_has_ended_tells_nothing() -> None:
         assert decoding.schema("orders", "value", 1) is not None
         assert repr(decoding) == "<RecordDecoding by <Registry: <RegistryState: 1 subjects>>>"
     assert decoding.schema("orders", "value", 1) is None
+    assert not decoding.expects("orders", "value")
 
 
 def test_in_the_broker_s_own_thread() -> None:
