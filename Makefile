@@ -118,7 +118,7 @@ clients: $(STAMP)
 conformance: $(STAMP)
 	$(PYTEST) tests/conformance
 
-# Beside a real Kafka and kfake; it runs `make compiled` where the sources have changed. `--record` appends to docs/speed.md.
+# Beside a real Kafka and kfake; it runs `make compiled` where the sources have changed. `--record` adds to docs/speed.md.
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench
 
@@ -141,6 +141,7 @@ pages: $(STAMP)
 	$(BIN)/odradek coverage --configs --markdown > docs/configuration.md
 	$(BIN)/python -m tests.scenarios.authorization_page > docs/authorization.md
 	$(BIN)/python -m tests.frontdoor.container.page
+	$(BIN)/python -m tests.bench.history
 
 # The documentation as a site, in build/site.
 site: $(STAMP)

@@ -38,7 +38,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", type=lambda text: text.split(","), default=names, help=f"rows: {','.join(names)}")
     parser.add_argument("--without", type=lambda text: text.split(","), default=[], help="kafka, kfake, compiled")
     parser.add_argument("--json", type=Path, help="write the rows to a file, too")
-    parser.add_argument("--record", action="store_true", help="append the rows to docs/speed.md")
+    parser.add_argument("--record", action="store_true", help="add the rows to figures.json and docs/speed.md")
     options = parser.parse_args(arguments)
     for name in options.only:
         if name not in names:
@@ -49,13 +49,17 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def record(rows: Sequence[Row], other_work: OtherWork, page: Path = history.PAGE) -> None:
-    """Append what was measured to the page."""
+def record(
+    rows: Sequence[Row], other_work: OtherWork, figures: Path = history.FIGURES, page: Path = history.PAGE
+) -> None:
+    """Add what was measured to the figures, and write the page anew."""
     day = datetime.datetime.now(datetime.UTC).date()
     of = history.Circumstances(
         history.revision(), day, machine(), other_work.load_before, other_work.share(), is_real_time()
     )
-    history.append(page, history.block(rows, of))
+    runs = [*history.read(figures), history.Recorded(of, rows)]
+    history.write(runs, figures)
+    history.write_page(runs, page)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -66,6 +70,8 @@ def main(arguments: Sequence[str]) -> int:
     run = Run(options)
     run.all()
     print(f"other work took {other_work.share():.0%} of the machine", flush=True)
+    for line in history.fallen(run.rows, history.read()):
+        print(f"below the record: {line}", flush=True)
     if options.json:
         options.json.write_text(json.dumps([row.as_json() for row in run.rows], indent=1))
     if options.record:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 ODRADEK, COMPILED, KAFKA, KFAKE = "odradek", "compiled", "Kafka", "kfake"
 BROKERS = (ODRADEK, COMPILED, KAFKA, KFAKE)
@@ -83,30 +81,3 @@ def number(value: float | None) -> str:
 
 def times(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:.2f}"
-
-
-def markdown(rows: Sequence[Row], *, rates: bool) -> str:
-    """The table for a page; without `rates` only CPU time, for rows that have it."""
-    columns: list[tuple[str, Callable[[Row], str]]] = []
-    if rates:
-        columns += [(broker, partial(Row.shown, broker=broker)) for broker in BROKERS]
-        columns += [(f"{one} : {other}", partial(_ratio, pair=(one, other))) for one, other in PAIRS]
-    columns += [(f"CPU us, {broker}", partial(_cpu, broker=broker)) for broker in BROKERS]
-    lines = [_line(["", *(title for title, _ in columns)]), _line(["---", *["---:"] * len(columns)])]
-    for row in rows:
-        if rates or row.cpu_us:
-            label = f"{row.title}, {row.unit}" if rates else row.title
-            lines.append(_line([label, *(cell(row) for _, cell in columns)]))
-    return "\n".join(lines) + "\n"
-
-
-def _ratio(row: Row, pair: tuple[str, str]) -> str:
-    return times(row.ratio(*pair))
-
-
-def _cpu(row: Row, broker: str) -> str:
-    return row.notes.get(broker) or number(row.cpu_us.get(broker))
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -1,76 +1,72 @@
-"""What a recorded run looks like on its page."""
+"""Recorded runs, and the table that is made of them."""
 
 from __future__ import annotations
 
 import datetime
 from pathlib import Path
 
-import pytest
-
 from tests.bench import history
 from tests.bench.__main__ import record
-from tests.bench.history import Circumstances, append, block
+from tests.bench.history import Circumstances, Recorded, fallen, newest, read, table, write, write_page
 from tests.bench.machine import OtherWork
 from tests.bench.table import Row
 
 DAY = datetime.date(2026, 11, 23)
 
 
-def row() -> Row:
-    found = Row("produce", "requests/s")
-    found.put("odradek", 3000, 40)
+def row(title: str = "produce", rate: float = 3000) -> Row:
+    found = Row(title, "requests/s")
+    found.put("odradek", rate, 40)
+    found.put("Kafka", 2000, 60)
     return found
 
 
-def of(other_work: float, *, real_time: bool = False) -> Circumstances:
-    return Circumstances("1.0.0, revision abc", DAY, "2 cores, Some CPU", 0.3, other_work, real_time)
+def run(*rows: Row, revision: str = "abc", other_work: float | None = 0.02, note: str = "") -> Recorded:
+    of = Circumstances(f"1.0.0, revision {revision}", DAY, "2 cores, Some CPU", 0.3, other_work, False, note)
+    return Recorded(of, rows)
 
 
-def test_a_block_says_of_what_when_and_on_what() -> None:
-    heading, _, machine, _, *table = block([row()], of(0.02)).splitlines()
-    assert heading == "### 1.0.0, revision abc, 2026-11-23"
-    assert machine == (
-        "2 cores, Some CPU, shared by broker and load. Load before the run 0.3; other work took 2% of the machine "
-        "during it."
-    )
-    assert table[-1].startswith("| produce, requests/s | 3,000 |")
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    runs = [run(row()), run(row(), other_work=None, note="cut off")]
+    write(runs, tmp_path / "figures.json")
+    assert [(found.of, list(found.rows)) for found in read(tmp_path / "figures.json")] == [
+        (one.of, list(one.rows)) for one in runs
+    ]
 
 
-def test_a_busy_machine_is_told_and_has_no_rates() -> None:
-    text = block([row()], of(0.5))
-    assert "**Measured on a busy machine**" in text
-    assert "3,000" not in text
-    assert "| produce | 40 | - | - | - |" in text
+def test_the_table_has_the_newest_figures_of_each_row() -> None:
+    older, newer = run(row("produce", 3000), row("fetch", 5000)), run(row("produce", 4000), revision="def")
+    lines = table([older, newer]).splitlines()
+    assert lines[2:] == [
+        "| produce | requests/s | 4,000 | - | 2,000 | - | 2.00 |  | 2026-11-23, def |",
+        "| fetch | requests/s | 5,000 | - | 2,000 | - | 2.50 |  | 2026-11-23, abc |",
+    ]
 
 
-def test_a_run_before_all_other_work_is_told() -> None:
-    assert "real-time priority" in block([row()], of(0.02, real_time=True))
-    assert "real-time priority" not in block([row()], of(0.02))
+def test_busy_and_unusual_runs_stay_out() -> None:
+    assert newest([run(row(), other_work=0.5), run(row(), other_work=None), run(row(), note="another Python")]) == {}
 
 
-def test_blocks_follow_each_other_on_the_page(tmp_path: Path) -> None:
-    page = tmp_path / "speed.md"
-    page.write_text("# Speed\n\nText.\n\n")
-    for _ in range(2):
-        append(page, "### Block\n\n| table |\n")
-    assert page.read_text() == "# Speed\n\nText.\n\n### Block\n\n| table |\n\n### Block\n\n| table |\n"
+def test_a_row_that_fell_beside_kafka_is_named() -> None:
+    recorded = [run(row("produce", 4000))]
+    assert fallen([row("produce", 3900), row("new", 1)], recorded) == []
+    assert fallen([row("produce", 2000)], recorded) == ["produce: odradek does 1.00 of Kafka, 2.00 on record"]
 
 
-def test_record_appends_the_rows_of_a_run(tmp_path: Path) -> None:
-    page = tmp_path / "speed.md"
-    page.write_text("# Speed\n")
-    record([row()], OtherWork(), page)
+def test_record_adds_a_run_and_writes_the_page(tmp_path: Path) -> None:
+    figures, page = tmp_path / "figures.json", tmp_path / "speed.md"
+    write([run(row("fetch"))], figures)
+    page.write_text("# Speed\n\n<!-- figures -->\n<!-- end -->\n\nText.\n")
+    record([row()], OtherWork(), figures, page)
+    assert [found.of.revision for found in read(figures)] == ["1.0.0, revision abc", history.revision()]
     told = page.read_text()
-    assert told.startswith("# Speed\n\n### ")
-    assert history.revision() in told
-    assert "| produce" in told
+    assert told.startswith("# Speed\n\n<!-- figures -->\n|")
+    assert told.endswith("|\n<!-- end -->\n\nText.\n")
 
 
-def test_the_page_is_there_to_append_to() -> None:
-    assert history.PAGE.read_text().rstrip().rpartition("\n## ")[2].startswith("History")
-
-
-def test_without_a_page_nothing_is_written(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        append(tmp_path / "none.md", "text")
-    assert not (tmp_path / "none.md").exists()
+def test_the_page_has_the_figures_on_record(tmp_path: Path) -> None:
+    copy = tmp_path / "speed.md"
+    copy.write_text(history.PAGE.read_text())
+    write_page(read(), copy)
+    assert copy.read_text() == history.PAGE.read_text(), "run `make pages`"
+    assert "| produce one record, 50 connections | requests/s |" in copy.read_text()

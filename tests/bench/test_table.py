@@ -1,10 +1,10 @@
-"""What a row says of its brokers, in a terminal and on a page."""
+"""What a row says of its brokers, in a terminal and for programs."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.bench.table import COMPILED, KAFKA, KFAKE, NOT_SERVED, ODRADEK, Row, heading, markdown, number
+from tests.bench.table import COMPILED, KAFKA, KFAKE, NOT_SERVED, ODRADEK, Row, heading, number
 
 
 def rates() -> Row:
@@ -47,24 +47,6 @@ def test_a_line_stands_under_its_heading() -> None:
 
 def test_numbers_have_three_digits_or_are_whole() -> None:
     assert [number(value) for value in (None, 0.12345, 12.345, 1234.5)] == ["-", "0.123", "12.3", "1,234"]
-
-
-def test_a_page_has_rates_ratios_and_cpu_time() -> None:
-    title, rule, first, second = markdown([rates(), times()], rates=True).splitlines()
-    assert title == (
-        "|  | odradek | compiled | Kafka | kfake | odradek : Kafka | odradek : kfake | compiled : Kafka | "
-        "compiled : kfake | CPU us, odradek | CPU us, compiled | CPU us, Kafka | CPU us, kfake |"
-    )
-    assert title.count("|") == rule.count("|") == first.count("|") == second.count("|")
-    assert first == (
-        "| produce, requests/s | 3,000 | 6,000 | 2,000 | not served | 1.50 |  | 3.00 |  | 40 | 20 | 60 | not served |"
-    )
-
-
-def test_a_page_of_a_busy_machine_has_cpu_time_alone() -> None:
-    title, _, *lines = markdown([rates(), times()], rates=False).splitlines()
-    assert title == "|  | CPU us, odradek | CPU us, compiled | CPU us, Kafka | CPU us, kfake |"
-    assert lines == ["| produce | 40 | 20 | 60 | not served |"]
 
 
 def test_a_row_for_programs_has_the_ratios_that_there_are() -> None:
