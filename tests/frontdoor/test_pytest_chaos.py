@@ -8,6 +8,7 @@ import pytest
 import odradek.broker.facade.chaos.chaos
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.long
 
 PRELUDE = """
 import pytest
@@ -76,7 +77,6 @@ def test_the_id_of_a_test_shows_its_seed(pytester: pytest.Pytester) -> None:
     run(pytester, SEEDS.format(seeds="2"), "-vv").stdout.fnmatch_lines(["*test_seeds?seed0?*", "*test_seeds?seed1?*"])
 
 
-@pytest.mark.long
 def test_a_marker_without_names_is_refused(pytester: pytest.Pytester) -> None:
     source = "@pytest.mark.kafka_chaos(7)\ndef test_it(kafka_chaos): pass\n"
     assert "takes keyword arguments only" in run(pytester, source).stdout.str()
@@ -124,7 +124,6 @@ def test_a_failure_shows_the_schedules_that_ran(pytester: pytest.Pytester) -> No
     assert "the chaos that matters" not in result.stdout.str()
 
 
-@pytest.mark.long
 def test_the_faults_that_matter_are_found_and_can_be_repeated(pytester: pytest.Pytester) -> None:
     result = run(pytester, FAILING, "--kafka-chaos-shrink")
 
@@ -137,7 +136,6 @@ def test_the_faults_that_matter_are_found_and_can_be_repeated(pytester: pytest.P
     assert "pause" not in shown
 
 
-@pytest.mark.long
 def test_faults_of_a_seed_are_found_too(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

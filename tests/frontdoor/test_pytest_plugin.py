@@ -67,6 +67,7 @@ def test_they_are_closed():
     result.assert_outcomes(passed=4)
 
 
+@pytest.mark.long
 def test_the_marker_says_how_it_starts(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -166,6 +167,7 @@ def kafka_session_options():
     result.assert_outcomes(passed=4)
 
 
+@pytest.mark.long
 def test_an_odd_reset_is_refused(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -177,6 +179,7 @@ def test_it(kafka_broker_session): ...
     result.stdout.fnmatch_lines(["*reset='all'*use one of data, faults, no*"])
 
 
+@pytest.mark.long
 def test_asyncio_anyio_and_trio_tests(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -263,6 +266,7 @@ async def test_trio(kafka_broker):
     )
 
 
+@pytest.mark.long
 def test_a_bug_while_the_broker_ends_is_an_error(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -310,6 +314,7 @@ def ask(broker, name):
 """
 
 
+@pytest.mark.long
 def test_a_failed_test_shows_its_own_requests_only(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -334,6 +339,7 @@ def test_three(kafka_broker):
     assert [number for number in (41, 42, 43) for _ in range(text.count(f"ApiVersions v0 {number} -> ok"))] == [42, 43]
 
 
+@pytest.mark.long
 def test_a_fixture_that_fails_shows_the_requests(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -352,6 +358,7 @@ def test_it(seeded):
     result.stdout.fnmatch_lines(["*Captured odradek setup*", "*ApiVersions v0 42 -> ok"])
 
 
+@pytest.mark.long
 def test_a_fixture_that_fails_at_its_end_shows_them_too(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,

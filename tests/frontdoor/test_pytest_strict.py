@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.long
 
 PRELUDE = """
 import odradek
@@ -53,7 +54,6 @@ def test_a_warning(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*StrictnessWarning: topic 'order' was created automatically*"])
 
 
-@pytest.mark.long
 def test_the_marker_goes_before_the_option(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -203,7 +203,6 @@ def test_not_asked(kafka_broker):
     result.stdout.fnmatch_lines([NO_ORDER])
 
 
-@pytest.mark.long
 def test_the_marker_asks_for_a_rule(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
