@@ -6,6 +6,7 @@ A broker over HTTP has every look and verb of `BlockingBroker`, each a request. 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,9 +60,9 @@ class RemoteCalls(BlockingBroker):
 
 def remote_source() -> str:
     """The text that `calls.py` should have."""
-    trees = [ast.parse(path.read_text()) for path in _sources()]
-    methods = [text for tree in trees for method in _methods(tree) for text in (_remote(method),)]
-    source = _HEAD.format(imports=_imports(trees, "\n".join(methods)), methods="\n".join(methods))
+    sources = {path: ast.parse(path.read_text()) for path in _sources()}
+    methods = "\n".join(_remote(method) for tree in sources.values() for method in _methods(tree))
+    source = _HEAD.format(imports=_imports(sources, methods), methods=methods)
     source = _ruff(source, "check", "--quiet", "--select", "I,F401", "--fix")
     return _ruff(source, "format", "--quiet")
 
@@ -93,13 +94,19 @@ def _remote(method: ast.FunctionDef) -> str:
     return f"{marks}    def {method.name}({ast.unparse(given)}) -> {result}:\n{body}\n"
 
 
-def _imports(trees: list[ast.Module], used: str) -> str:
-    """Every import of a name by the sources; those that are not used are taken away afterwards."""
-    nodes = {ast.unparse(node) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    kept = [text for text in sorted(nodes) if "__future__" not in text and "TYPE_CHECKING" not in text]
-    return "\n".join(
-        f"    {text}" for text in kept if any(name in used for name in text.split(" import ")[1].split(", "))
-    )
+def _imports(sources: dict[Path, ast.Module], used: str) -> str:
+    """Imports for the names that the methods use: those of the sources, and the classes that the sources define."""
+    found = {name: f"from {module} import {name}" for module, name in _importable(sources)}
+    return "\n".join(f"    {line}" for name, line in sorted(found.items()) if re.search(rf"\b{name}\b", used))
+
+
+def _importable(sources: dict[Path, ast.Module]) -> Iterator[tuple[str, str]]:
+    for path, tree in sources.items():
+        home = ".".join(("odradek.broker", *path.relative_to(_FACADE.parent).with_suffix("").parts))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module not in (None, "__future__"):
+                yield from ((str(node.module), each.name) for each in node.names if each.name != "TYPE_CHECKING")
+        yield from ((home, node.name) for node in tree.body if isinstance(node, ast.ClassDef))
 
 
 def _ruff(text: str, *words: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.acl import Acl
     from odradek.broker.facade.blocking.broker import BlockingBroker
     from odradek.broker.facade.blocking.group import Group
-    from odradek.broker.facade.blocking.transaction_hold import TransactionHold
+    from odradek.broker.facade.blocking.transactions import TransactionHold
     from odradek.broker.facade.blocking.transcript import Transcript
     from odradek.broker.facade.blocking.undo import Undo
     from odradek.broker.facade.broker import Broker
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.facade.verbs.broker import TrioBroker
     from odradek.broker.facade.verbs.group import TrioGroup
-    from odradek.broker.facade.verbs.transaction_hold import TrioTransactionHold
+    from odradek.broker.facade.verbs.transactions import TrioTransactionHold
     from odradek.broker.facade.verbs.transcript import TrioTranscript
     from odradek.broker.facade.verbs.undo import TrioUndo
     from odradek.broker.requests.bugs import Bug
@@ -196,12 +196,12 @@ _HOMES = {
     "TopicPosition": "odradek.broker.transcript.positions",
     "TopicSpec": "odradek.broker.facade.topic_spec",
     "TopicSummary": "odradek.broker.facade.listing",
-    "TransactionHold": "odradek.broker.facade.blocking.transaction_hold",
+    "TransactionHold": "odradek.broker.facade.blocking.transactions",
     "TransactionInfo": "odradek.broker.facade.transactions",
     "Transcript": "odradek.broker.facade.blocking.transcript",
     "TrioBroker": "odradek.broker.facade.verbs.broker",
     "TrioGroup": "odradek.broker.facade.verbs.group",
-    "TrioTransactionHold": "odradek.broker.facade.verbs.transaction_hold",
+    "TrioTransactionHold": "odradek.broker.facade.verbs.transactions",
     "TrioTranscript": "odradek.broker.facade.verbs.transcript",
     "TrioUndo": "odradek.broker.facade.verbs.undo",
     "Undo": "odradek.broker.facade.blocking.undo",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from odradek.broker.facade.blocking.transaction_hold import TransactionHold
+    from odradek.broker.facade.blocking.transactions import TransactionHold
     from odradek.broker.facade.blocking.undo import Undo
     from odradek.broker.facade.client_configs import Client
     from odradek.broker.facade.client_links import End, How
@@ -166,8 +166,15 @@ class RemoteCalls(BlockingBroker):
         result: list[TelemetryPush] = self._remote.call("telemetry_pushes")
         return result
 
-    def subscribe_client_metrics(self, name: str, config: Mapping[str, Any]) -> None:
-        self._remote.call("subscribe_client_metrics", name=name, config=config)
+    def snapshot(self) -> Snapshot:
+        result: Snapshot = self._remote.call("snapshot")
+        return result
+
+    def restore(self, snapshot: Snapshot) -> None:
+        self._remote.call("restore", snapshot=snapshot)
+
+    def reset(self, *, data: bool = True) -> None:
+        self._remote.call("reset", data=data)
 
     def set_offsets(self, group_id: str, offsets: Mapping[tuple[str, int], int]) -> None:
         self._remote.call("set_offsets", group_id=group_id, offsets=offsets)
@@ -198,20 +205,6 @@ class RemoteCalls(BlockingBroker):
         self, topic: str, partition: int | None = None, *, node_id: int | None = None, unclean: bool = False
     ) -> None:
         self._remote.call("elect", topic=topic, partition=partition, node_id=node_id, unclean=unclean)
-
-    def wait_records(
-        self,
-        topic: str,
-        count: int,
-        *,
-        partition: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        timeout: float = WAIT_TIMEOUT_S,
-    ) -> list[StoredRecord]:
-        result: list[StoredRecord] = self._remote.call(
-            "wait_records", topic=topic, count=count, partition=partition, isolation=isolation, timeout=timeout
-        )
-        return result
 
     def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> Undo:
         result: Undo = self._remote.call("reassign", topic=topic, partition=partition, replicas=replicas)
@@ -247,53 +240,6 @@ class RemoteCalls(BlockingBroker):
 
     def heal(self) -> None:
         self._remote.call("heal")
-
-    def set_schema(
-        self,
-        topic: str,
-        schema: str | bytes,
-        *,
-        part: Part = "value",
-        kind: Kind | None = None,
-        message: str | None = None,
-        schema_id: int | None = None,
-    ) -> Undo:
-        result: Undo = self._remote.call(
-            "set_schema", topic=topic, schema=schema, part=part, kind=kind, message=message, schema_id=schema_id
-        )
-        return result
-
-    def remove_schema(self, topic: str, *, part: Part = "value", schema_id: int | None = None) -> None:
-        self._remote.call("remove_schema", topic=topic, part=part, schema_id=schema_id)
-
-    def snapshot(self) -> Snapshot:
-        result: Snapshot = self._remote.call("snapshot")
-        return result
-
-    def restore(self, snapshot: Snapshot) -> None:
-        self._remote.call("restore", snapshot=snapshot)
-
-    def reset(self, *, data: bool = True) -> None:
-        self._remote.call("reset", data=data)
-
-    def create_topic(
-        self, name: str, partitions: int = 1, *, replication_factor: int = -1, config: Mapping[str, Any] | None = None
-    ) -> TopicInfo:
-        result: TopicInfo = self._remote.call(
-            "create_topic", name=name, partitions=partitions, replication_factor=replication_factor, config=config
-        )
-        return result
-
-    def delete_topic(self, name: str) -> None:
-        self._remote.call("delete_topic", name=name)
-
-    def delete_records(self, topic: str, partition: int | None = None, *, before: int = -1) -> dict[int, int]:
-        result: dict[int, int] = self._remote.call("delete_records", topic=topic, partition=partition, before=before)
-        return result
-
-    def hold(self, transactional_id: str, at: str) -> TransactionHold:
-        result: TransactionHold = self._remote.call("hold", transactional_id=transactional_id, at=at)
-        return result
 
     def freeze_node(self, node_id: int) -> Undo:
         result: Undo = self._remote.call("freeze_node", node_id=node_id)
@@ -359,3 +305,57 @@ class RemoteCalls(BlockingBroker):
 
     def mend_disk(self, node_id: int | None = None) -> None:
         self._remote.call("mend_disk", node_id=node_id)
+
+    def subscribe_client_metrics(self, name: str, config: Mapping[str, Any]) -> None:
+        self._remote.call("subscribe_client_metrics", name=name, config=config)
+
+    def create_topic(
+        self, name: str, partitions: int = 1, *, replication_factor: int = -1, config: Mapping[str, Any] | None = None
+    ) -> TopicInfo:
+        result: TopicInfo = self._remote.call(
+            "create_topic", name=name, partitions=partitions, replication_factor=replication_factor, config=config
+        )
+        return result
+
+    def delete_topic(self, name: str) -> None:
+        self._remote.call("delete_topic", name=name)
+
+    def delete_records(self, topic: str, partition: int | None = None, *, before: int = -1) -> dict[int, int]:
+        result: dict[int, int] = self._remote.call("delete_records", topic=topic, partition=partition, before=before)
+        return result
+
+    def wait_records(
+        self,
+        topic: str,
+        count: int,
+        *,
+        partition: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        timeout: float = WAIT_TIMEOUT_S,
+    ) -> list[StoredRecord]:
+        result: list[StoredRecord] = self._remote.call(
+            "wait_records", topic=topic, count=count, partition=partition, isolation=isolation, timeout=timeout
+        )
+        return result
+
+    def set_schema(
+        self,
+        topic: str,
+        schema: str | bytes,
+        *,
+        part: Part = "value",
+        kind: Kind | None = None,
+        message: str | None = None,
+        schema_id: int | None = None,
+    ) -> Undo:
+        result: Undo = self._remote.call(
+            "set_schema", topic=topic, schema=schema, part=part, kind=kind, message=message, schema_id=schema_id
+        )
+        return result
+
+    def remove_schema(self, topic: str, *, part: Part = "value", schema_id: int | None = None) -> None:
+        self._remote.call("remove_schema", topic=topic, part=part, schema_id=schema_id)
+
+    def hold(self, transactional_id: str, at: str) -> TransactionHold:
+        result: TransactionHold = self._remote.call("hold", transactional_id=transactional_id, at=at)
+        return result

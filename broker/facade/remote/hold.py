@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from odradek.broker.facade.blocking.transaction_hold import TransactionHold
+from odradek.broker.facade.blocking.transactions import TransactionHold
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.blocking.broker import BlockingBroker
 from odradek.broker.facade.blocking.group import Group
-from odradek.broker.facade.blocking.transaction_hold import TransactionHold
+from odradek.broker.facade.blocking.transactions import TransactionHold
 from odradek.broker.facade.blocking.transcript import Transcript
 from odradek.broker.facade.blocking.undo import Undo
 from odradek.broker.facade.broker import Broker

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from odradek.broker.config.broker_config import ConfigError
 from odradek.broker.facade.blocking.broker import BlockingBroker
-from odradek.broker.facade.blocking.transaction_hold import TransactionHold
+from odradek.broker.facade.blocking.transactions import TransactionHold
 from odradek.broker.facade.blocking.undo import Undo
 from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.group_lag import LagUnknownError

@@ -1,14 +1,55 @@
-"""Verbs of transactions."""
+"""Verbs of transactions, and the handle of one that a test holds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol, Self
 
 from odradek.broker.facade.flavours import TrioFlavour
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, trio_settled
 from odradek.broker.facade.pending import Pending
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.verbs.transaction_hold import TrioTransactionHold
+    from odradek.broker.coordinator.transaction.holds import Hold
+
+
+class _Call(Protocol):
+    def __call__(self, function: Callable[[], None], /) -> Awaitable[None]: ...
+
+
+class TrioTransactionHold:
+    """A transactional id that is held at a point; ``async with`` releases it at its end."""
+
+    def __init__(self, held: Hold, call: _Call) -> None:
+        self._held = held
+        self._call = call
+
+    def __repr__(self) -> str:
+        there = "reached" if self.reached else "not reached"
+        return f"<{type(self).__name__} of {self._held.transactional_id!r} at {self._held.at}, {there}>"
+
+    @property
+    def reached(self) -> bool:
+        """Whether the transaction has come to the point and stands there."""
+        return self._held.reached
+
+    async def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait until the transaction stands at the point. TimeoutError after seconds."""
+        if not await trio_settled(self._held.arrival, timeout):
+            raise TimeoutError(
+                f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s"
+            )
+        self._held.arrival.result()
+
+    async def release(self) -> None:
+        """Let the transaction go on. Idempotent."""
+        await self._call(self._held.release)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.release()
 
 
 class TransactionVerbs(TrioFlavour):
@@ -20,7 +61,6 @@ class TransactionVerbs(TrioFlavour):
         ``at``: ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
         ``Marker:topic-partition``; ValueError for anything else. ``async with`` releases it at the end.
         """
-        from odradek.broker.facade.verbs.transaction_hold import TrioTransactionHold
 
         def begin() -> TrioTransactionHold:
             return TrioTransactionHold(self._cluster.transactions.holds.hold(transactional_id, at), self._always)
