@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from odradek.protocol.registry import API_BY_KEY
+
 if TYPE_CHECKING:
     from odradek.broker.requests.subjects import Subjects
 
@@ -33,7 +35,18 @@ class Told(NamedTuple):
     problems: tuple[tuple[int, str], ...]
 
 
-Kept: TypeAlias = bytes | Trimmed | Head | Told | None
+class HttpMessage(NamedTuple):
+    """A request to the schema registry, or its answer.
+
+    `head`: ``POST /subjects/orders-value/versions`` or ``200``. `body`: its beginning; `size`: of all of it.
+    """
+
+    head: str
+    body: bytes
+    size: int
+
+
+Kept: TypeAlias = bytes | Trimmed | Head | Told | HttpMessage | None
 """A message; None: nothing is kept."""
 
 RawExchange: TypeAlias = list[Any]
@@ -63,6 +76,17 @@ class Exchange(NamedTuple):
     answer_size: int
     cut: str | None
     told: Any
+
+
+REGISTRY_KEY: Final = -1
+"""The `api_key` of a request to the schema registry beside the broker, which is no request of Kafka's protocol."""
+REGISTRY_API: Final = "SchemaRegistry"
+"""The name of the API with `REGISTRY_KEY`."""
+
+
+def api_name(api_key: int) -> str:
+    """The name of an API, as in ``odradek coverage``, or `REGISTRY_API`."""
+    return REGISTRY_API if api_key == REGISTRY_KEY else API_BY_KEY[api_key].name
 
 
 CONNECTION: Final = 1

@@ -19,11 +19,11 @@ from odradek.broker.requests.exchange import (
     RawExchange,
     Told,
     Trimmed,
+    api_name,
 )
 from odradek.protocol.file_slice import FileSlice, Part, joined
 from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import HEADER_SIZE
-from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.secrets import SECRET_REQUESTS
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _parts_of(exchange: Exchange, request: Any, frame: Frame) -> list[Part] | No
 def _line(exchange: Exchange) -> str:
     client: str | None = exchange.client_id
     return (
-        f"{exchange.connection} {API_BY_KEY[exchange.api_key].name} v{exchange.version} "
+        f"{exchange.connection} {api_name(exchange.api_key)} v{exchange.version} "
         f"correlation {exchange.correlation_id} "
         f"client {client if client is None else client[:_SHOWN_OF_CLIENT_ID]!r} ({exchange.size} bytes)"
     )

@@ -3,7 +3,8 @@
 Nobody listened on the network: the TCP segments are made up around the messages that were kept, with the addresses of
 their connections. Records that were not kept are zeros; of messages that were not kept at all there is the header, in a
 packet that was "limited during capture". Times are real ones, from the broker's start on. Brokers get Kafka's own
-port, and node n on the loopback the address 127.0.0.n, so that several stay apart.
+port, and node n on the loopback the address 127.0.0.n, so that several stay apart. Requests to the schema registry are
+left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ipaddress import ip_address
 from struct import Struct, pack
 from typing import BinaryIO, NamedTuple
 
-from odradek.broker.requests.exchange import Exchange, Head
+from odradek.broker.requests.exchange import REGISTRY_KEY, Exchange, Head
 from odradek.broker.transcript.kept_messages import whole_bytes
 from odradek.broker.transcript.recorded_request import Facts, RecordedRequest
 from odradek.protocol.headers import RequestHeader, encode_request_header
@@ -61,6 +62,8 @@ def write_capture(requests: Iterable[RecordedRequest], file: BinaryIO, facts: Fa
     messages: list[_Message] = []
     for recorded in requests:
         exchange = recorded.exchange
+        if exchange.api_key == REGISTRY_KEY:
+            continue
         messages.append(_question(exchange))
         if exchange.answer_size:
             messages.append(_answer(exchange))

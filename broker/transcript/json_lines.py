@@ -6,7 +6,7 @@ import base64
 import json
 from typing import Any
 
-from odradek.broker.requests.exchange import Head, Kept, Told
+from odradek.broker.requests.exchange import Head, HttpMessage, Kept, Told
 from odradek.broker.transcript.recorded_request import RecordedRequest
 
 Json = dict[str, Any]
@@ -50,6 +50,8 @@ def _kept_form(kept: Kept) -> Json | None:
         return {"bytes": _text(kept)}
     if isinstance(kept, Head):
         return {"beginning": _text(kept.data), "size": kept.size}
+    if isinstance(kept, HttpMessage):
+        return {"http": kept.head, "body": _text(kept.body), "size": kept.size}
     if isinstance(kept, Told):
         return {"secret": True}
     return {"parts": [[_text(head), length] for head, length in kept]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from odradek.broker.requests.exchange import Exchange, Head, Kept, Told
+from odradek.broker.requests.exchange import Exchange, Head, HttpMessage, Kept, Told
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header, decode_response_header
 from odradek.protocol.message import ApiMessage
@@ -16,14 +16,14 @@ def whole_bytes(kept: Kept) -> bytes | None:
     """The bytes of a message, zeros in the place of records that were not kept; None if too much of it is gone."""
     if isinstance(kept, bytes):
         return kept
-    if kept is None or isinstance(kept, Head | Told):
+    if kept is None or isinstance(kept, Head | Told | HttpMessage):
         return None
     return b"".join(head + bytes(length - len(head)) for head, length in kept)
 
 
 def is_trimmed(kept: Kept) -> bool:
     """Whether `whole_bytes` has zeros that were never sent."""
-    return not isinstance(kept, bytes | Head | Told) and kept is not None
+    return not isinstance(kept, bytes | Head | Told | HttpMessage) and kept is not None
 
 
 def decoded_request(exchange: Exchange) -> ApiMessage | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.requests.exchange import Head, Told
+from odradek.broker.requests.exchange import Head, HttpMessage, Told
 from odradek.broker.transcript.answers import answered
 from odradek.broker.transcript.questions import asked
 from odradek.broker.transcript.shown import few
@@ -52,6 +52,8 @@ def client_of(recorded: Recorded) -> str:
 def what_was_asked(recorded: Recorded) -> str:
     """The subject of the request: topics, group, transactional id, and what its API adds."""
     exchange = recorded.exchange
+    if isinstance(exchange.frame, HttpMessage):
+        return exchange.frame.head
     request = recorded.request
     text = asked(recorded, request)
     if request is None and not isinstance(exchange.frame, Told):
@@ -77,7 +79,16 @@ def _answer_text(recorded: Recorded) -> str:
     problems = recorded.problems
     if problems:
         return few(problems, 3, "; ")
+    kept = recorded.exchange.answer
+    if isinstance(kept, HttpMessage):
+        return f"{kept.head} {_body_text(kept)}"
     answer: Any = recorded.response
     if answer is None:
-        return "ok" if isinstance(recorded.exchange.answer, Told) else f"{recorded.response_size:,} bytes"
+        return "ok" if isinstance(kept, Told) else f"{recorded.response_size:,} bytes"
     return answered(recorded, answer) or "ok"
+
+
+def _body_text(answer: HttpMessage) -> str:
+    """A short body as it is."""
+    text = answer.body.decode(errors="replace")
+    return text if len(text) <= _WIDEST and answer.size == len(answer.body) else f"({answer.size:,} bytes)"

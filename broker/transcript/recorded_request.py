@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from odradek.broker.requests.exchange import TOLD, Exchange, RawExchange, Told
+from odradek.broker.requests.exchange import TOLD, Exchange, HttpMessage, RawExchange, Told, api_name
 from odradek.broker.requests.problems import error_name, problems_of
 from odradek.broker.requests.subjects import subjects_of
 from odradek.broker.requests.topic_names import TopicsById
@@ -15,7 +16,6 @@ from odradek.broker.transcript.lines import line_of
 from odradek.broker.transcript.positions import TopicPosition, flat, positions_of
 from odradek.broker.transcript.summary import Summary
 from odradek.protocol.message import ApiMessage
-from odradek.protocol.registry import API_BY_KEY
 
 _MANY_ERRORS = 1000
 
@@ -33,8 +33,22 @@ class Facts(Protocol):
     def ms_at(self) -> Callable[[float], int]: ...
 
 
+class HttpRequest(NamedTuple):
+    """A request to the schema registry and its answer.
+
+    `path`: with the query. `body`, `answer`: the first 1,024 bytes. `status`: None while there is no answer.
+    """
+
+    method: str
+    path: str
+    body: bytes
+    status: int | None
+    answer: bytes
+
+
 class RecordedRequest:
-    """One request to the broker and its answer. Messages are decoded when they are asked for.
+    """One request to the broker, or to the schema registry beside it, and its answer. Messages are decoded when they
+    are asked for.
 
     `client_id`, `client` (host:port) and `connection` say who asked; `node`: which node. `api` and `version`: what.
     `at`: seconds of real time since the broker began; `time_ms`: when, on the broker's clock (milliseconds since 1970).
@@ -78,8 +92,8 @@ class RecordedRequest:
 
     @property
     def api(self) -> str:
-        """The name of the API, as in ``odradek coverage``."""
-        return API_BY_KEY[self.exchange.api_key].name
+        """The name of the API, as in ``odradek coverage``; ``SchemaRegistry`` for requests to the schema registry."""
+        return api_name(self.exchange.api_key)
 
     @property
     def version(self) -> int:
@@ -151,6 +165,17 @@ class RecordedRequest:
     def response(self) -> ApiMessage | None:
         """The answer, as `request`; None while there is none."""
         return decoded_answer(self.exchange)
+
+    @property
+    def http(self) -> HttpRequest | None:
+        """The request and its answer if it was one to the schema registry; None for one of Kafka's protocol."""
+        exchange = self.exchange
+        if not isinstance(exchange.frame, HttpMessage):
+            return None
+        method, _, path = exchange.frame.head.partition(" ")
+        answer = exchange.answer if isinstance(exchange.answer, HttpMessage) else None
+        status = None if answer is None else int(answer.head)
+        return HttpRequest(method, path, exchange.frame.body, status, b"" if answer is None else answer.body)
 
     @property
     def topics(self) -> tuple[TopicPosition, ...]:
@@ -231,12 +256,25 @@ def _summary(
     problems: list[tuple[int, str]] = []
     if isinstance(exchange.answer, Told):
         problems = list(exchange.answer.problems)
+    elif isinstance(exchange.answer, HttpMessage):
+        problems = list(_http_problems(exchange.answer))
     elif answer is not None:
         from odradek.broker.requests.topic_names import topic_names_filled
 
         with topic_names_filled(answer, topics):
             problems = [*problems_of(answer)][:_MANY_ERRORS]
     return Summary(tuple(positions), tuple(sorted(groups)), tuple(sorted(transactional_ids)), tuple(problems))
+
+
+def _http_problems(answer: HttpMessage) -> Iterator[tuple[int, str]]:
+    """The error that an answer of the schema registry tells."""
+    if int(answer.head) < 400:
+        return
+    try:
+        told = json.loads(answer.body)
+        yield int(told["error_code"]), f"{told['error_code']} {told['message']}"
+    except (ValueError, KeyError, TypeError):  # the message was too long to be kept
+        yield int(answer.head), answer.head
 
 
 def _ends(connection: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from odradek.broker.requests.exchange import Exchange, Head, Kept, Told
+from odradek.broker.requests.exchange import REGISTRY_KEY, Exchange, Head, HttpMessage, Kept, Told
 from odradek.broker.requests.subjects import Subjects
 from odradek.broker.transcript.positions import TopicPosition
 from odradek.broker.transcript.recorded_request import RecordedRequest
@@ -69,7 +69,7 @@ class SavedRequest(RecordedRequest):
 
 def _recorded(form: Json, facts: SavedFacts) -> SavedRequest:
     time_ms = round(datetime.fromisoformat(form["time"]).timestamp() * 1000)
-    if form["key"] not in API_BY_KEY:
+    if form["key"] != REGISTRY_KEY and form["key"] not in API_BY_KEY:
         raise ValueError(f"no API has the key {form['key']}")
     summary = Summary(
         tuple(TopicPosition(str(name), index, offset) for name, index, offset in form["topics"]),
@@ -103,6 +103,8 @@ def _kept(form: Json | None) -> Kept:
         return None
     if "bytes" in form:
         return _bytes(form["bytes"])
+    if "http" in form:
+        return HttpMessage(str(form["http"]), _bytes(form["body"]), int(form["size"]))
     if "secret" in form:
         return Told(Subjects({}, set(), set()), ())
     if "beginning" in form:

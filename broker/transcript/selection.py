@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.requests.exchange import REGISTRY_API, REGISTRY_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.registry import API_BY_NAME
 
 if TYPE_CHECKING:
     from odradek.broker.transcript.recorded_request import RecordedRequest
 
+_API_KEYS = {name: spec.key for name, spec in API_BY_NAME.items()} | {REGISTRY_API: REGISTRY_KEY}
 _STATES = ("answered", "waiting", "unanswered", "cut")
 
 
@@ -36,8 +38,8 @@ class Selection:
         since: float | None = None,
         when: Callable[[RecordedRequest], object] | None = None,
     ) -> None:
-        if api is not None and api not in API_BY_NAME:
-            near = did_you_mean(api, API_BY_NAME)
+        if api is not None and api not in _API_KEYS:
+            near = did_you_mean(api, _API_KEYS)
             raise ValueError(f"no API is called {api!r}{near}; names are as in `odradek coverage`")
         if isinstance(error, str) and error not in ErrorCode.__members__:
             raise ValueError(f"no error is called {error!r}{did_you_mean(error, ErrorCode.__members__)}")
@@ -45,7 +47,7 @@ class Selection:
             raise ValueError(f"state={state!r}: a request is one of {', '.join(_STATES)}")
         if partition is not None and topic is None:
             raise ValueError(f"partition={partition}: name the topic too")
-        self._api_key = None if api is None else API_BY_NAME[api].key
+        self._api_key = None if api is None else _API_KEYS[api]
         self._topic = topic
         self._partition = partition
         self._group = group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from odradek.broker.requests.exchange import Exchange, Kept, RawExchange
+from odradek.broker.requests.exchange import REGISTRY_KEY, Exchange, HttpMessage, Kept, RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.protocol.headers import RequestHeader, encode_request_header, encode_response_header
 from odradek.protocol.message_codec import codec
@@ -74,6 +74,17 @@ def raw_exchange(
             None,
         )
     )
+
+
+def registry_exchange(head: str, status: int, answer: bytes, body: bytes = b"", *, at: float = 0.5) -> RecordedRequest:
+    """A request to the schema registry, as a user sees it."""
+    began = Names.origin_s + at
+    frame, kept = HttpMessage(head, body, len(body)), HttpMessage(str(status), answer, len(answer))
+    link = "127.0.0.1:8081-127.0.0.1:50000-0"
+    whole = Exchange(
+        began, link, 0, REGISTRY_KEY, 1, 0, "app", len(body), frame, began + 0.004, kept, len(answer), None, None
+    )
+    return RecordedRequest(list(whole), Names())
 
 
 def recorded(request: Any, version: int, answer: Any = None, **options: Any) -> RecordedRequest:

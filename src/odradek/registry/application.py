@@ -6,8 +6,8 @@ import base64
 import json
 import logging
 import re
-from collections.abc import MutableMapping
-from typing import Any
+from collections.abc import Callable, MutableMapping
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import trio
@@ -15,13 +15,18 @@ from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
+from odradek.broker.config.listeners import address_text
 from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.requests.registry_fault import RegistryFault
 from odradek.http_thread import shows, wrong_host
 from odradek.registry.endpoints import ENDPOINTS, Endpoint
 from odradek.registry.errors import RegistryError, too_large
+from odradek.registry.recording import Recording
 from odradek.registry.registry import Registry
 from odradek.registry.requests import Request
+
+T = TypeVar("T")
 
 _log = logging.getLogger("odradek.registry")
 LARGEST_BODY = 1024 * 1024
@@ -41,8 +46,11 @@ class Application:
     token or as the password of a user; None for nothing.
     """
 
-    def __init__(self, registry: Registry, hosts: frozenset[str] | None, token: str | None) -> None:
+    def __init__(
+        self, registry: Registry, recording: Recording, hosts: frozenset[str] | None, token: str | None
+    ) -> None:
         self._registry = registry
+        self._recording = recording
         self._hosts = hosts
         self._token = token
         self._limiter = trio.CapacityLimiter(_THREADS)
@@ -56,31 +64,36 @@ class Application:
         if scope["type"] != "http":
             return
         request = HttpRequest(scope, receive)
+        exchange = self._recording.began(_head(request), _connection(scope), request.headers.get("user-agent"))
         try:
-            response = await self._answer(request)
+            response = await self._answer(request, exchange)
         except RegistryError as error:
             response = _response({"error_code": error.code, "message": error.message}, error.status)
         except ClientDisconnect:
+            await self._in_thread(self._recording.cut, exchange, "the client has gone")
             return
         except BrokerClosedError as error:
             response = _response({"error_code": 50001, "message": str(error)}, 500)
         except Exception as error:
             _log.error("bug in the registry: %s %s", request.method, request.url.path, exc_info=error)
             response = _response({"error_code": 500, "message": f"bug in odradek: {error!r}"}, 500)
+        await self._in_thread(self._recording.answered, exchange, response.status_code, bytes(response.body))
         await response(scope, receive, send)
 
-    async def _answer(self, request: HttpRequest) -> Response:
+    async def _in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        return await trio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True, limiter=self._limiter)
+
+    async def _answer(self, request: HttpRequest, exchange: RawExchange) -> Response:
         self._check(request)
         path, context = _raw_path(request), None
         if match := _CONTEXT.fullmatch(path):
             context, path = unquote(match[1]), match[2]
         endpoint, names = self._found(request.method, path)
         body = await _body(request)
+        self._recording.read(exchange, body)
         await self._misbehave(request.method, path if context is None else _raw_path(request))
         asked = Request(names, request.query_params, body, context)
-        result = await trio.to_thread.run_sync(
-            endpoint, self._registry, asked, abandon_on_cancel=True, limiter=self._limiter
-        )
+        result = await self._in_thread(endpoint, self._registry, asked)
         return _text(result) if path.endswith(_TEXT) and isinstance(result, str) else _response(result)
 
     async def _misbehave(self, method: str, path: str) -> None:
@@ -122,6 +135,17 @@ def _raw_path(request: HttpRequest) -> str:
     """The path as it came, so that an encoded slash is none."""
     raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
     return raw.partition(b"?")[0].decode("latin-1")
+
+
+def _head(request: HttpRequest) -> str:
+    query = request.scope.get("query_string", b"").decode("latin-1")
+    return f"{request.method} {_raw_path(request)}{'?' + query if query else ''}"
+
+
+def _connection(scope: MutableMapping[str, Any]) -> str:
+    """The connection as a transcript names it. HTTP requests are told apart by the client's port."""
+    ends = (scope.get(each) or ("", 0) for each in ("server", "client"))
+    return f"{'-'.join(address_text(host, port) for host, port in ends)}-0"
 
 
 def _shown(authorization: str) -> str:

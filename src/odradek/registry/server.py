@@ -10,6 +10,7 @@ from odradek.broker.facade.blocking.broker import BlockingBroker
 from odradek.broker.facade.call import HandOver
 from odradek.http_thread import HttpThread, checked
 from odradek.registry.record_decoding import RecordDecoding
+from odradek.registry.recording import Recording
 from odradek.registry.registry import Registry
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class RegistryServer(HttpThread):
     def _make(self) -> Any:
         from odradek.registry.application import Application
 
-        return Application(self._registry, self._hosts, self._token)
+        recording = Recording(self._cluster, self._broker._look)
+        return Application(self._registry, recording, self._hosts, self._token)
 
 
 def serving(host: str, port: int, token: str | None) -> Callable[[Cluster], AbstractContextManager[str]]:

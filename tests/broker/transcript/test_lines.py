@@ -18,7 +18,7 @@ from odradek.protocol.messages.fetch import (
     PartitionData,
 )
 from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from tests.fakes.exchanges import ORDERS_ID, recorded
+from tests.fakes.exchanges import ORDERS_ID, recorded, registry_exchange
 
 
 def fetch(**options: Any) -> Any:
@@ -54,3 +54,17 @@ def test_several_stand_in_columns() -> None:
 )
 def test_other_ends(options: dict[str, Any], end: str) -> None:
     assert line_of(recorded(ApiVersionsRequest(), 0, **options)).endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "end"),
+    [
+        (200, b'{"id": 1}', '200 {"id": 1}'),
+        (200, b"x" * 41, "200 (41 bytes)"),
+        (404, b'{"error_code": 40401, "message": "no subject"}', "40401 no subject"),
+        (503, b"no JSON", "503"),
+    ],
+)
+def test_requests_to_a_schema_registry(status: int, answer: bytes, end: str) -> None:
+    line = line_of(registry_exchange("GET /subjects/s", status, answer))
+    assert line == f"+0.500 SchemaRegistry v1 app GET /subjects/s -> {end}"
