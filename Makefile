@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all fmt lint types layers static daily whole measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
-	chaos clients conformance hooks pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
+	chaos clients conformance hooks generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -133,10 +133,12 @@ bench-compare: $(STAMP)
 hooks: $(STAMP)
 	$(BIN)/pre-commit install
 
-# What is written from the code: the index of handlers and two pages.
+# All generated code (ARCHITECTURE.md has the table), and the pages that are written from the code.
+generate: $(STAMP)
+	$(BIN)/python -m generators
+	@$(MAKE) --no-print-directory pages
+
 pages: $(STAMP)
-	$(BIN)/python -m odradek.broker.api.generate_index
-	$(BIN)/python -m odradek.broker.facade.generate_blocking
 	$(BIN)/odradek coverage --markdown > docs/coverage.md
 	$(BIN)/odradek coverage --configs --markdown > docs/configuration.md
 	$(BIN)/python -m tests.scenarios.authorization_page > docs/authorization.md

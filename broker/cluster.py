@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from odradek.broker.security.tls.listener_tls import ListenerTls
     from odradek.broker.security.tls.tls_listeners import TlsListeners
     from odradek.broker.telemetry.service import TelemetryService
-    from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
+    from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 _GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
 

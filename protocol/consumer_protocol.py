@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TypeVar
 
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored.consumer_protocol_assignment import ConsumerProtocolAssignment
+from odradek.protocol.generated.stored.consumer_protocol_assignment import TopicPartition as AssignedPartitions
+from odradek.protocol.generated.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
+from odradek.protocol.generated.stored.consumer_protocol_subscription import TopicPartition as OwnedPartitions
 from odradek.protocol.message import Buffer, DataMessage
 from odradek.protocol.message_codec import codec
 from odradek.protocol.stored import encode_versioned
-from odradek.protocol.stored.consumer_protocol_assignment import ConsumerProtocolAssignment
-from odradek.protocol.stored.consumer_protocol_assignment import TopicPartition as AssignedPartitions
-from odradek.protocol.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
-from odradek.protocol.stored.consumer_protocol_subscription import TopicPartition as OwnedPartitions
 
 __all__ = [
     "AssignedPartitions",

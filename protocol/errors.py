@@ -11,7 +11,7 @@ from __future__ import annotations
 from struct import error as struct_error
 from typing import ClassVar, Final
 
-from odradek.protocol.error_codes import ErrorCode
+from odradek.protocol.generated.error_codes import ErrorCode
 
 __all__ = ["ENCODING_ERRORS", "CorruptDataError", "ErrorCode", "KafkaError", "ProtocolError"]
 

@@ -11,14 +11,14 @@ from typing import Final, TypeAlias, TypeVar
 
 from odradek.protocol.control import ControlRecordType, control_record_type
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
+from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
+from odradek.protocol.generated.stored.snapshot_footer_record import SnapshotFooterRecord
+from odradek.protocol.generated.stored.snapshot_header_record import SnapshotHeaderRecord
+from odradek.protocol.generated.stored.voters_record import VotersRecord
 from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import InvalidRecordError, Record
-from odradek.protocol.stored.k_raft_version_record import KRaftVersionRecord
-from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
-from odradek.protocol.stored.snapshot_footer_record import SnapshotFooterRecord
-from odradek.protocol.stored.snapshot_header_record import SnapshotHeaderRecord
-from odradek.protocol.stored.voters_record import VotersRecord
 
 KRaftControl: TypeAlias = (
     LeaderChangeMessage | SnapshotHeaderRecord | SnapshotFooterRecord | KRaftVersionRecord | VotersRecord

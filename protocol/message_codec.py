@@ -6,12 +6,13 @@ Cheap to import: constructs, and the generator that turns them into code, are lo
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from odradek._compiled import compiled
-from odradek.protocol.codecs import written_decoder, written_encoders
 from odradek.protocol.file_slice import Part
+from odradek.protocol.generated.codecs.index import DECODED, ENCODED
 from odradek.protocol.message import Buffer, VersionedMessage, check_version
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ Encoders = tuple[Callable[[Any], bytes], Callable[[Any], list[Part]]]
 class MessageCodec(Generic[M]):
     """Reads and writes one version of a message.
 
-    Hot messages have code that was written out before (`codecs`). Where odradek is compiled, that is what they use;
-    else only for the first message in each direction, so that a broker answers its first request without loading what
-    generates code. Code for all others is generated when a direction is used.
+    Hot messages have code that was written out before (`generated.codecs`). Where odradek is compiled, they use that;
+    else only for the first message in each direction, so that a broker answers its first request without loading
+    what generates code. Code for all others is generated when a direction is used.
 
     Errors: ProtocolError, for bytes that are not such a message, for values that the version cannot express, and for a
     version that the message does not have.
@@ -97,6 +98,28 @@ class MessageCodec(Generic[M]):
 
         self.encode, self.encode_parts = found = compile_encoders(self.construct, self.version)
         return found
+
+
+def written_decoder(message: type[VersionedMessage], version: int) -> Callable[..., tuple[Any, int]] | None:
+    """`decode(buf, offset=0)` of a message that is written out; None for another one."""
+    name = message.__name__
+    if name not in DECODED:
+        return None
+    return partial(_written(DECODED[name]).DECODERS[name], version)
+
+
+def written_encoders(message: type[VersionedMessage], version: int) -> Encoders | None:
+    """`encode(message)` and `encode_parts(message)` of a message that is written out; None for another one."""
+    name = message.__name__
+    if name not in ENCODED:
+        return None
+    module = _written(ENCODED[name])
+    return partial(module.ENCODERS[name], version), partial(module.PART_ENCODERS[name], version)
+
+
+def _written(module: str) -> Any:
+    """Imported with the first message of its API."""
+    return import_module(f"odradek.protocol.generated.codecs.{module}")
 
 
 _codecs: dict[tuple[type[Any], int], MessageCodec[Any]] = {}

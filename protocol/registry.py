@@ -11,8 +11,8 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from odradek.protocol.generated.messages.index import APIS
 from odradek.protocol.message import ApiMessage
-from odradek.protocol.messages.index import APIS
 
 API_VERSIONS_KEY = 18
 PRODUCE_KEY = 0
@@ -49,7 +49,7 @@ class ApiSpec:
 
     @cached_property
     def module(self) -> ModuleType:
-        return import_module(f"odradek.protocol.messages.{self.module_name}")
+        return import_module(f"odradek.protocol.generated.messages.{self.module_name}")
 
     @cached_property
     def request(self) -> type[ApiMessage]:

@@ -11,7 +11,7 @@ from struct import Struct
 from typing import Final
 
 from odradek.protocol.errors import ENCODING_ERRORS
-from odradek.protocol.messages.consumer_group_heartbeat import Assignment, ConsumerGroupHeartbeatResponse
+from odradek.protocol.generated.messages.consumer_group_heartbeat import Assignment, ConsumerGroupHeartbeatResponse
 
 _LONGEST_ID: Final = 126  # its compact length is one byte
 _MOST_PARTITIONS: Final = 126  # so is their count

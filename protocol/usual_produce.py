@@ -11,7 +11,7 @@ from struct import Struct
 from typing import Final
 
 from odradek.protocol.errors import ENCODING_ERRORS
-from odradek.protocol.messages.produce import ProduceResponse, TopicProduceResponse
+from odradek.protocol.generated.messages.produce import ProduceResponse, TopicProduceResponse
 from odradek.protocol.native import mypyc_attr
 
 _LONGEST_NAME: Final = 126  # its compact length is one byte

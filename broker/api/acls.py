@@ -17,20 +17,20 @@ from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.create_acls import (
+from odradek.protocol.generated.messages.create_acls import (
     AclCreation,
     AclCreationResult,
     CreateAclsRequest,
     CreateAclsResponse,
 )
-from odradek.protocol.messages.delete_acls import (
+from odradek.protocol.generated.messages.delete_acls import (
     DeleteAclsFilter,
     DeleteAclsFilterResult,
     DeleteAclsMatchingAcl,
     DeleteAclsRequest,
     DeleteAclsResponse,
 )
-from odradek.protocol.messages.describe_acls import (
+from odradek.protocol.generated.messages.describe_acls import (
     AclDescription,
     DescribeAclsRequest,
     DescribeAclsResource,

@@ -29,14 +29,14 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.api_versions import (
+from odradek.protocol.generated.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from odradek.protocol.message_codec import codec
 
 _SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_VERSION_WITH_SOFTWARE = 3

@@ -20,20 +20,20 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import hash_of_text, java_order
-from odradek.protocol.messages.alter_client_quotas import (
+from odradek.protocol.generated.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
     ResponseEntityData,
     ResponseEntryData,
 )
-from odradek.protocol.messages.describe_client_quotas import (
+from odradek.protocol.generated.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
     EntityData,
     EntryData,
     ValueData,
 )
+from odradek.protocol.java_maps import hash_of_text, java_order
 
 _EXACT, _DEFAULT, _SPECIFIED = 0, 1, 2
 

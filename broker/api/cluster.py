@@ -20,20 +20,19 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.message import ZERO_UUID
-from odradek.protocol.messages.describe_cluster import (
+from odradek.protocol.generated.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from odradek.protocol.messages.describe_log_dirs import (
+from odradek.protocol.generated.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from odradek.protocol.messages.describe_quorum import (
+from odradek.protocol.generated.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
     Listener,
@@ -42,12 +41,13 @@ from odradek.protocol.messages.describe_quorum import (
     ResponsePartitionData,
     ResponseTopicData,
 )
-from odradek.protocol.messages.update_features import (
+from odradek.protocol.generated.messages.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from odradek.protocol.message import ZERO_UUID
 
 _BROKERS, _CONTROLLERS = 1, 2
 _UPGRADE, _SAFE_DOWNGRADE = 1, 2

@@ -36,9 +36,9 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages import alter_configs as alter
-from odradek.protocol.messages import incremental_alter_configs as incremental
-from odradek.protocol.messages.describe_configs import (
+from odradek.protocol.generated.messages import alter_configs as alter
+from odradek.protocol.generated.messages import incremental_alter_configs as incremental
+from odradek.protocol.generated.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
@@ -46,7 +46,7 @@ from odradek.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from odradek.protocol.messages.list_config_resources import (
+from odradek.protocol.generated.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,

@@ -27,15 +27,15 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.consumer_group_describe import Assignment as DescribedAssignment
-from odradek.protocol.messages.consumer_group_describe import (
+from odradek.protocol.generated.messages.consumer_group_describe import Assignment as DescribedAssignment
+from odradek.protocol.generated.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     DescribedGroup,
 )
-from odradek.protocol.messages.consumer_group_describe import Member as DescribedMember
-from odradek.protocol.messages.consumer_group_describe import TopicPartitions as DescribedPartitions
-from odradek.protocol.messages.consumer_group_heartbeat import (
+from odradek.protocol.generated.messages.consumer_group_describe import Member as DescribedMember
+from odradek.protocol.generated.messages.consumer_group_describe import TopicPartitions as DescribedPartitions
+from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,

@@ -17,24 +17,27 @@ from odradek.broker.security.acl import Operation, Resource
 from odradek.broker.security.principal import ANONYMOUS, USER, Principal
 from odradek.broker.security.sasl.credentials import token_hmac
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.create_delegation_token import (
+from odradek.protocol.generated.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
-from odradek.protocol.messages.describe_delegation_token import (
+from odradek.protocol.generated.messages.describe_delegation_token import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
 )
-from odradek.protocol.messages.expire_delegation_token import (
+from odradek.protocol.generated.messages.expire_delegation_token import (
     ExpireDelegationTokenRequest,
     ExpireDelegationTokenResponse,
 )
-from odradek.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest, RenewDelegationTokenResponse
+from odradek.protocol.generated.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
 
 if TYPE_CHECKING:
-    from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
+    from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
 
 _NO_TIME = -1
 

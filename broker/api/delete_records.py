@@ -16,14 +16,14 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import scala_order_by_topic
-from odradek.protocol.messages.delete_records import (
+from odradek.protocol.generated.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from odradek.protocol.java_maps import scala_order_by_topic
 
 
 @handles(DeleteRecordsRequest, access=ByItem((Operation.DELETE, Resource.TOPIC)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.parked import Parked
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.delete_records import DeleteRecordsPartitionResult, DeleteRecordsResponse
+from odradek.protocol.generated.messages.delete_records import DeleteRecordsPartitionResult, DeleteRecordsResponse
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition

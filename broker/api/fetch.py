@@ -26,7 +26,7 @@ from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse
 
 _FIRST_VERSION_WITH_SESSIONS: Final = 7
 

@@ -27,7 +27,7 @@ from odradek.broker.partitions.fetch_sessions import (
 )
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
-from odradek.protocol.messages.fetch import (
+from odradek.protocol.generated.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,

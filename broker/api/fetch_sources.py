@@ -11,13 +11,13 @@ from odradek.broker.api.leader_hints import reachable
 from odradek.broker.partitions.closest import closest_replica
 from odradek.broker.partitions.copy_producers import stable_offset
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.fetch import EpochEndOffset, PartitionData
+from odradek.protocol.generated.messages.fetch import EpochEndOffset, PartitionData
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchItem
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.requests.context import RequestContext
-    from odradek.protocol.messages.fetch import FetchRequest
+    from odradek.protocol.generated.messages.fetch import FetchRequest
     from odradek.storage.partition_log import PartitionLog
 
 FIRST_VERSION_WITH_FOLLOWERS = 11

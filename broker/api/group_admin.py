@@ -24,15 +24,19 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_order
-from odradek.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
-from odradek.protocol.messages.describe_groups import (
+from odradek.protocol.generated.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+from odradek.protocol.generated.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from odradek.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from odradek.protocol.generated.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_order
 
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 _REFUSED = ErrorCode.GROUP_AUTHORIZATION_FAILED

@@ -26,10 +26,10 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
-from odradek.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
-from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _JOIN_NULL_PROTOCOL_FROM: Final = 7
 _SYNC_PROTOCOL_FROM: Final = 5

@@ -22,20 +22,20 @@ from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
-from odradek.protocol.java_maps import scala_order_by_topic
-from odradek.protocol.messages.list_offsets import (
+from odradek.protocol.generated.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from odradek.protocol.messages.offset_for_leader_epoch import (
+from odradek.protocol.generated.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from odradek.protocol.java_maps import scala_order_by_topic
 from odradek.storage.partition_log import PartitionLog
 
 LATEST = -1

@@ -27,22 +27,22 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.message import ZERO_UUID
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.describe_topic_partitions import (
+from odradek.protocol.generated.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
     ResponseCursor,
 )
-from odradek.protocol.messages.metadata import (
+from odradek.protocol.generated.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from odradek.protocol.message import ZERO_UUID
+from odradek.protocol.message_codec import codec
 
 # Bit n set = operation n of Kafka's AclOperation allowed; without an authorizer that is every operation that the
 # resource knows.

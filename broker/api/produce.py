@@ -33,7 +33,7 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,

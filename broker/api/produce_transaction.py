@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.generated.messages.produce import ProduceRequest
 from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, read_batch
 
 if TYPE_CHECKING:

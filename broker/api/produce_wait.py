@@ -9,7 +9,7 @@ from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.produce import (
     LeaderIdAndEpoch,
     PartitionProduceResponse,
     ProduceRequest,

@@ -14,13 +14,13 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import scala_order_by_topic
-from odradek.protocol.messages.alter_replica_log_dirs import (
+from odradek.protocol.generated.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
+from odradek.protocol.java_maps import scala_order_by_topic
 
 IN_MEMORY = "memory"
 """What the log directory of a node in memory is called."""

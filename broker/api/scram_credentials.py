@@ -9,19 +9,19 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.java_hash_table import HashTable
-from odradek.protocol.java_maps import hash_of_text
-from odradek.protocol.messages.alter_user_scram_credentials import (
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
 )
-from odradek.protocol.messages.describe_user_scram_credentials import (
+from odradek.protocol.generated.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from odradek.protocol.java_hash_table import HashTable
+from odradek.protocol.java_maps import hash_of_text
 
 
 @handles(DescribeUserScramCredentialsRequest, access=Whole(Operation.DESCRIBE, message=None))

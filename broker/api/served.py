@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odradek.broker.api.index import INDEX
+from odradek.broker.api.generated.index import INDEX
 from odradek.broker.requests.registry import Registry
 
 SERVED = Registry("odradek.broker.api", INDEX)

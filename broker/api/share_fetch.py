@@ -41,7 +41,7 @@ from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.share_fetch import (
+from odradek.protocol.generated.messages.share_fetch import (
     AcquiredRecords,
     LeaderIdAndEpoch,
     NodeEndpoint,

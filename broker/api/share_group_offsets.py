@@ -27,9 +27,9 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages import alter_share_group_offsets as alter
-from odradek.protocol.messages import delete_share_group_offsets as delete
-from odradek.protocol.messages import describe_share_group_offsets as describe
+from odradek.protocol.generated.messages import alter_share_group_offsets as alter
+from odradek.protocol.generated.messages import delete_share_group_offsets as delete
+from odradek.protocol.generated.messages import describe_share_group_offsets as describe
 from odradek.protocol.primitives import ZERO_UUID
 
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages import share_group_describe as describe
+from odradek.protocol.generated.messages import share_group_heartbeat as heartbeat
 from odradek.protocol.java_maps import hash_of_text, java_order
-from odradek.protocol.messages import share_group_describe as describe
-from odradek.protocol.messages import share_group_heartbeat as heartbeat
 
 _MAX_MEMBER_ID = 36
 _ASSIGNOR = "simple"

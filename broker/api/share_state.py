@@ -26,11 +26,11 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.command import Command
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.messages import delete_share_group_state as delete
-from odradek.protocol.messages import initialize_share_group_state as initialize
-from odradek.protocol.messages import read_share_group_state as read
-from odradek.protocol.messages import read_share_group_state_summary as summary
-from odradek.protocol.messages import write_share_group_state as write
+from odradek.protocol.generated.messages import delete_share_group_state as delete
+from odradek.protocol.generated.messages import initialize_share_group_state as initialize
+from odradek.protocol.generated.messages import read_share_group_state as read
+from odradek.protocol.generated.messages import read_share_group_state_summary as summary
+from odradek.protocol.generated.messages import write_share_group_state as write
 
 Make = Callable[[ShareKey, Any], Command[Any]]
 """The command for a partition of a request."""

@@ -27,8 +27,8 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages import streams_group_describe as d
-from odradek.protocol.messages import streams_group_heartbeat as h
+from odradek.protocol.generated.messages import streams_group_describe as d
+from odradek.protocol.generated.messages import streams_group_heartbeat as h
 
 _STATIC_LEAVING = -2
 _HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."

@@ -14,11 +14,11 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.telemetry.instances import Attributes
 from odradek.protocol.compression import Codec
-from odradek.protocol.messages.get_telemetry_subscriptions import (
+from odradek.protocol.generated.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
 )
-from odradek.protocol.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
+from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 
 _ACCEPTED = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 """The order is Kafka's order of preference; a client takes the first that it knows."""

@@ -31,27 +31,27 @@ from odradek.broker.requests.mutation_quota import mutations_of
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import hash_of_text, java_order
-from odradek.protocol.message import ZERO_UUID
-from odradek.protocol.messages.create_partitions import (
+from odradek.protocol.generated.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
-from odradek.protocol.messages.create_topics import (
+from odradek.protocol.generated.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
     CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from odradek.protocol.messages.delete_topics import (
+from odradek.protocol.generated.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.message import ZERO_UUID
 
 _FIRST_DELETE_BY_STATE = 6
 _FIRST_DELETION_DISABLED = 3

@@ -16,15 +16,15 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import hash_of_partition, java_order
-from odradek.protocol.messages.describe_transactions import (
+from odradek.protocol.generated.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     TopicData,
     TransactionState,
 )
-from odradek.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from odradek.protocol.messages.list_transactions import TransactionState as ListedTransaction
+from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from odradek.protocol.generated.messages.list_transactions import TransactionState as ListedTransaction
+from odradek.protocol.java_maps import hash_of_partition, java_order
 
 
 @handles(

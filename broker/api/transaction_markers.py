@@ -15,8 +15,7 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.machine import Producer
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import hash_of_partition, java_order
-from odradek.protocol.messages.write_txn_markers import (
+from odradek.protocol.generated.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -24,6 +23,7 @@ from odradek.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from odradek.protocol.java_maps import hash_of_partition, java_order
 
 _NONE = int(ErrorCode.NONE)
 

@@ -24,7 +24,7 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.txn_offset_commit import (
+from odradek.protocol.generated.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,

@@ -34,9 +34,8 @@ from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import hash_of_partition, scala_order
-from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from odradek.protocol.messages.add_partitions_to_txn import (
+from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -44,7 +43,8 @@ from odradek.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
-from odradek.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest, EndTxnResponse
+from odradek.protocol.java_maps import hash_of_partition, scala_order
 
 _FIRST_WITH_FENCED = 2
 _FIRST_WITH_MANY = 4

@@ -13,9 +13,11 @@ from odradek.broker.controller.commands import CreateAcls, DeleteAcls
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.security.acl import CLUSTER_NAME, Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
-from odradek.protocol.metadata_records.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from odradek.protocol.uuids import new_uuid
 
 MAX_RECORDS = 10_000

@@ -17,15 +17,19 @@ from odradek.broker.controller.feature_levels import SUPPORTED
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
-from odradek.protocol.metadata_records.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
-from odradek.protocol.metadata_records.register_controller_record import (
+from odradek.protocol.generated.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
+from odradek.protocol.generated.metadata_records.register_broker_record import (
+    BrokerEndpoint,
+    BrokerFeature,
+    RegisterBrokerRecord,
+)
+from odradek.protocol.generated.metadata_records.register_controller_record import (
     ControllerEndpoint,
     ControllerFeature,
     RegisterControllerRecord,
 )
-from odradek.protocol.metadata_records.unregister_broker_record import UnregisterBrokerRecord
+from odradek.protocol.generated.metadata_records.unregister_broker_record import UnregisterBrokerRecord
+from odradek.protocol.message import MetadataRecord
 
 if TYPE_CHECKING:
     from odradek.broker.controller.partition_control import PartitionControl

@@ -36,9 +36,9 @@ from odradek.broker.controller.reconfigurables import check_reconfigurables
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_names import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.clear_elr_record import ClearElrRecord
-from odradek.protocol.metadata_records.config_record import ConfigRecord
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 _AT_LEAST_ONE = frozenset({"max.connection.creation.rate", "max.connections"})

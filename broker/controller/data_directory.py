@@ -24,9 +24,9 @@ from odradek.broker.controller.several_directories import (
 )
 from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
+from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.topic_record import TopicRecord
-from odradek.protocol.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.storage import restored_folders
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import META_PROPERTIES, CheckpointFormatError, parse_meta_properties

@@ -18,15 +18,15 @@ from odradek.broker.metadata.snapshot import records_of
 from odradek.broker.metadata.topic_names import CLUSTER_METADATA
 from odradek.broker.runtime.machine import Machine, Producer
 from odradek.protocol import metadata_records
+from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
+from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
+from odradek.protocol.generated.stored.leader_change_message import Voter as NamedVoter
+from odradek.protocol.generated.stored.voters_record import VotersRecord
 from odradek.protocol.kraft_control import KRaftControl, build_kraft_control_batch
 from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_batch import MAX_BATCH_BYTES, build_metadata_batch, control_messages
 from odradek.protocol.metadata_batch import metadata_records as records_in
 from odradek.protocol.record_batch import RecordBatch, iter_batches
-from odradek.protocol.stored.k_raft_version_record import KRaftVersionRecord
-from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
-from odradek.protocol.stored.leader_change_message import Voter as NamedVoter
-from odradek.protocol.stored.voters_record import VotersRecord
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import LOG_START_OFFSETS
 from odradek.storage.disk_backend import DiskBackend

@@ -7,8 +7,8 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from odradek.broker.metadata.registrations import NO_LEADER, Ids, PartitionRegistration
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.protocol.message import ZERO_UUID
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
 
 NO_LEADER_CHANGE = -2
 NO_RECOVERY_CHANGE = -1

@@ -212,10 +212,10 @@ class ControllerMachine:
         return () if delta.is_empty else (ImageChanged(delta),)
 
     def _bootstrap(self, command: commands.Bootstrap) -> _Decision:
-        from odradek.protocol.metadata_records.begin_transaction_record import BeginTransactionRecord
-        from odradek.protocol.metadata_records.config_record import ConfigRecord
-        from odradek.protocol.metadata_records.end_transaction_record import EndTransactionRecord
-        from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+        from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
+        from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+        from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
+        from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 
         records: list[MetadataRecord] = [BeginTransactionRecord("Bootstrap records")]
         records += (FeatureLevelRecord(name, level) for name, level in NEW_CLUSTER.items())
@@ -226,7 +226,7 @@ class ControllerMachine:
         return records, None
 
     def _abandon_transaction(self, _: commands.AbandonTransaction) -> _Decision:
-        from odradek.protocol.metadata_records.abort_transaction_record import AbortTransactionRecord
+        from odradek.protocol.generated.metadata_records.abort_transaction_record import AbortTransactionRecord
 
         return [AbortTransactionRecord("Controller failover")], None
 

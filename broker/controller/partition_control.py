@@ -18,8 +18,8 @@ from odradek.broker.controller.reassignments import Reassignments
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType, TopicImage, directory_of
 from odradek.broker.metadata.registrations import LOST_DIRECTORY, NO_LEADER, PartitionRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.storage.log_config import LogConfig
 
 MAX_ELECTIONS = 1000

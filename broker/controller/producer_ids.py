@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from odradek.broker.metadata.image import MetadataImage
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
 
 BLOCK_SIZE = 1000
 MAX_PRODUCER_ID = (1 << 63) - 1

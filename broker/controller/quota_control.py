@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from odradek.broker.controller.commands import AlterQuotas, QuotaChange
 from odradek.broker.metadata.image import MetadataImage, QuotaEntity
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _MAX_LONG, _MAX_INT = 2.0**63, 2.0**31 - 1

@@ -10,8 +10,8 @@ from odradek.broker.controller.placement import check_replicas
 from odradek.broker.metadata.image import MetadataImage, TopicImage
 from odradek.broker.metadata.registrations import PartitionRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
 
 NewChange = Callable[[TopicImage, PartitionRegistration], PartitionChange]
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, ScramOutcome, ScramUpsertion
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES, credential_of
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.remove_user_scram_credential_record import (
+    RemoveUserScramCredentialRecord,
+)
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_text
-from odradek.protocol.metadata_records.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
-from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.image import MetadataImage

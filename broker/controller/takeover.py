@@ -11,10 +11,10 @@ from odradek.broker.controller.node_directories import latest_epoch
 from odradek.broker.controller.producer_ids import BLOCK_SIZE
 from odradek.broker.controller.topic_records import records_of_topic
 from odradek.broker.metadata.image import ResourceType
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.config_record import ConfigRecord
-from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
-from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
 from odradek.protocol.uuids import uuid_from_text
 from odradek.storage.backend import StorageError
 from odradek.storage.disk_backend import DiskBackend

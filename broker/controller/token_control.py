@@ -13,8 +13,8 @@ from odradek.broker.controller.commands import CreateToken, ExpireToken, NewToke
 from odradek.broker.security.principal import USER, Principal
 from odradek.broker.security.sasl.credentials import token_hmac
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
-from odradek.protocol.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
+from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
+from odradek.protocol.generated.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
 from odradek.protocol.uuids import new_uuid_text
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from odradek.broker.controller.placement import check_replicas, spread
 from odradek.broker.metadata.image import MetadataImage, ResourceType, directory_of
 from odradek.broker.metadata.topic_names import check_topic_name, collision_key
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
-from odradek.protocol.metadata_records.remove_topic_record import RemoveTopicRecord
-from odradek.protocol.metadata_records.topic_record import TopicRecord
 from odradek.protocol.uuids import new_uuid
 
 MAX_NEW_PARTITIONS = 10_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from odradek.broker.metadata.image import ResourceType
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.config_record import ConfigRecord
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
-from odradek.protocol.metadata_records.topic_record import TopicRecord
 
 
 def records_of_topic(

@@ -52,7 +52,7 @@ class Broker:
     #         await self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
     #
     # One that can be taken back is a plain `def`: `-> Pending[TrioUndo]`, `return self._undone_by(change, undo)`.
-    # Then `python -m odradek.broker.facade.generate_blocking` writes its blocking twin into facade/blocking.
+    # Then `make generate` writes its blocking twin.
 
     def __init__(self, cluster: Cluster, look: Call, secured: Secured | None = None) -> None:
         self._cluster = cluster

@@ -1,6 +1,6 @@
 """How each flavour of a broker reaches its cluster: the one waits for it in trio, the other blocks.
 
-The verbs are written once, in `facade/verbs`, on top of what is here; `facade/blocking` is generated from them.
+The verbs are written once, in `facade/verbs`, on top of what is here; `facade/generated/blocking` is made of them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Self, TypeVar
 
 import trio
 
-from odradek.broker.facade.blocking.undo import Undo
 from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.pending import Closing, Pending
 from odradek.broker.facade.verbs.undo import TrioUndo
 

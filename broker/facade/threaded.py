@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.blocking.broker import BlockingBroker
 from odradek.broker.facade.call import BrokerClosedError, HandOver
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.settings import Settings, strictness, with_transcript
 from odradek.broker.facade.topic_spec import Topics
 

@@ -46,7 +46,7 @@ def _must_go(topic: TopicImage, then: TopicImage | None) -> bool:
 
 
 def _removals(topics: Iterable[TopicImage]) -> Iterator[MetadataRecord]:
-    from odradek.protocol.metadata_records.remove_topic_record import RemoveTopicRecord
+    from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
 
     return (RemoveTopicRecord(topic.topic_id) for topic in topics)
 
@@ -54,7 +54,7 @@ def _removals(topics: Iterable[TopicImage]) -> Iterator[MetadataRecord]:
 def _topic(
     topic: TopicImage, before: TopicImage | None, now: MetadataImage, least_epoch: LeastEpoch
 ) -> Iterator[MetadataRecord]:
-    from odradek.protocol.metadata_records.topic_record import TopicRecord
+    from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 
     known = () if before is None else before.partitions
     if before is None:
@@ -89,7 +89,7 @@ def _directories(wanted: PartitionRegistration, now: MetadataImage) -> Iterator[
 
 
 def _configs(now: MetadataImage, then: MetadataImage, removed_topics: set[str]) -> Iterator[MetadataRecord]:
-    from odradek.protocol.metadata_records.config_record import ConfigRecord
+    from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 
     present: dict[ConfigResource, Mapping[str, str]] = {
         resource: values
@@ -103,7 +103,7 @@ def _configs(now: MetadataImage, then: MetadataImage, removed_topics: set[str]) 
 
 
 def _features(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecord]:
-    from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+    from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 
     yield from (FeatureLevelRecord(name, 0) for name in now.features if name not in then.features)
     yield from (record for record in feature_records(then) if now.features.get(record.name) != record.feature_level)
@@ -112,7 +112,7 @@ def _features(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecor
 def _quotas(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecord]:
     if now.quotas == then.quotas:
         return
-    from odradek.protocol.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
+    from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 
     for entity, quotas in now.quotas.items():
         named = [EntityData(kind, name) for kind, name in entity]
@@ -124,21 +124,23 @@ def _quotas(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecord]
 def _users(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecord]:
     """Rights, SCRAM credentials and delegation tokens; the image holds their records."""
     if now.acls != then.acls:
-        from odradek.protocol.metadata_records.remove_access_control_entry_record import (
+        from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
             RemoveAccessControlEntryRecord,
         )
 
         yield from (RemoveAccessControlEntryRecord(acl_id) for acl_id in now.acls if acl_id not in then.acls)
         yield from _new(now.acls, then.acls)
     if now.scram != then.scram:
-        from odradek.protocol.metadata_records.remove_user_scram_credential_record import (
+        from odradek.protocol.generated.metadata_records.remove_user_scram_credential_record import (
             RemoveUserScramCredentialRecord,
         )
 
         yield from (RemoveUserScramCredentialRecord(*user) for user in now.scram if user not in then.scram)
         yield from _new(now.scram, then.scram)
     if now.delegation_tokens != then.delegation_tokens:
-        from odradek.protocol.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
+        from odradek.protocol.generated.metadata_records.remove_delegation_token_record import (
+            RemoveDelegationTokenRecord,
+        )
 
         tokens = then.delegation_tokens
         yield from (RemoveDelegationTokenRecord(token) for token in now.delegation_tokens if token not in tokens)

@@ -8,7 +8,7 @@ from odradek.broker.metadata.image import ConfigResource, MetadataImage, TopicIm
 from odradek.broker.metadata.registrations import BrokerRegistration, PartitionRegistration
 
 if TYPE_CHECKING:
-    from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+    from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
 
 class MetadataDelta:

@@ -12,9 +12,9 @@ from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.protocol.message import ZERO_UUID
 
 if TYPE_CHECKING:
-    from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
-    from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
-    from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
+    from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
+    from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
+    from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 METADATA_VERSION = "metadata.version"
 ELR_VERSION = "eligible.leader.replicas.version"

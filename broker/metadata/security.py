@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.metadata.image import AclContent, QuotaEntity
 
 if TYPE_CHECKING:
-    from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+    from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
 _Table = dict[Any, Any]
 RECORD_TYPES = (10, 11, 14, 18, 19, 22, 26)

@@ -10,7 +10,7 @@ from odradek.broker.metadata.registrations import BrokerRegistration, Controller
 from odradek.protocol.message import MetadataRecord
 
 if TYPE_CHECKING:
-    from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+    from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 
 
 def records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
@@ -28,14 +28,14 @@ def records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 
 def feature_records(image: MetadataImage) -> Iterator[FeatureLevelRecord]:
-    from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+    from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 
     names = sorted(image.features, key=lambda name: name != METADATA_VERSION)
     yield from (FeatureLevelRecord(name, image.features[name]) for name in names)
 
 
 def _broker(broker: BrokerRegistration) -> MetadataRecord:
-    from odradek.protocol.metadata_records.register_broker_record import (
+    from odradek.protocol.generated.metadata_records.register_broker_record import (
         BrokerEndpoint,
         BrokerFeature,
         RegisterBrokerRecord,
@@ -56,7 +56,7 @@ def _broker(broker: BrokerRegistration) -> MetadataRecord:
 
 
 def _controller(controller: ControllerRegistration) -> MetadataRecord:
-    from odradek.protocol.metadata_records.register_controller_record import (
+    from odradek.protocol.generated.metadata_records.register_controller_record import (
         ControllerEndpoint,
         ControllerFeature,
         RegisterControllerRecord,
@@ -72,7 +72,7 @@ def _controller(controller: ControllerRegistration) -> MetadataRecord:
 
 
 def _topics(image: MetadataImage) -> Iterator[MetadataRecord]:
-    from odradek.protocol.metadata_records.topic_record import TopicRecord
+    from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 
     for topic in image.topics.values():
         yield TopicRecord(topic.name, topic.topic_id)
@@ -81,7 +81,7 @@ def _topics(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 
 def partition_record(topic_id: bytes, index: int, partition: PartitionRegistration) -> MetadataRecord:
-    from odradek.protocol.metadata_records.partition_record import PartitionRecord
+    from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 
     return PartitionRecord(
         index,
@@ -101,7 +101,7 @@ def partition_record(topic_id: bytes, index: int, partition: PartitionRegistrati
 
 
 def _configs(image: MetadataImage) -> Iterator[MetadataRecord]:
-    from odradek.protocol.metadata_records.config_record import ConfigRecord
+    from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 
     for (kind, name), configs in image.configs.items():
         yield from (ConfigRecord(kind, name, key, value) for key, value in configs.items())
@@ -110,7 +110,7 @@ def _configs(image: MetadataImage) -> Iterator[MetadataRecord]:
 def quota_records(image: MetadataImage) -> Iterator[MetadataRecord]:
     if not image.quotas:
         return
-    from odradek.protocol.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
+    from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 
     for entity, quotas in image.quotas.items():
         named = [EntityData(kind, name) for kind, name in entity]
@@ -119,6 +119,6 @@ def quota_records(image: MetadataImage) -> Iterator[MetadataRecord]:
 
 def producer_id_records(image: MetadataImage) -> Iterator[MetadataRecord]:
     if image.next_producer_id:
-        from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
+        from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 
         yield ProducerIdsRecord(-1, -1, image.next_producer_id)

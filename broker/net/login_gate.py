@@ -26,9 +26,9 @@ from odradek.broker.security.sasl.server import MalformedToken, Refusal, SaslErr
 from odradek.broker.security.wrong_protocol import NO_LOG_IN
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateResponse
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.protocol.headers import REQUEST_HEADER
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
-    from odradek.protocol.messages.fetch import FetchPartition, FetchTopic, ForgottenTopic, PartitionData
+    from odradek.protocol.generated.messages.fetch import FetchPartition, FetchTopic, ForgottenTopic, PartitionData
 
 NO_SESSION = 0
 INITIAL_EPOCH = 0

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odradek.broker.partitions.fetch_sessions import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSession, TopicKey
+from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse
 from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache

@@ -79,8 +79,8 @@ class Fault:
     least once (None = until removed). `skip`: so many matching requests are served as usual before. `topic` and
     `partition`, `group`, `transactional_id`: what the request has to name, by name or by id, or fetch in its session; a
     request for a whole topic names all its partitions. `client_id`: who asks. `when`: a further condition, called with
-    a `FaultContext` and the request (a class of `odradek.protocol.messages`); topics that the client named by id have
-    their names there.
+    a `FaultContext` and the request (a class of `odradek.protocol.generated.messages`); topics that the client named by
+    id have their names there.
 
     What happens is one of `answer` (an error for the whole request, an `ErrorCode` or its name), `drop`
     (serve nothing, answer nothing), `lose` (serve, but lose the answer), `cut` (close the connection), or nothing.

@@ -6,7 +6,7 @@ returns a coroutine must not rely on what it saw before, because other requests 
 starts.
 
 A start imports no handler. An index says which APIs are served and by which modules; `Registry` imports a module
-with the first request for one of its APIs. The index is generated from the handlers (`broker/api/generate_index.py`).
+with the first request for one of its APIs. The index is generated from the handlers (`generators/api_index.py`).
 
 Each registration says which rights the API needs (`access.py`): an API without them cannot be registered.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from odradek.protocol.generated.messages.api_versions import ApiVersion, ApiVersionsResponse
 from odradek.protocol.registry import API_VERSIONS_KEY
 
 

@@ -16,7 +16,7 @@ from odradek.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+    from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
 WILDCARD = "*"
 """Any resource, in a literal entry; any host; any user, in `User:*`."""

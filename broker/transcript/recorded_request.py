@@ -154,7 +154,7 @@ class RecordedRequest:
 
     @property
     def request(self) -> ApiMessage | None:
-        """The request, a class of `odradek.protocol.messages`.
+        """The request, a class of `odradek.protocol.generated.messages`.
 
         Records of a large one are zeros behind the first header. None if it was not kept: it may hold a password, or
         is too large.

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock, ClockChange
     from odradek.broker.config.broker_config import ConfigError
     from odradek.broker.facade.acl import Acl
-    from odradek.broker.facade.blocking.broker import BlockingBroker
-    from odradek.broker.facade.blocking.group import Group
-    from odradek.broker.facade.blocking.transactions import TransactionHold
-    from odradek.broker.facade.blocking.transcript import Transcript
-    from odradek.broker.facade.blocking.undo import Undo
     from odradek.broker.facade.broker import Broker
     from odradek.broker.facade.call import BrokerClosedError
     from odradek.broker.facade.chaos.chaos import Chaos
     from odradek.broker.facade.chaos.schedule import ChaosFault
     from odradek.broker.facade.decoded_record import DecodedRecord
+    from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+    from odradek.broker.facade.generated.blocking.group import Group
+    from odradek.broker.facade.generated.blocking.transactions import TransactionHold
+    from odradek.broker.facade.generated.blocking.transcript import Transcript
+    from odradek.broker.facade.generated.blocking.undo import Undo
     from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
     from odradek.broker.facade.group_lag import LagUnknownError
     from odradek.broker.facade.listing import GroupPage, GroupSummary, TopicPage, TopicSummary
@@ -141,7 +141,7 @@ __all__ = [
 _HOMES = {
     "Acl": "odradek.broker.facade.acl",
     "ApiMessage": "odradek.protocol.message",
-    "BlockingBroker": "odradek.broker.facade.blocking.broker",
+    "BlockingBroker": "odradek.broker.facade.generated.blocking.broker",
     "Broker": "odradek.broker.facade.broker",
     "BrokerClock": "odradek.broker.clock",
     "BrokerClosedError": "odradek.broker.facade.call",
@@ -159,7 +159,7 @@ _HOMES = {
     "ErrorCode": "odradek.protocol.errors",
     "Fault": "odradek.broker.requests.faults",
     "FaultContext": "odradek.broker.requests.faults",
-    "Group": "odradek.broker.facade.blocking.group",
+    "Group": "odradek.broker.facade.generated.blocking.group",
     "GroupInfo": "odradek.broker.facade.group_info",
     "GroupPage": "odradek.broker.facade.listing",
     "GroupSummary": "odradek.broker.facade.listing",
@@ -196,15 +196,15 @@ _HOMES = {
     "TopicPosition": "odradek.broker.transcript.positions",
     "TopicSpec": "odradek.broker.facade.topic_spec",
     "TopicSummary": "odradek.broker.facade.listing",
-    "TransactionHold": "odradek.broker.facade.blocking.transactions",
+    "TransactionHold": "odradek.broker.facade.generated.blocking.transactions",
     "TransactionInfo": "odradek.broker.facade.transactions",
-    "Transcript": "odradek.broker.facade.blocking.transcript",
+    "Transcript": "odradek.broker.facade.generated.blocking.transcript",
     "TrioBroker": "odradek.broker.facade.verbs.broker",
     "TrioGroup": "odradek.broker.facade.verbs.group",
     "TrioTransactionHold": "odradek.broker.facade.verbs.transactions",
     "TrioTranscript": "odradek.broker.facade.verbs.transcript",
     "TrioUndo": "odradek.broker.facade.verbs.undo",
-    "Undo": "odradek.broker.facade.blocking.undo",
+    "Undo": "odradek.broker.facade.generated.blocking.undo",
     "WireFault": "odradek.broker.requests.wire_faults",
     "connect": "odradek.broker.facade.remote.broker",
     "open_broker": "odradek.broker.facade.open_broker",

@@ -12,13 +12,13 @@ from odradek.broker.facade.topics import PartitionInfo, TopicInfo
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
-from odradek.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from odradek.protocol.messages.describe_groups import DescribeGroupsRequest
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.offset_fetch import OffsetFetchRequest
+from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest
 from odradek.protocol.uuids import uuid_to_text
 from odradek.wire_client import WireClient
 

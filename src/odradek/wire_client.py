@@ -17,15 +17,15 @@ from odradek.client_security.errors import ConnectionClosed as ConnectionClosed
 from odradek.client_security.errors import TlsError as TlsError
 from odradek.client_security.errors import WireError as WireError
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
     from odradek.client_security.tls import TlsSocket
-    from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-    from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+    from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+    from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 _SIZE = Struct(">i")
 _MAX_FRAME = 1 << 30

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from timeit import Timer
 
+from odradek.protocol.generated.messages import fetch, metadata, produce
 from odradek.protocol.message import VersionedMessage
 from odradek.protocol.message_codec import MessageCodec, codec
-from odradek.protocol.messages import fetch, metadata, produce
 
 REPEATS = 5
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.record_batch import Record, build_batch, iter_batches
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig

@@ -31,11 +31,11 @@ from odradek.pipeline.jobs.logs import LogPlace
 from odradek.pipeline.jobs.retry_policy import RetryPolicy
 from odradek.pipeline.session import build_session
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
+from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey
+from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.record_batch import Record, build_batch
 from odradek.protocol.stored import encode_record_key, encode_record_value
-from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
-from odradek.protocol.stored.offset_commit import OffsetCommitKey
-from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from tests.bench.brokers import TICKS, Odradek
 from tests.pipeline.standalone_cluster import StandaloneCluster
 

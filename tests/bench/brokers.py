@@ -15,13 +15,13 @@ from pathlib import Path
 
 from odradek.broker.coordinator.routing import partition_for
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.incremental_alter_configs import (
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from odradek.protocol.messages.offset_commit import (
+from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,

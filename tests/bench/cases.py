@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from odradek.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from odradek.protocol.messages.share_fetch import ShareFetchRequest
-from odradek.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from odradek.protocol.generated.messages.share_fetch import ShareFetchRequest
+from odradek.protocol.generated.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from tests.bench.load_program import Measured
 
 MODERN = frozenset({ConsumerGroupHeartbeatRequest.API_KEY})

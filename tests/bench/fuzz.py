@@ -21,7 +21,7 @@ import trio
 
 from odradek.broker.api.served import SERVED
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from tests.bench.mutation import mutate
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire, probes

@@ -16,11 +16,16 @@ from functools import cache
 from pathlib import Path
 
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, EntityData, EntryData, OpData
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.generated.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.create_acls import AclCreation, CreateAclsRequest
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from tests.bench.mutation import mutate, mutate_bytes
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire

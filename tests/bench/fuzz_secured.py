@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.bench.fuzz import SILENCE_S, Outcome, resident_kib, seeds, settle
 from tests.bench.fuzz_doors import (
     DOORS,

@@ -15,7 +15,7 @@ from typing import Any
 
 import odradek
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.offset_fetch import OffsetFetchRequest
+from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest
 from tests.bench.brokers import CONFIG
 from tests.bench.load_program import load_program
 from tests.fakes.wire_client import WireClient

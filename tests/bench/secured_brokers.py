@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from odradek.protocol.messages.alter_user_scram_credentials import (
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
-from odradek.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from odradek.protocol.generated.messages.create_acls import AclCreation, CreateAclsRequest
 from tests.bench.brokers import Kafka, Kfake, Odradek
 from tests.bench.compiled_form import compiled_package
 from tests.bench.table import COMPILED

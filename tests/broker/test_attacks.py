@@ -17,20 +17,20 @@ from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.recent import RecentRequests
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages import alter_configs, incremental_alter_configs
-from odradek.protocol.messages.alter_user_scram_credentials import (
+from odradek.protocol.generated.messages import alter_configs, incremental_alter_configs
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from odradek.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
-from odradek.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.create_acls import AclCreation, CreateAclsRequest
+from odradek.protocol.generated.messages.create_delegation_token import CreateDelegationTokenRequest
+from odradek.protocol.generated.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from tests.bench.fuzz_doors import DOORS, dial, prepare, secured
 from tests.broker.conftest import request_frame, response_of
 from tests.broker.probes import Wire

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.protocol.generated.messages.api_versions import ApiVersionsResponse
+from odradek.protocol.generated.messages.list_groups import ListGroupsResponse
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.api_versions import ApiVersionsResponse
-from odradek.protocol.messages.list_groups import ListGroupsResponse
 from odradek.protocol.registry import API_BY_KEY
 from tests.broker.probes import SILENT_FOR_S, Probe, Wire, probes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import trio
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from odradek.protocol.messages.txn_offset_commit import (
+from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from odradek.protocol.generated.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,

@@ -9,8 +9,8 @@ from typing import Any
 import trio
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.fakes.wire_client import ConnectionClosed, TrioWireClient
 
 REQUEST_TIMEOUT_S = 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from odradek.broker.api.index import INDEX
+from odradek.broker.api.generated.index import INDEX
 from odradek.protocol.registry import API_BY_KEY
 from tests.scenarios.authorization import differing, log_in, odradek_with_users, recorded, tell_all
 

@@ -39,7 +39,7 @@ JUDGED = {
 """What a test module imports to the folders of what it shows to Kafka."""
 ONLY_LOOKS = ("broker/facade", "broker/schemas", "broker/telemetry", "broker/transcript")
 """What of these folders no log directory and no answer comes from."""
-ASKS_WITH = ("odradek.protocol.messages", "odradek.protocol.errors", "odradek.protocol.uuids")
+ASKS_WITH = ("odradek.protocol.generated.messages", "odradek.protocol.errors", "odradek.protocol.uuids")
 """What a request is written with: nothing that Kafka judges."""
 LIBRARIES = {"confluent_kafka": "confluent-kafka", "kafka": "kafka-python", "aiokafka": "aiokafka"}
 

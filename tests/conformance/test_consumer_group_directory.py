@@ -8,10 +8,10 @@ from typing import Any, Self
 import pytest
 
 import odradek
+from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.json_form import to_json
-from odradek.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from odradek.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
 from tests.conformance.real_kafka import Unavailable
 from tests.conformance.test_metadata_directory import await_brokers

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 import odradek
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireClient
 from tests.conformance.foreign_kafka import ForeignKafka, bootstrap_servers, static_voters
 from tests.conformance.real_kafka import Unavailable

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from odradek import KafkaBroker
-from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.metadata_records.register_broker_record import RegisterBrokerRecord
 from odradek.protocol.metadata_records import decode_metadata_record
-from odradek.protocol.metadata_records.register_broker_record import RegisterBrokerRecord
 from odradek.protocol.record_batch import iter_batches
 from odradek.wire_client import WireClient
 from tests.conformance.real_kafka import RealKafka, Unavailable, free_ports

@@ -10,12 +10,12 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 import odradek
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.alter_replica_log_dirs import (
+from odradek.protocol.generated.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from odradek.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from odradek.protocol.generated.messages.describe_log_dirs import DescribeLogDirsRequest
 from odradek.wire_client import WireClient
 from tests.conformance.foreign_kafka import ForeignKafka, bootstrap_servers
 from tests.conformance.real_kafka import Unavailable

@@ -13,29 +13,29 @@ from typing import Any
 
 import pytest
 
-from odradek.protocol.kraft_control import build_kraft_control_batch
-from odradek.protocol.message import MetadataRecord
-from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.metadata_batch import build_metadata_batch, metadata_records
-from odradek.protocol.metadata_records.config_record import ConfigRecord
-from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
-from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
-from odradek.protocol.metadata_records.register_broker_record import (
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
+from odradek.protocol.generated.metadata_records.register_broker_record import (
     BrokerEndpoint,
     BrokerFeature,
     RegisterBrokerRecord,
 )
-from odradek.protocol.metadata_records.topic_record import TopicRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
+from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
+from odradek.protocol.generated.stored.leader_change_message import Voter as ElectedVoter
+from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
+from odradek.protocol.kraft_control import build_kraft_control_batch
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_batch import build_metadata_batch, metadata_records
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
-from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
-from odradek.protocol.stored.leader_change_message import Voter as ElectedVoter
-from odradek.protocol.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.uuids import uuid_to_text
 from odradek.storage.checkpoint_files import (
     CLEAN_SHUTDOWN,

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.index import RECORDS
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
+from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_batch import build_value_batch
 from odradek.protocol.metadata_records import encode_metadata_record, metadata_record_class
-from odradek.protocol.metadata_records.config_record import ConfigRecord
-from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
-from odradek.protocol.metadata_records.index import RECORDS
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
-from odradek.protocol.metadata_records.topic_record import TopicRecord
-from odradek.protocol.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.uuids import uuid_to_text
 from odradek.storage.dump import dump, render_text
 from odradek.storage.file_system import FileSystem

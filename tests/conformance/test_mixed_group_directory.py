@@ -19,12 +19,12 @@ from odradek.protocol.consumer_protocol import (
     encode_subscription,
 )
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from odradek.protocol.stored.consumer_protocol_subscription import TopicPartition
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from odradek.protocol.generated.stored.consumer_protocol_subscription import TopicPartition
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
 from tests.conformance.real_kafka import Unavailable
 from tests.conformance.test_consumer_group_directory import CONFIG, GROUP, SOURCE, Members, given

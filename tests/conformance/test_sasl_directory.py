@@ -13,20 +13,25 @@ import pytest
 
 import odradek
 from odradek.client_security import ClientSecurity
-from odradek.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, EntityData, EntryData, OpData
-from odradek.protocol.messages.alter_user_scram_credentials import (
+from odradek.protocol.generated.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from odradek.protocol.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
-from odradek.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
-from odradek.protocol.messages.describe_delegation_token import (
+from odradek.protocol.generated.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
+from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasRequest
+from odradek.protocol.generated.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
 )
-from odradek.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
-from odradek.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+from odradek.protocol.generated.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from odradek.protocol.generated.messages.renew_delegation_token import RenewDelegationTokenRequest
 from odradek.wire_client import WireClient
 from tests.conformance.real_kafka import RealKafka, Unavailable, free_ports
 from tests.scenarios.sasl_broker import jaas, sasl_properties

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 import odradek
-from odradek.protocol.json_form import to_json
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
-from odradek.protocol.messages.streams_group_heartbeat import (
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.streams_group_describe import StreamsGroupDescribeRequest
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     Subtopology,
     TaskIds,
     Topology,
 )
+from odradek.protocol.json_form import to_json
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
 from tests.conformance.real_kafka import Unavailable
 from tests.conformance.test_metadata_directory import await_brokers

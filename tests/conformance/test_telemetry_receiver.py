@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.conformance import real_kafka
 from tests.conformance.real_kafka import RealKafka, Unavailable
 from tests.fakes.wire_client import WireClient

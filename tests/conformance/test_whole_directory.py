@@ -24,7 +24,7 @@ from confluent_kafka.admin import (
 )
 
 import odradek
-from odradek.protocol.messages.incremental_alter_configs import (
+from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,

@@ -22,12 +22,12 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.offset_commit import (
+from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from odradek.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from tests.fakes.wire_client import ConnectionClosed, WireClient
 
 ROOT = Path(__file__).parent.parent.parent

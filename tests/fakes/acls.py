@@ -7,7 +7,7 @@ import uuid
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.security.acl import Operation, Pattern, Permission, Resource
-from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
 SECURED = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

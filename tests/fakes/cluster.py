@@ -25,7 +25,7 @@ from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.kept_answers import KeptAnswers
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.security.denials import Denials
-from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 
 
 class FakeCluster:

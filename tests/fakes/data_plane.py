@@ -12,14 +12,14 @@ from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.file_slice import joined
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from odradek.protocol.generated.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     TopicProduceData,
 )
+from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.ask import handler_of

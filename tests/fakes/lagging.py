@@ -8,13 +8,17 @@ from typing import Any
 from odradek import KafkaBroker
 from odradek.broker.coordinator.service import CoordinatorService
 from odradek.broker.partitions.partition import Partition
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.offset_commit import (
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from odradek.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from odradek.protocol.generated.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
 from tests.fakes.wire_client import WireClient
 
 GROUP, TRANSACTION = 0, 1

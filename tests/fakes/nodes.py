@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Adopt
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 
 NO_LEADER_CHANGE = -2
 

@@ -8,8 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from odradek import KafkaBroker, KafkaError, PartitionInfo, StoredRecord
-from odradek.protocol.message import Message
-from odradek.protocol.messages import (
+from odradek.protocol.generated.messages import (
     alter_client_quotas,
     alter_user_scram_credentials,
     create_acls,
@@ -18,33 +17,34 @@ from odradek.protocol.messages import (
     join_group,
     share_fetch,
 )
-from odradek.protocol.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
-from odradek.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from odradek.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.messages.describe_acls import DescribeAclsRequest
-from odradek.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
-from odradek.protocol.messages.describe_cluster import DescribeClusterRequest
-from odradek.protocol.messages.describe_groups import DescribeGroupsRequest
-from odradek.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from odradek.protocol.messages.describe_share_group_offsets import (
+from odradek.protocol.generated.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
+from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
+from odradek.protocol.generated.messages.describe_acls import DescribeAclsRequest
+from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasRequest
+from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
+from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.generated.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from odradek.protocol.generated.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
 )
-from odradek.protocol.messages.describe_transactions import DescribeTransactionsRequest
-from odradek.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
-from odradek.protocol.messages.end_txn import EndTxnRequest
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.join_group import JoinGroupRequest
-from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.list_transactions import ListTransactionsRequest
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.protocol.messages.share_fetch import ShareFetchRequest
-from odradek.protocol.messages.share_group_describe import ShareGroupDescribeRequest
-from odradek.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from odradek.protocol.generated.messages.describe_transactions import DescribeTransactionsRequest
+from odradek.protocol.generated.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.share_fetch import ShareFetchRequest
+from odradek.protocol.generated.messages.share_group_describe import ShareGroupDescribeRequest
+from odradek.protocol.generated.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from odradek.protocol.message import Message
 from odradek.protocol.record_batch import Record, build_batch
 from odradek.protocol.uuids import uuid_from_text
 from odradek.wire_client import WireClient

@@ -64,8 +64,8 @@ import odradek
 from odradek.broker.net import choose_poller, connection
 choose_poller.select = types.SimpleNamespace()  # trio itself needs the real one here
 connection._HAS_SENDMSG = False
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.wire_client import WireClient

@@ -98,7 +98,7 @@ def test_strictness_tells_of_one_test(pytester: pytest.Pytester) -> None:
         pytester,
         """
 import struct
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.fakes.wire_client import WireClient
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,10 @@ pytestmark = pytest.mark.long
 PRELUDE = """
 import odradek
 import pytest
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.wire_client import WireConnection
 from tests.broker.facade.report.test_hints import connected, join, of_group
-from odradek.protocol.messages.leave_group import LeaveGroupRequest
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest
 
 def create(broker, topic="order"):
     with connected(broker) as client:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.why import why
 from tests.fakes.wire_client import WireClient
 

@@ -11,11 +11,11 @@ import pytest
 
 import odradek
 from odradek.client_security import ClientSecurity
+from odradek.protocol.generated.messages.api_versions import ApiVersion, ApiVersionsResponse
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateResponse
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.wire_client import WireClient, WireError
 
 Answer = Callable[[int, bytes], bytes | None]

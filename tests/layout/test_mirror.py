@@ -15,6 +15,7 @@ TESTS_OF = {
     "storage": "tests/storage",
     "pipeline": "tests/pipeline",
     "src/odradek": "tests/frontdoor",
+    "generators": "tests/generators",
 }
 
 TESTED_ELSEWHERE: dict[str, str] = {
@@ -23,9 +24,11 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "the Python source that they write is run against the constructs in tests/protocol/test_compiler.py",
     ),
     **dict.fromkeys(
-        ["protocol/written_decoder.py", "protocol/written_encoder.py", "protocol/written_source.py"],
+        ["generators/codec_decoders.py", "generators/codec_encoders.py", "generators/codec_source.py"],
         "what they write is run against the code generated at run time in tests/protocol/test_codecs.py",
     ),
+    "generators/api_index.py": "its index is what a broker serves by: tests/broker/api/test_served.py",
+    "generators/remote_calls.py": "its calls are made in tests/broker/facade/remote/test_broker.py",
     "src/odradek/commands/pipeline.py": "needs Spark, so it is tested with the jobs: tests/pipeline/test_command.py",
     **dict.fromkeys(
         [f"broker/facade/remote/{name}.py" for name in ("transport", "hold", "group", "clock", "transcript", "forks")],

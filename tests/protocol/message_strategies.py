@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from construct import Construct
 from hypothesis import strategies as st
 
-from odradek.protocol import messages, metadata_records, stored
 from odradek.protocol import primitives as p
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated import messages, metadata_records, stored
 from odradek.protocol.message import Message, VersionedMessage
 from odradek.protocol.message_codec import codec
 

@@ -13,18 +13,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from odradek._compiled import compiled
-from odradek.protocol.codecs import written_decoder, written_encoders
-from odradek.protocol.codecs.index import DECODED, ENCODED
 from odradek.protocol.compiler import compile_decoder, compile_encoders
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import joined
-from odradek.protocol.message import Message, VersionedMessage
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.offset_commit import OffsetCommitResponse, OffsetCommitResponseTopic
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.codecs.index import DECODED, ENCODED
+from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.offset_commit import OffsetCommitResponse, OffsetCommitResponseTopic
+from odradek.protocol.generated.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -32,9 +29,11 @@ from odradek.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from odradek.protocol.generated.stored.offset_commit import OffsetCommitValue
+from odradek.protocol.message import Message, VersionedMessage
+from odradek.protocol.message_codec import codec, written_decoder, written_encoders
 from odradek.protocol.reader import WINDOW
 from odradek.protocol.schema import fold
-from odradek.protocol.stored.offset_commit import OffsetCommitValue
 from tests.fakes.examples import examples
 from tests.protocol.message_strategies import all_messages, instances, versions
 from tests.protocol.test_compiler import comparable, mutations

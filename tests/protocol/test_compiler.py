@@ -16,11 +16,11 @@ from odradek.protocol import primitives as p
 from odradek.protocol.compiler import compile_decoder, compile_encoders
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import joined
+from odradek.protocol.generated.messages.fetch import FetchResponse
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.message import Message, VersionedMessage
 from odradek.protocol.message_codec import MessageCodec, codec
-from odradek.protocol.messages.fetch import FetchResponse
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.fakes.examples import examples
 from tests.protocol.message_strategies import all_messages, instances, versions
 

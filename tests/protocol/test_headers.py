@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.messages import request_header, response_header
 from odradek.protocol.headers import (
     RequestHeader,
     ResponseHeader,
@@ -14,7 +15,6 @@ from odradek.protocol.headers import (
     encode_response_header,
 )
 from odradek.protocol.message_codec import codec
-from odradek.protocol.messages import request_header, response_header
 from odradek.protocol.registry import API_BY_KEY
 from tests.fakes.examples import examples
 

@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.messages.alter_client_quotas import AlterClientQuotasRequest, EntryData, OpData
+from odradek.protocol.generated.messages.api_versions import ApiVersionsResponse
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.headers import (
     decode_request_header,
     decode_response_header,
@@ -16,10 +20,6 @@ from odradek.protocol.headers import (
 )
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, EntryData, OpData
-from odradek.protocol.messages.api_versions import ApiVersionsResponse
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.registry import API_BY_KEY, API_BY_NAME, ApiSpec
 from tests.protocol.recordings import exchanges_of, recorded
 

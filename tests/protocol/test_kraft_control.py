@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 from odradek.protocol.control import ControlRecordType
+from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
+from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
+from odradek.protocol.generated.stored.snapshot_footer_record import SnapshotFooterRecord
+from odradek.protocol.generated.stored.snapshot_header_record import SnapshotHeaderRecord
+from odradek.protocol.generated.stored.voters_record import VotersRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.kraft_control import (
     KRaftControl,
@@ -14,11 +19,6 @@ from odradek.protocol.kraft_control import (
 )
 from odradek.protocol.record_batch import iter_batches
 from odradek.protocol.records import InvalidRecordError, Record
-from odradek.protocol.stored.k_raft_version_record import KRaftVersionRecord
-from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
-from odradek.protocol.stored.snapshot_footer_record import SnapshotFooterRecord
-from odradek.protocol.stored.snapshot_header_record import SnapshotHeaderRecord
-from odradek.protocol.stored.voters_record import VotersRecord
 from tests.protocol.metadata_logs import LOGS, SNAPSHOTS, dumped_records, metadata_file
 
 DUMP_NAMES: dict[type[KRaftControl], str] = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from odradek.protocol.messages.fetch import FetchResponse, PartitionData
-from odradek.protocol.messages.heartbeat import HeartbeatResponse
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.offset_fetch import OffsetFetchRequest
-from odradek.protocol.messages.sync_group import SyncGroupResponse
+from odradek.protocol.generated.messages.fetch import FetchResponse, PartitionData
+from odradek.protocol.generated.messages.heartbeat import HeartbeatResponse
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest
+from odradek.protocol.generated.messages.sync_group import SyncGroupResponse
 
 
 def test_lists_are_not_shared() -> None:

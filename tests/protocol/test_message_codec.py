@@ -9,9 +9,9 @@ import pytest
 
 from odradek._compiled import compiled
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.message_codec import MessageCodec, codec
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 ASKED = ApiVersionsRequest("client", "1.0")
 NAMED = MetadataRequest([MetadataRequestTopic(name="orders")])
@@ -60,7 +60,7 @@ def test_a_first_exchange_that_is_written_out_needs_no_construct(messages: str, 
     code = (
         "import sys\n"
         "from odradek.protocol.message_codec import codec\n"
-        f"from odradek.protocol.messages.{module} import {name}Request, {name}Response\n"
+        f"from odradek.protocol.generated.messages.{module} import {name}Request, {name}Response\n"
         f"codec({name}Request, 0).decode(bytes(4))\n"
         f"codec({name}Response, 0).encode({name}Response())\n"
         "print('construct' in sys.modules)\n"
@@ -74,4 +74,4 @@ def test_what_is_written_out_serves_always_where_it_is_compiled() -> None:
     for _ in range(3):
         fresh.decode(fresh.encode(ASKED))
     code = getattr(fresh.decode, "func", fresh.decode)
-    assert (code.__module__ == "odradek.protocol.codecs.api_versions") is compiled
+    assert (code.__module__ == "odradek.protocol.generated.codecs.api_versions") is compiled

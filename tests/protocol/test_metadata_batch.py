@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.metadata_batch import build_metadata_batch, build_value_batch, control_messages, metadata_records
 from odradek.protocol.metadata_records import MetadataRecordError, encode_metadata_record
-from odradek.protocol.metadata_records.no_op_record import NoOpRecord
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.record_batch import iter_batches, parse_batch
 from tests.protocol.metadata_logs import LOGS, SNAPSHOTS, metadata_file
 

@@ -7,6 +7,13 @@ import re
 import pytest
 
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
+from odradek.protocol.generated.metadata_records.index import RECORDS
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.generated.metadata_records.register_broker_record import RegisterBrokerRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.metadata_records import (
     METADATA_VERSION,
@@ -16,13 +23,6 @@ from odradek.protocol.metadata_records import (
     metadata_record_class,
     record_version,
 )
-from odradek.protocol.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
-from odradek.protocol.metadata_records.index import RECORDS
-from odradek.protocol.metadata_records.no_op_record import NoOpRecord
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
-from odradek.protocol.metadata_records.register_broker_record import RegisterBrokerRecord
-from odradek.protocol.metadata_records.topic_record import TopicRecord
 from odradek.protocol.record_batch import iter_batches
 from odradek.protocol.records import Record
 from tests.protocol.metadata_logs import LOGS, SNAPSHOTS, dumped_records, metadata_file

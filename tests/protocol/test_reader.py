@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.generated.messages.produce import ProduceRequest
 from odradek.protocol.reader import WINDOW, Reader, decoded_again
 from odradek.protocol.varint import encode_uvarint
 

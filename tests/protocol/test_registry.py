@@ -41,4 +41,4 @@ def test_importing_the_registry_imports_no_message_and_no_construct() -> None:
         "print(heavy)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert shown.strip() == "['odradek.protocol.messages.index']"
+    assert shown.strip() == "['odradek.protocol.generated.messages.index']"

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from generators.messages import snake_case
 from odradek.protocol import primitives as p
-from odradek.protocol.generate import snake_case
 from odradek.protocol.message import ZERO_UUID, Message, VersionedMessage
 from odradek.protocol.message_codec import codec
 from odradek.protocol.schema import Versions

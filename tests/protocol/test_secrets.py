@@ -6,14 +6,14 @@ from importlib.resources import files
 
 import pytest
 
+from odradek.protocol.generated.messages.alter_user_scram_credentials import ScramCredentialUpsertion
+from odradek.protocol.generated.messages.create_delegation_token import CreateDelegationTokenResponse
+from odradek.protocol.generated.messages.incremental_alter_configs import AlterableConfig
+from odradek.protocol.generated.messages.renew_delegation_token import RenewDelegationTokenRequest
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from odradek.protocol.message import Message
-from odradek.protocol.messages.alter_user_scram_credentials import ScramCredentialUpsertion
-from odradek.protocol.messages.create_delegation_token import CreateDelegationTokenResponse
-from odradek.protocol.messages.incremental_alter_configs import AlterableConfig
-from odradek.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from odradek.protocol.metadata_records.config_record import ConfigRecord
-from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from odradek.protocol.secrets import is_secret_config
 
 SECRET = b"hunter2-of-alice"

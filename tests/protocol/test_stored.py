@@ -9,6 +9,14 @@ import pytest
 
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored.consumer_group_member_metadata import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+)
+from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from odradek.protocol.generated.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue, StateBatch
+from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.json_form import to_json
 from odradek.protocol.stored import (
     UnknownRecordTypeError,
@@ -19,14 +27,6 @@ from odradek.protocol.stored import (
     encode_record_key,
     encode_record_value,
 )
-from odradek.protocol.stored.consumer_group_member_metadata import (
-    ClassicMemberMetadata,
-    ConsumerGroupMemberMetadataKey,
-    ConsumerGroupMemberMetadataValue,
-)
-from odradek.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
-from odradek.protocol.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue, StateBatch
-from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from tests.protocol.recordings import recorded
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from odradek.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.registry import CONSUMER_GROUP_HEARTBEAT_KEY, PRODUCE_KEY
 from odradek.protocol.usual_answers import usual_answer
 

@@ -6,17 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.protocol.message_codec import codec
-from odradek.protocol.stored.consumer_group_current_member_assignment import (
+from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentValue,
     TopicPartitions,
 )
-from odradek.protocol.stored.consumer_group_metadata import ConsumerGroupMetadataValue
-from odradek.protocol.stored.consumer_group_target_assignment_member import (
+from odradek.protocol.generated.stored.consumer_group_metadata import ConsumerGroupMetadataValue
+from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
     ConsumerGroupTargetAssignmentMemberValue,
     TopicPartition,
 )
-from odradek.protocol.stored.consumer_group_target_assignment_metadata import ConsumerGroupTargetAssignmentMetadataValue
+from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata import (
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+from odradek.protocol.message_codec import codec
 from odradek.protocol.usual_assignments import current_value, epoch_value, target_value
 
 INT32 = st.integers(-(2**31), 2**31 - 1)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.protocol.headers import encode_response_header
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.consumer_group_heartbeat import (
+from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatResponse,
     ResponseTopicPartitions,
 )
+from odradek.protocol.headers import encode_response_header
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, CONSUMER_GROUP_HEARTBEAT_KEY
 from odradek.protocol.usual_heartbeat import heartbeat_frame
 from tests.fakes.examples import examples

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.protocol.headers import encode_response_header
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -19,6 +17,8 @@ from odradek.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from odradek.protocol.headers import encode_response_header
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, PRODUCE_KEY
 from odradek.protocol.usual_produce import UsualProduceAnswer
 from tests.fakes.examples import examples

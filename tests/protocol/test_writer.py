@@ -8,7 +8,7 @@ import pytest
 
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import INLINE_RECORDS
-from odradek.protocol.messages.produce import ProduceResponse, TopicProduceResponse
+from odradek.protocol.generated.messages.produce import ProduceResponse, TopicProduceResponse
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 

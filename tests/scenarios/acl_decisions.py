@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from odradek.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from odradek.protocol.messages.describe_acls import DescribeAclsRequest
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.create_acls import AclCreation, CreateAclsRequest
+from odradek.protocol.generated.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from odradek.protocol.generated.messages.describe_acls import DescribeAclsRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.authorization import ADMIN, kafka_with_users, log_in
 from tests.scenarios.target import wait_until

@@ -20,36 +20,36 @@ from struct import pack
 from typing import Any
 
 from odradek.broker.coordinator.routing import partition_for
-from odradek.protocol.json_form import to_json
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from odradek.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from odradek.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
-from odradek.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.incremental_alter_configs import (
+from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from odradek.protocol.generated.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
+from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.leave_group import LeaveGroupRequest
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.offset_fetch import (
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from odradek.protocol.messages.txn_offset_commit import (
+from odradek.protocol.generated.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from odradek.protocol.generated.stored.index import RECORDS
+from odradek.protocol.json_form import to_json
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY
-from odradek.protocol.stored.index import RECORDS
 from odradek.protocol.uuids import uuid_to_text
 from tests.scenarios.group_conversations import (
     INTERNAL,
@@ -367,7 +367,7 @@ def _record(key: bytes, value: bytes | None, group: str) -> list[Any] | None:
     if kind == 0 or kind not in _RECORDS:
         return None
     _, _, module, key_name, value_name = _RECORDS[kind]
-    classes = vars(import_module(f"odradek.protocol.stored.{module}"))
+    classes = vars(import_module(f"odradek.protocol.generated.stored.{module}"))
     key_form = to_json(codec(classes[key_name], 0).decode(key, 2)[0], 0)
     if key_form.pop("groupId", None) != group and key_form.pop("group", None) != group:
         return None

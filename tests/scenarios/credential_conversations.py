@@ -18,20 +18,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.alter_user_scram_credentials import (
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from odradek.protocol.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
-from odradek.protocol.messages.describe_delegation_token import (
+from odradek.protocol.generated.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
+from odradek.protocol.generated.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
 )
-from odradek.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
-from odradek.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+from odradek.protocol.generated.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
+from odradek.protocol.generated.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.scenarios.login_conversation import Login, Ports, Transcript
 from tests.scenarios.login_conversations import written
 from tests.scenarios.sasl_broker import SECRET_KEY

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from odradek.client_security import AuthenticationError, ClientSecurity
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.wire_client import ConnectionClosed, WireClient, WireConnection
 from tests.conformance.real_kafka import java_command
 from tests.scenarios.kdc import REALM, Kdc, NoKdc

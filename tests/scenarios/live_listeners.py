@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
-from odradek.protocol.messages.incremental_alter_configs import (
+from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireClient, WireError
 from tests.scenarios.listeners import HOST, shown
 from tests.scenarios.sasl_broker import jaas

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.protocol.record_batch import Record, build_batch
 from tests.fakes.archives import VECTORS, unpack
 from tests.fakes.wire_client import WireClient

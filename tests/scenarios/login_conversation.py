@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from odradek.protocol.headers import decode_response_header
-from odradek.protocol.json_form import to_json
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.alter_user_scram_credentials import (
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.headers import decode_response_header
+from odradek.protocol.json_form import to_json
+from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import request_frame
 from tests.fakes.wire_client import WireClient

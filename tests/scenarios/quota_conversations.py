@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.alter_client_quotas import (
+from odradek.protocol.generated.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,
     EntryData,
     OpData,
 )
-from odradek.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
+from odradek.protocol.generated.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.alter_replica_log_dirs import (
+from odradek.protocol.generated.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from odradek.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from odradek.protocol.generated.messages.describe_log_dirs import DescribeLogDirsRequest
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.target import Target

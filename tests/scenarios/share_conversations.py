@@ -18,46 +18,50 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from odradek.broker.coordinator.routing import partition_for
-from odradek.protocol.json_form import to_json
-from odradek.protocol.messages import alter_share_group_offsets as alter
-from odradek.protocol.messages import delete_share_group_offsets as delete_offsets
-from odradek.protocol.messages import delete_share_group_state as delete
-from odradek.protocol.messages import describe_share_group_offsets as describe_offsets
-from odradek.protocol.messages import initialize_share_group_state as initialize
-from odradek.protocol.messages import read_share_group_state as read
-from odradek.protocol.messages import read_share_group_state_summary as summary
-from odradek.protocol.messages import share_acknowledge, share_fetch
-from odradek.protocol.messages import write_share_group_state as write
-from odradek.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from odradek.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from odradek.protocol.messages.end_txn import EndTxnRequest
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.messages.incremental_alter_configs import (
+from odradek.protocol.generated.messages import alter_share_group_offsets as alter
+from odradek.protocol.generated.messages import delete_share_group_offsets as delete_offsets
+from odradek.protocol.generated.messages import delete_share_group_state as delete
+from odradek.protocol.generated.messages import describe_share_group_offsets as describe_offsets
+from odradek.protocol.generated.messages import initialize_share_group_state as initialize
+from odradek.protocol.generated.messages import read_share_group_state as read
+from odradek.protocol.generated.messages import read_share_group_state_summary as summary
+from odradek.protocol.generated.messages import share_acknowledge, share_fetch
+from odradek.protocol.generated.messages import write_share_group_state as write
+from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
+from odradek.protocol.generated.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.offset_delete import (
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.protocol.messages.share_group_describe import ShareGroupDescribeRequest
-from odradek.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
-from odradek.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.share_group_describe import ShareGroupDescribeRequest
+from odradek.protocol.generated.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from odradek.protocol.json_form import to_json
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.protocol.stored import decode_group_record, decode_share_record

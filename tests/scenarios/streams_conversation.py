@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
-from odradek.protocol.messages.streams_group_heartbeat import (
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.streams_group_describe import StreamsGroupDescribeRequest
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
     CopartitionGroup,
     KeyValue,
     StreamsGroupHeartbeatRequest,

@@ -15,8 +15,8 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.messages.streams_group_heartbeat import (
+from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
     Endpoint,
     Subtopology,
     TaskOffset,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from odradek.protocol.messages.streams_group_heartbeat import (
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
     Endpoint,
 )
 from tests.scenarios.streams_conversation import StreamsConversation

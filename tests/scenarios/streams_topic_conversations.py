@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.messages.streams_group_heartbeat import (
+from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
     CopartitionGroup,
     Endpoint,
     KeyValue,

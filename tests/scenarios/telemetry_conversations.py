@@ -19,16 +19,16 @@ from typing import Any
 
 from odradek.protocol.compression import Codec, compress
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.java_maps import hash_of_uuid
-from odradek.protocol.message import ZERO_UUID
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
-from odradek.protocol.messages.incremental_alter_configs import (
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from odradek.protocol.messages.push_telemetry import PushTelemetryRequest
+from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
+from odradek.protocol.java_maps import hash_of_uuid
+from odradek.protocol.message import ZERO_UUID
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
 

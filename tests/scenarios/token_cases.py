@@ -12,8 +12,8 @@ from typing import Any
 from joserfc import jws
 from joserfc.jwk import RSAKey
 
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.wire_client import ConnectionClosed, WireConnection
 from tests.scenarios.authority import TokenSigner
 from tests.scenarios.secured_listeners import Secured, without_signature

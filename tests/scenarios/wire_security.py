@@ -12,7 +12,7 @@ import pytest
 from odradek.client_security import AuthenticationError, ClientSecurity, ConnectionClosed, TlsError, WireError
 from odradek.client_security.tokens import unsecured_token
 from odradek.pipeline.cluster_client import ClusterClient
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireClient, WireConnection
 from tests.scenarios.authority import Authority, TokenSigner
 from tests.scenarios.secured_listeners import PASSWORDS, Secured, java_jaas, without_signature

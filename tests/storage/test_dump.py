@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from odradek.protocol.generated.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue, StateBatch
+from odradek.protocol.generated.stored.share_update import ShareUpdateKey, ShareUpdateValue
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.protocol.stored import encode_record_key, encode_record_value
-from odradek.protocol.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue, StateBatch
-from odradek.protocol.stored.share_update import ShareUpdateKey, ShareUpdateValue
 from odradek.storage.dump import dump, render_text
 
 KINDS = ("log", "index", "timeindex", "txnindex", "snapshot")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from odradek.protocol.generated.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
 from odradek.protocol.metadata_batch import metadata_records
-from odradek.protocol.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
 from odradek.protocol.record_batch import iter_batches
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig

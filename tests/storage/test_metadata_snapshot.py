@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from odradek.protocol.errors import CorruptDataError, ErrorCode, ProtocolError
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
+from odradek.protocol.generated.stored.voters_record import VotersRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.metadata_batch import MAX_BATCH_BYTES
 from odradek.protocol.metadata_records import METADATA_VERSION, record_version
-from odradek.protocol.metadata_records.config_record import ConfigRecord
-from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
-from odradek.protocol.metadata_records.topic_record import TopicRecord
 from odradek.protocol.record_batch import iter_batches
-from odradek.protocol.stored.voters_record import VotersRecord
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
 from odradek.storage.metadata_snapshot import (

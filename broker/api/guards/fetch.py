@@ -14,7 +14,7 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.parked import Parked
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchItem, TopicKey

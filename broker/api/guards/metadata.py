@@ -15,8 +15,8 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 from odradek.protocol.message import ZERO_UUID
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
 
 _DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _DESCRIBE, _CREATE, _TOPIC = Operation.DESCRIBE, Operation.CREATE, Resource.TOPIC

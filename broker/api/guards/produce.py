@@ -15,7 +15,7 @@ from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.response import is_coroutine
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,

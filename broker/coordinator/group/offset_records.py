@@ -1,7 +1,7 @@
 """The records of committed offsets.
 
 They are by far the most frequent, so their keys and values are written and read by hand here, in the formats
-of `odradek.protocol.stored.offset_commit` (tests hold the two together). Kafka 4.3.1 writes
+of `odradek.protocol.generated.stored.offset_commit` (tests hold the two together). Kafka 4.3.1 writes
 OffsetCommitValue 4, or 1 when a client asks for a retention time of its own.
 """
 
@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from odradek.broker.coordinator.group.records import decode_value, encode_value
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored.offset_commit import OffsetCommitValue
 from odradek.protocol.primitives import ZERO_UUID
-from odradek.protocol.stored.offset_commit import OffsetCommitValue
 
 LAST_OFFSET_COMMIT: Final = 1
 """The record type of committed offsets, which was 0 in very old logs."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored import share_snapshot, share_update
+from odradek.protocol.generated.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
+from odradek.protocol.generated.stored.share_update import ShareUpdateKey, ShareUpdateValue
 from odradek.protocol.message_codec import codec
-from odradek.protocol.stored import share_snapshot, share_update
-from odradek.protocol.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
-from odradek.protocol.stored.share_update import ShareUpdateKey, ShareUpdateValue
 
 SNAPSHOT = b"\0\0"
 UPDATE = b"\0\1"

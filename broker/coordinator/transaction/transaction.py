@@ -7,10 +7,10 @@ from typing import Any, Final, final
 
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.stored import decode_transaction_record, encode_record_key, encode_record_value
-from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 
 TopicPartition = tuple[str, int]
 

@@ -8,11 +8,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.blocking.broker import BlockingBroker
 from odradek.broker.facade.decoded_record import DecodedRecord
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.facade.generated.remote_calls import RemoteCalls
 from odradek.broker.facade.producer_record import Serializer, Writing
-from odradek.broker.facade.remote.calls import RemoteCalls
 from odradek.broker.facade.remote.clock import RemoteClock
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
@@ -27,8 +27,8 @@ from odradek.broker.requests.faults import Fault, checked_faults
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.blocking.group import Group
-    from odradek.broker.facade.blocking.transcript import Transcript
+    from odradek.broker.facade.generated.blocking.group import Group
+    from odradek.broker.facade.generated.blocking.transcript import Transcript
 
 
 class RemoteBroker(RemoteCalls):

@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.facade.blocking.group import Group
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
+from odradek.broker.facade.generated.blocking.group import Group
 from odradek.broker.facade.group_info import GroupInfo, TopicPartition
 from odradek.broker.facade.group_watch import Condition, late
 from odradek.broker.facade.share_partitions import SharePartitionInfo

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from odradek.broker.facade.blocking.transactions import TransactionHold
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
+from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 
 
 class Operate(Protocol):

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
-from odradek.broker.facade.blocking.transcript import Transcript
-from odradek.broker.facade.blocking.undo import Undo
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
+from odradek.broker.facade.generated.blocking.transcript import Transcript
+from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.remote.table import operation_of
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.requests import Conditions, Requests

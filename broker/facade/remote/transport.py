@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from odradek.broker.config.broker_config import ConfigError
-from odradek.broker.facade.blocking.broker import BlockingBroker
-from odradek.broker.facade.blocking.transactions import TransactionHold
-from odradek.broker.facade.blocking.undo import Undo
 from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.facade.generated.blocking.transactions import TransactionHold
+from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.group_lag import LagUnknownError
 from odradek.broker.facade.remote.decoding import RemoteError, decoded
 from odradek.broker.facade.remote.encoding import RemoteHandle, encoded

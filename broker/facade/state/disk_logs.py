@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
 from odradek.broker.facade.state.partition_copies import PartitionKey, opened
-from odradek.protocol.metadata_records.begin_transaction_record import BeginTransactionRecord
-from odradek.protocol.metadata_records.end_transaction_record import EndTransactionRecord
-from odradek.protocol.metadata_records.no_op_record import NoOpRecord
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
+from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.storage.backend import StorageError
 
 if TYPE_CHECKING:

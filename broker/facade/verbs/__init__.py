@@ -1,1 +1,1 @@
-"""The verbs of a broker, as `odradek.open_broker` has them. `facade/blocking` is generated from these modules."""
+"""The verbs of a broker, as `odradek.open_broker` has them. `make generate` writes those that block from them."""

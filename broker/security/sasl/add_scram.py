@@ -11,7 +11,7 @@ import binascii
 import secrets
 
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES, ScramHash, credential_of, salted_password
-from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 _SALT_BYTES = 16
 

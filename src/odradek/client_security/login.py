@@ -8,11 +8,11 @@ from odradek.client_security.errors import AuthenticationError
 from odradek.client_security.mechanisms import mechanism_for
 from odradek.client_security.options import SaslOptions
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.sasl_authenticate import (
+from odradek.protocol.generated.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
 )
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 _ROUNDS = 8
 

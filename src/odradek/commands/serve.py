@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.topic_spec import TopicSpec
     from odradek.container.environment import FromEnvironment
-    from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
+    from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 _HOST, _PORT = "127.0.0.1", 9092
 _LEVELS = ("debug", "info", "warning", "error", "critical")

@@ -7,7 +7,7 @@ import re
 import sys
 
 from odradek.container.environment import read_environment
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.wire_client import WireClient
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.blocking.broker import BlockingBroker
-from odradek.broker.facade.blocking.group import Group
-from odradek.broker.facade.blocking.transcript import Transcript
-from odradek.broker.facade.blocking.undo import Undo
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.facade.generated.blocking.group import Group
+from odradek.broker.facade.generated.blocking.transcript import Transcript
+from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.record_follow import RecordFollow
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.forks import ForkOperations

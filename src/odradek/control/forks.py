@@ -12,7 +12,7 @@ from odradek.broker.facade.remote.forks import ForkInfo, ForkOperations
 from odradek.broker.facade.threaded import KafkaBroker, fork_of
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.blocking.broker import BlockingBroker
+    from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 
 _MOST = 100
 

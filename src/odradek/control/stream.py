@@ -14,7 +14,7 @@ from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.transcript.selection import Selection
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.blocking.undo import Undo
+    from odradek.broker.facade.generated.blocking.undo import Undo
     from odradek.broker.transcript.recorded_request import RecordedRequest
     from odradek.control.calls import Calls
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from odradek.broker.facade.blocking.broker import BlockingBroker
-from odradek.broker.facade.blocking.transcript import Transcript
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.remote.table import Operation, Parameter, operation_of
 
 _LATEST = Parameter("latest", int | None, None)

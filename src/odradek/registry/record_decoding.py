@@ -17,7 +17,7 @@ from odradek.registry.registry import Registry
 from odradek.registry.state import RegistryState
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.blocking.broker import BlockingBroker
+    from odradek.broker.facade.generated.blocking.broker import BlockingBroker
     from odradek.broker.schemas.framing import Framed
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from odradek.registry.records import TOPIC, parsed
 from odradek.registry.state import RegistryState
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.blocking.broker import BlockingBroker
+    from odradek.broker.facade.generated.blocking.broker import BlockingBroker
     from odradek.broker.requests.faults import Fault
 
 T = TypeVar("T")

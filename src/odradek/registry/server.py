@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from odradek.broker.facade.blocking.broker import BlockingBroker
 from odradek.broker.facade.call import HandOver
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.http_thread import HttpThread, checked
 from odradek.registry.record_decoding import RecordDecoding
 from odradek.registry.recording import Recording

@@ -11,9 +11,9 @@ from odradek.broker.requests.context import CloseConnection
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Pattern, Permission, Resource
 from odradek.broker.security.principal import ANONYMOUS, Principal
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from odradek.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from odradek.protocol.messages.describe_acls import DescribeAclsRequest
+from odradek.protocol.generated.messages.create_acls import AclCreation, CreateAclsRequest
+from odradek.protocol.generated.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from odradek.protocol.generated.messages.describe_acls import DescribeAclsRequest
 from tests.fakes.acls import SECURED, allow
 from tests.fakes.ask import ask
 

@@ -7,9 +7,9 @@ import pytest
 from odradek.broker.api.served import SERVED
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from odradek.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
-from odradek.protocol.messages.push_telemetry import PushTelemetryRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.generated.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.broker.requests.test_dispatch import exchange
 from tests.fakes.cluster import FakeCluster

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from odradek import KafkaBroker
-from odradek.broker.api.index import INDEX
+from odradek.broker.api.generated.index import INDEX
 from odradek.broker.api.served import SERVED as SERVED_HANDLERS
 from odradek.broker.requests.access import Access, ByItem, Serve, Whole
 from odradek.broker.requests.context import RequestContext

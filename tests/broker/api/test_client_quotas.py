@@ -12,13 +12,13 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.alter_client_quotas import (
+from odradek.protocol.generated.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,
     EntryData,
     OpData,
 )
-from odradek.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest
+from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasRequest
 from tests.fakes.ask import ask
 from tests.scenarios.quota_conversations import CONVERSATIONS, transcribe
 

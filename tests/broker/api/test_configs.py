@@ -12,11 +12,11 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK
 from odradek.broker.config.definition import keys_of
+from odradek.protocol.generated.messages import alter_configs as alter
+from odradek.protocol.generated.messages import incremental_alter_configs as incremental
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.generated.messages.list_config_resources import ListConfigResourcesRequest
 from odradek.protocol.json_form import to_json
-from odradek.protocol.messages import alter_configs as alter
-from odradek.protocol.messages import incremental_alter_configs as incremental
-from odradek.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from odradek.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
 

@@ -13,10 +13,10 @@ import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
-from odradek.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
-from odradek.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
-from odradek.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+from odradek.protocol.generated.messages.create_delegation_token import CreateDelegationTokenRequest
+from odradek.protocol.generated.messages.describe_delegation_token import DescribeDelegationTokenRequest
+from odradek.protocol.generated.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from odradek.protocol.generated.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.scenarios.credential_conversations import CONVERSATIONS, Talk, transcribe
 from tests.scenarios.login_conversation import Login
 from tests.scenarios.sasl_broker import LISTENERS, sasl_properties

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from odradek.protocol.generated.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from tests.fakes.data_plane import DataPlane, partitions_of
 
 

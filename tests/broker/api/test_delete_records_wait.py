@@ -7,7 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from odradek.protocol.generated.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from tests.broker.api.test_produce_wait import Trio3
 from tests.broker.api.test_produce_wait import three as three
 

@@ -12,8 +12,8 @@ import trio
 
 from odradek.broker.cluster import Cluster
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.json_form import from_json, to_json
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tests.fakes.data_plane import DataPlane
 
 CORPUS = Path(__file__).parents[2] / "vectors" / "corpus.jsonl.gz"

@@ -11,10 +11,10 @@ from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCom
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.messages.describe_groups import DescribeGroupsRequest
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
+from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.data_plane import DataPlane
 from tests.fakes.wire_client import WireClient

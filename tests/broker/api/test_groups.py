@@ -10,10 +10,10 @@ import trio
 from odradek.broker.requests.parked import Parked
 from odradek.broker.runtime.shard_state import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from odradek.protocol.messages.sync_group import SyncGroupRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest
 from tests.fakes.data_plane import DataPlane
 
 

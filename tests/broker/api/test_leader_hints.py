@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.api.leader_hints import leader_endpoints
-from odradek.protocol.messages.fetch import FetchRequest, NodeEndpoint
+from odradek.protocol.generated.messages.fetch import FetchRequest, NodeEndpoint
 from tests.fakes.data_plane import DataPlane
 
 

@@ -10,8 +10,8 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from odradek.protocol.messages.offset_for_leader_epoch import (
+from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.generated.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,

@@ -8,12 +8,12 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.metadata.image import directory_of
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.add_raft_voter import AddRaftVoterRequest, Listener
-from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.protocol.messages.describe_cluster import DescribeClusterRequest
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.remove_raft_voter import RemoveRaftVoterRequest
-from odradek.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, Listener
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest
+from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.ask import ask
 

@@ -8,9 +8,13 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    TopicRequest,
+)
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.protocol.message import ZERO_UUID
-from odradek.protocol.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.fakes.ask import ask
 from tests.fakes.nodes import set_node_up
 

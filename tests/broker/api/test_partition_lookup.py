@@ -6,7 +6,7 @@ import pytest
 
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.list_offsets import ListOffsetsRequest
+from odradek.protocol.generated.messages.list_offsets import ListOffsetsRequest
 from tests.fakes.data_plane import DataPlane
 
 

@@ -9,14 +9,14 @@ import pytest
 from odradek.broker.requests.context import CloseConnection
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
+from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import assign_offsets
 from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.nodes import NO_LEADER_CHANGE, set_leader

@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.requests.deferred import Deferred
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,

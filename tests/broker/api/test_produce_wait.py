@@ -9,8 +9,8 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.facade.topics import PartitionInfo
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from odradek.protocol.generated.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,

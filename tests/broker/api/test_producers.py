@@ -8,8 +8,8 @@ import pytest
 
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from odradek.storage.partition_log import AppendOrigin
 from tests.fakes.data_plane import START_MS, DataPlane
 

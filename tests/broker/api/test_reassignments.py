@@ -8,17 +8,17 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.alter_partition_reassignments import (
+from odradek.protocol.generated.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
 )
-from odradek.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
-from odradek.protocol.messages.list_partition_reassignments import (
+from odradek.protocol.generated.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from odradek.protocol.generated.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.ask import ask

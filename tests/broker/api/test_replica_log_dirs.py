@@ -8,12 +8,12 @@ from pathlib import Path
 from odradek.broker.api.replica_log_dirs import IN_MEMORY
 from odradek.broker.cluster import Cluster
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.alter_replica_log_dirs import (
+from odradek.protocol.generated.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from odradek.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from odradek.protocol.generated.messages.describe_log_dirs import DescribeLogDirsRequest
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError

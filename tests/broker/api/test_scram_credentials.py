@@ -8,7 +8,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
+from odradek.protocol.generated.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest
 from tests.broker.api.test_delegation_tokens import TOKENS, broker, check
 from tests.fakes.acls import SECURED
 from tests.fakes.ask import ask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odradek.broker.api.index import INDEX
+from odradek.broker.api.generated.index import INDEX
 from odradek.broker.api.served import SERVED
 from odradek.protocol.registry import API_BY_KEY
 

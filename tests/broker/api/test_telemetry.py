@@ -11,9 +11,9 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
-from odradek.protocol.messages.push_telemetry import PushTelemetryRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
 from tests.fakes.wire_client import WireClient

@@ -12,10 +12,10 @@ from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from odradek.protocol.messages.end_txn import EndTxnRequest
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.txn_offset_commit import (
+from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,

@@ -15,8 +15,8 @@ import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.wire_client import WireClient

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Adopt
-from odradek.protocol.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 
 
 def test_cluster_wide_and_single_values_are_in_force_and_go() -> None:

@@ -11,7 +11,7 @@ from odradek.broker.controller.feature_levels import SUPPORTED
 from odradek.broker.controller.partition_control import PartitionControl
 from odradek.broker.metadata.registrations import Endpoint
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.metadata_records.register_broker_record import RegisterBrokerRecord
+from odradek.protocol.generated.metadata_records.register_broker_record import RegisterBrokerRecord
 
 
 def control(cluster: Cluster) -> BrokerControl:

@@ -26,9 +26,9 @@ from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.metadata_records.begin_transaction_record import BeginTransactionRecord
-from odradek.protocol.metadata_records.remove_topic_record import RemoveTopicRecord
-from odradek.protocol.metadata_records.topic_record import TopicRecord
+from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
+from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from tests.fakes.configs import set_configs
 from tests.fakes.examples import examples
 from tests.fakes.images import picture

@@ -8,12 +8,12 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.disk_metadata_log import FOLDER, TOPIC_ID, DiskMetadataLog
+from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
+from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
+from odradek.protocol.generated.stored.voters_record import VotersRecord
 from odradek.protocol.kraft_control import KRaftControl
 from odradek.protocol.metadata_batch import control_messages
 from odradek.protocol.record_batch import RecordBatch, iter_batches
-from odradek.protocol.stored.k_raft_version_record import KRaftVersionRecord
-from odradek.protocol.stored.leader_change_message import LeaderChangeMessage
-from odradek.protocol.stored.voters_record import VotersRecord
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import PARTITION_METADATA, parse_partition_metadata
 from odradek.storage.file_system import FileSystem

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.broker.controller.elections import NO_LEADER_CHANGE, Election, PartitionChange, Rules, without
 from odradek.broker.metadata.registrations import PartitionRegistration
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 
 TOPIC = b"t" * 16
 DIRECTORIES = {node: bytes([node]) * 16 for node in (1, 2, 3, 4)}

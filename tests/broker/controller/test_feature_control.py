@@ -9,8 +9,8 @@ from odradek.broker.controller.commands import Adopt, FeatureUpdate, UpdateFeatu
 from odradek.broker.controller.feature_control import FeatureControl
 from odradek.broker.metadata.image import ELR_VERSION
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.metadata_records.config_record import ConfigRecord
-from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 from tests.fakes.configs import set_configs
 
 UPGRADE, SAFE, UNSAFE = 1, 2, 3

@@ -13,8 +13,8 @@ from odradek.broker.controller import commands
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS, ControllerMachine
 from odradek.broker.runtime.command import Command
 from odradek.broker.security.principal import ANONYMOUS
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.no_op_record import NoOpRecord
 from tests.fakes.images import picture
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS, ControllerMachine
 from odradek.broker.controller.metadata_log import MemoryMetadataLog, runs
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.no_op_record import NoOpRecord
 from tests.fakes.images import picture
 
 

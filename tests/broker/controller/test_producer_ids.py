@@ -8,7 +8,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.producer_ids import MAX_PRODUCER_ID, ProducerIdBlocks
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
+from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from odradek.broker.metadata.image import MetadataImage, TopicImage
 from odradek.broker.metadata.registrations import BrokerRegistration, Ids, PartitionRegistration
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 
 TOPIC = b"t" * 16
 

@@ -10,7 +10,7 @@ import pytest
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.kept_logs import KeptLogs
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.metadata_records.no_op_record import NoOpRecord
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError

@@ -6,8 +6,10 @@ from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, S
 from odradek.broker.controller.scram_control import ScramControl
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.metadata_records.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
-from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
+from odradek.protocol.generated.metadata_records.remove_user_scram_credential_record import (
+    RemoveUserScramCredentialRecord,
+)
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from tests.scenarios.scram_client import salted_password
 
 

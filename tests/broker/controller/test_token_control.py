@@ -10,8 +10,8 @@ from odradek.broker.controller.token_control import MAX_REMOVED_AT_ONCE, TokenCo
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
-from odradek.protocol.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
+from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
+from odradek.protocol.generated.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
 
 ALICE, BOB, EVE = (Principal("User", name) for name in ("alice", "bob", "eve"))
 CONFIG = {

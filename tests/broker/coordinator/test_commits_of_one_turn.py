@@ -9,8 +9,8 @@ from odradek import open_broker
 from odradek.broker.net.poller import TaskPoller
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.file_slice import joined
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.offset_commit import (
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,

@@ -10,8 +10,8 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.protocol.errors import ErrorCode as E
-from odradek.protocol.messages import share_acknowledge, share_fetch
-from odradek.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from odradek.protocol.generated.messages import share_acknowledge, share_fetch
+from odradek.protocol.generated.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.fakes.lagging import Lagging, Pending
 from tests.fakes.wire_client import WireClient
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.consumer_group_heartbeat import (
+from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
 )
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from tests.fakes.wire_client import WireClient
 
 CONFIG = {"group.consumer.assignment.interval.ms": "0"}

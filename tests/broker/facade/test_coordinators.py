@@ -9,9 +9,9 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.protocol.errors import ErrorCode as E
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.list_transactions import ListTransactionsRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest
 from tests.fakes.lagging import TRANSACTION, Lagging
 
 

@@ -15,7 +15,7 @@ from odradek.broker.facade.client_links import accept_connections, refuse_connec
 from odradek.broker.facade.nodes import start_node, stop_node
 from odradek.broker.facade.topics import PartitionInfo
 from odradek.client_security.options import ClientSecurity, security_options
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireError
 from tests.fakes.wire_client import WireClient
 

@@ -12,9 +12,9 @@ from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.open_broker import open_broker
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from tests.fakes.wire_client import TrioWireClient, WireClient
 
 

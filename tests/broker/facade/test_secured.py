@@ -10,8 +10,8 @@ from odradek import Acl, KafkaBroker, Security
 from odradek.client_security.errors import AuthenticationError
 from odradek.client_security.options import ClientSecurity, security_options
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.wire_client import WireClient

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.fakes.wire_client import WireClient
 
 CONFIG = {"group.share.assignment.interval.ms": "0"}

@@ -10,8 +10,8 @@ import pytest
 from odradek.broker.facade.group_info import GroupInfo
 from odradek.broker.facade.streams_group_info import StreamsGroupInfo, StreamsMemberInfo
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.streams_group_heartbeat import (
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
     Endpoint,
     StreamsGroupHeartbeatRequest,
     Subtopology,

@@ -151,7 +151,7 @@ class TestKafkaBroker:
             with odradek.KafkaBroker(topics={"orders": 1}) as broker:
                 host, _, port = broker.bootstrap_servers.partition(":")
                 reader, writer = await asyncio.open_connection(host, int(port))
-                from odradek.protocol.messages.api_versions import ApiVersionsRequest
+                from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 
                 writer.write(request_frame(ApiVersionsRequest(), 0))
                 answer = await asyncio.wait_for(reader.readexactly(8), 30)

@@ -11,8 +11,8 @@ import trio
 
 import odradek
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from tests.fakes.wire_client import WireClient
 
 

@@ -6,12 +6,12 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.metadata.changes import records_between
 from odradek.broker.metadata.image import MetadataImage
+from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
+from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
-from odradek.protocol.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
-from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
-from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
-from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from tests.fakes.configs import set_configs
 from tests.fakes.images import picture
 

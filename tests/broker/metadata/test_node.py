@@ -7,7 +7,7 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.config.listeners import Listener, SecurityProtocol
 from odradek.broker.metadata.node import Endpoint, Node
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from tests.broker.conftest import request_frame, response_of
 from tests.broker.probes import Wire
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from odradek.broker.metadata.writer import ImageWriter
+from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
+from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
+from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
+from odradek.protocol.generated.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
+from odradek.protocol.generated.metadata_records.remove_user_scram_credential_record import (
+    RemoveUserScramCredentialRecord,
+)
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
-from odradek.protocol.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
-from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
-from odradek.protocol.metadata_records.remove_access_control_entry_record import RemoveAccessControlEntryRecord
-from odradek.protocol.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
-from odradek.protocol.metadata_records.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
-from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 ID = b"i" * 16
 

@@ -7,10 +7,10 @@ from odradek.broker.controller.commands import Adopt
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.snapshot import records_of
 from odradek.broker.metadata.writer import ImageWriter
+from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from odradek.protocol.metadata_records import decode_metadata_record, encode_metadata_record
-from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
-from odradek.protocol.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
-from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from tests.fakes.configs import set_configs
 from tests.fakes.images import picture
 from tests.fakes.nodes import set_node_up

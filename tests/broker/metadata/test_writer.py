@@ -6,24 +6,24 @@ import pytest
 
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.writer import ImageWriter
+from odradek.protocol.generated.metadata_records.abort_transaction_record import AbortTransactionRecord
+from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
+from odradek.protocol.generated.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
+from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+from odradek.protocol.generated.metadata_records.fence_broker_record import FenceBrokerRecord
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
+from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
+from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
+from odradek.protocol.generated.metadata_records.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
+from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
+from odradek.protocol.generated.metadata_records.unfence_broker_record import UnfenceBrokerRecord
+from odradek.protocol.generated.metadata_records.unregister_broker_record import UnregisterBrokerRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_records.abort_transaction_record import AbortTransactionRecord
-from odradek.protocol.metadata_records.begin_transaction_record import BeginTransactionRecord
-from odradek.protocol.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
-from odradek.protocol.metadata_records.clear_elr_record import ClearElrRecord
-from odradek.protocol.metadata_records.config_record import ConfigRecord
-from odradek.protocol.metadata_records.end_transaction_record import EndTransactionRecord
-from odradek.protocol.metadata_records.feature_level_record import FeatureLevelRecord
-from odradek.protocol.metadata_records.fence_broker_record import FenceBrokerRecord
-from odradek.protocol.metadata_records.no_op_record import NoOpRecord
-from odradek.protocol.metadata_records.partition_change_record import PartitionChangeRecord
-from odradek.protocol.metadata_records.partition_record import PartitionRecord
-from odradek.protocol.metadata_records.producer_ids_record import ProducerIdsRecord
-from odradek.protocol.metadata_records.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
-from odradek.protocol.metadata_records.remove_topic_record import RemoveTopicRecord
-from odradek.protocol.metadata_records.topic_record import TopicRecord
-from odradek.protocol.metadata_records.unfence_broker_record import UnfenceBrokerRecord
-from odradek.protocol.metadata_records.unregister_broker_record import UnregisterBrokerRecord
 from tests.fakes.images import picture
 
 A, B = b"a" * 16, b"b" * 16

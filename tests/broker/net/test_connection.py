@@ -13,8 +13,8 @@ from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import CloseConnection, RequestContext
-from odradek.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.fakes.cluster import FakeCluster
 

@@ -19,7 +19,7 @@ from odradek.broker.net.poller import TaskPoller
 from odradek.broker.net.server import Server
 from odradek.broker.net.socket_batch import NOT_NOW
 from odradek.broker.requests.context import RequestContext
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
 from tests.broker.net.test_poller import Later, be_served, correlation_id, hold_for, send_now

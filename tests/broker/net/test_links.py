@@ -12,7 +12,7 @@ from odradek.broker.net.links import ClientLink, Way
 from odradek.broker.net.pace import Pace
 from odradek.broker.net.server import Server
 from odradek.broker.net.wire import Terms
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
 from tests.fakes.cluster import FakeCluster

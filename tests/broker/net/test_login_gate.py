@@ -25,12 +25,12 @@ from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.file_slice import joined
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.list_groups import ListGroupsRequest
-from odradek.protocol.messages.list_transactions import ListTransactionsRequest
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
+from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import request_frame
 from tests.fakes.examples import examples

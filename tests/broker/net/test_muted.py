@@ -15,8 +15,8 @@ from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.parked import Parked
 from odradek.broker.security.quotas.quotas import Quotas
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
 from tests.fakes.cluster import FakeCluster

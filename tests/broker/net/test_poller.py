@@ -20,9 +20,9 @@ from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.exchange import Exchange, RawExchange
 from odradek.broker.requests.parked import Parked
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.broker.conftest import Install, request_frame, response_of

@@ -16,7 +16,7 @@ from odradek.broker.config.listeners import Listener, SecurityProtocol
 from odradek.broker.metadata.node import Endpoint
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run, serving
 from tests.fakes.cluster import FakeCluster

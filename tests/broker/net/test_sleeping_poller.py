@@ -13,7 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.net.sleeping_poller import Patience, SleepingPoller, may_look_again
 from odradek.broker.requests.context import RequestContext
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
 from tests.broker.net.test_connection import beat, dial, read_frame, run, serving
 from tests.fakes.cluster import FakeCluster

@@ -21,8 +21,8 @@ from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.parked import Parked
 from odradek.broker.security.tls.listener_tls import ListenerTls
-from odradek.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.broker.net.test_connection import beat, dial, is_closed, run, serving
 from tests.fakes.certificates import Certificate, issued_by, new_authority

@@ -6,7 +6,13 @@ import pytest
 
 from odradek.broker.partitions.fetch_sessions import EVICTION_MS, MAX_EPOCH, FetchItem, FetchSession, FetchSessionCache
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.messages.fetch import EpochEndOffset, FetchPartition, FetchTopic, ForgottenTopic, PartitionData
+from odradek.protocol.generated.messages.fetch import (
+    EpochEndOffset,
+    FetchPartition,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+)
 from tests.fakes.data_plane import DataPlane
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from odradek import KafkaBroker
 from odradek.broker.facade.topics import PartitionInfo
-from odradek.protocol.messages.incremental_alter_configs import (
+from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,

@@ -10,9 +10,9 @@ from odradek.broker.requests.access import OPEN, ByItem, Whole
 from odradek.broker.security.acl import SUPPORTED, Operation, Resource
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.describe_quorum import DescribeQuorumRequest
-from odradek.protocol.messages.update_features import UpdateFeaturesRequest
-from odradek.protocol.messages.write_txn_markers import WritableTxnMarker, WriteTxnMarkersRequest
+from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRequest
+from odradek.protocol.generated.messages.update_features import UpdateFeaturesRequest
+from odradek.protocol.generated.messages.write_txn_markers import WritableTxnMarker, WriteTxnMarkersRequest
 from tests.fakes.acls import SECURED, allow
 from tests.fakes.ask import ask
 

@@ -14,7 +14,7 @@ from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.file_slice import joined
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.fakes.cluster import FakeCluster
 

@@ -77,7 +77,7 @@ def test_shapes_name_fields_that_exist() -> None:
 
 
 def test_produce_says_which_partitions() -> None:
-    from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+    from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
     request = ProduceRequest(
         acks=-1,

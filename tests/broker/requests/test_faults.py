@@ -11,7 +11,7 @@ import trio
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.faults import Fault, FaultSet, checked_faults
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame
 from tests.broker.requests.test_dispatch import heartbeat, served
 from tests.fakes.cluster import FakeCluster

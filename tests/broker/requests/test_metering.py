@@ -11,11 +11,11 @@ from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Pending, Throttled
 from odradek.broker.requests.parked import Parked
 from odradek.protocol.file_slice import joined
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.protocol.messages.share_fetch import ShareFetchRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.share_fetch import ShareFetchRequest
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.broker.conftest import request_frame, response_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from odradek.broker.requests.problems import error_name, label, problems_of
-from odradek.protocol.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
-from odradek.protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from odradek.protocol.generated.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
+from odradek.protocol.generated.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
 
 def test_errors_are_told_with_their_place_and_message() -> None:

@@ -7,9 +7,14 @@ import sys
 from pathlib import Path
 
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.alter_client_quotas import AlterClientQuotasRequest, EntityData, EntryData, OpData
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.broker.requests.test_metering import Asked
 from tests.fakes.wire_client import WireClient
 

@@ -10,7 +10,7 @@ import pytest
 from odradek.broker.api.served import SERVED
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.registry import Registry, handles
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
 
 HEARTBEAT = 12

@@ -11,11 +11,11 @@ from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.request_log import log_answer
 from odradek.broker.requests.response import EncodedBody
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
+from odradek.protocol.generated.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse
+from odradek.protocol.generated.messages.produce import TopicProduceResponse as Topic
 from odradek.protocol.message_codec import codec
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseTopic
-from odradek.protocol.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse
-from odradek.protocol.messages.produce import TopicProduceResponse as Topic
 from tests.fakes.cluster import FakeCluster
 
 LOGGER = "odradek.broker.requests"

@@ -15,9 +15,9 @@ from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.requests.steps import Step
 from odradek.broker.requests.wire_faults import steps_of
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.metadata import MetadataRequest
-from odradek.protocol.messages.unregister_broker import UnregisterBrokerRequest
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.protocol.record_batch import iter_batches
 from odradek.wire_client import WireError
 from tests.fakes.wire_client import ConnectionClosed, WireClient

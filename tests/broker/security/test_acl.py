@@ -15,7 +15,7 @@ from odradek.broker.security.acl import (
     Resource,
     all_operations,
 )
-from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
 
 def entry(name: str = "orders", pattern: Pattern = Pattern.LITERAL, host: str = "*") -> Acl:

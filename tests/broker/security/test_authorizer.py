@@ -17,8 +17,10 @@ from odradek.broker.security.acl import SUPPORTED, Acl, Operation, Pattern, Perm
 from odradek.broker.security.authorizer import Authorizer, authorizer_of, super_user_texts
 from odradek.broker.security.principal import ANONYMOUS, Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.metadata_records.access_control_entry_record import AccessControlEntryRecord
-from odradek.protocol.metadata_records.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
 from tests.fakes.examples import examples
 from tests.scenarios.acl_decisions import USERS, Case, recorded
 

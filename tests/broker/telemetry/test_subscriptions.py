@@ -9,7 +9,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.telemetry.subscriptions import DEFAULT_INTERVAL_MS, SubscriptionTable
-from odradek.protocol.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.uuids import uuid_from_text
 from tests.fakes.configs import set_configs
 

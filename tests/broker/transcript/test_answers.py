@@ -8,54 +8,58 @@ import pytest
 
 from odradek.broker.transcript.answers import answered
 from odradek.protocol.consumer_protocol import encode_assignment
-from odradek.protocol.messages.consumer_group_heartbeat import (
+from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ResponseTopicPartitions,
 )
-from odradek.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
-from odradek.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
-from odradek.protocol.messages.list_offsets import (
+from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from odradek.protocol.generated.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from odradek.protocol.generated.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from odradek.protocol.messages.metadata import (
+from odradek.protocol.generated.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponseTopic,
 )
-from odradek.protocol.messages.offset_fetch import (
+from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
-from odradek.protocol.messages.produce import (
+from odradek.protocol.generated.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceResponse,
 )
-from odradek.protocol.messages.share_fetch import (
+from odradek.protocol.generated.messages.share_fetch import (
     AcquiredRecords,
     ShareFetchableTopicResponse,
     ShareFetchRequest,
     ShareFetchResponse,
 )
-from odradek.protocol.messages.share_fetch import PartitionData as SharePartitionData
-from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from odradek.protocol.generated.messages.share_fetch import PartitionData as SharePartitionData
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from odradek.protocol.generated.stored.consumer_protocol_assignment import ConsumerProtocolAssignment
+from odradek.protocol.generated.stored.consumer_protocol_assignment import TopicPartition as Assigned
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
-from odradek.protocol.stored.consumer_protocol_assignment import ConsumerProtocolAssignment
-from odradek.protocol.stored.consumer_protocol_assignment import TopicPartition as Assigned
 from tests.fakes.exchanges import ORDERS_ID, recorded
 
 BATCH = build_batch([Record(number, 1000, None, b"value", ()) for number in range(2)])

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from odradek.broker.transcript.fetch_sessions import FetchSessions
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
+from odradek.protocol.generated.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+)
 from tests.fakes.exchanges import ORDERS_ID, Names
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.requests.exchange import Head, Told
 from odradek.broker.transcript.kept_messages import decoded_answer, decoded_request, is_trimmed, whole_bytes
-from odradek.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.fakes.exchanges import recorded
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from odradek.broker.requests.exchange import Head, Told
 from odradek.broker.transcript.lines import line_of, lines_of
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.fetch import (
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.fetch import (
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
@@ -17,7 +17,7 @@ from odradek.protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.fakes.exchanges import ORDERS_ID, recorded, registry_exchange
 
 

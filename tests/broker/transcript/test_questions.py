@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from odradek.broker.transcript.questions import asked
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from odradek.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.protocol.messages.end_txn import EndTxnRequest
-from odradek.protocol.messages.fetch import FetchRequest
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from odradek.protocol.messages.sync_group import SyncGroupRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest
+from odradek.protocol.generated.messages.fetch import FetchRequest
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.exchanges import recorded

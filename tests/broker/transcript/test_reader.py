@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from odradek.broker.transcript.reader import Reader
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.fakes.exchanges import ORDERS_ID, Names, raw_exchange
 
 

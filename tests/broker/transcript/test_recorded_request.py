@@ -9,8 +9,8 @@ import pytest
 from odradek.broker.requests.exchange import Told
 from odradek.broker.requests.subjects import Subjects
 from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.fakes.exchanges import Names, raw_exchange, recorded
 
 

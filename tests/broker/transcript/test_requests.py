@@ -8,8 +8,8 @@ import pytest
 
 from odradek.broker.transcript.requests import Requests
 from odradek.broker.transcript.saved import read_lines
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from tests.fakes.exchanges import Names, recorded
 
 

@@ -7,8 +7,8 @@ import pytest
 from odradek.broker.requests.exchange import Head
 from odradek.broker.transcript.json_lines import to_line
 from odradek.broker.transcript.saved import TranscriptError, read_lines
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.fakes.exchanges import ORDERS_ID, recorded
 
 FETCH = FetchRequest(topics=[FetchTopic("", ORDERS_ID, [FetchPartition(2, fetch_offset=7)])])

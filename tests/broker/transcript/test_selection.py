@@ -9,11 +9,11 @@ import pytest
 
 from odradek.broker.transcript.selection import Selection
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.add_partitions_to_txn import (
+from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from odradek.protocol.messages.offset_commit import (
+from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,

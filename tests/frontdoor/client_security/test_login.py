@@ -8,8 +8,8 @@ from odradek.client_security import AuthenticationError
 from odradek.client_security.login import log_in
 from odradek.client_security.options import SaslOptions
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 PLAIN = SaslOptions("PLAIN", {"username": "alice", "password": "hush"})
 TOKEN = SaslOptions("OAUTHBEARER", {}, oauthbearer={"token": "hush"})

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from odradek.__main__ import main
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.fakes.wire_client import WireClient
 from tests.frontdoor.control.conftest import ask
 

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from odradek.__main__ import main
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.broker.facade.report.test_partitioner_order import read, write
 from tests.fakes.wire_client import WireClient
 from tests.frontdoor.commands.test_serve import serving

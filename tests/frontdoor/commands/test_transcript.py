@@ -10,8 +10,8 @@ import pytest
 
 from odradek.__main__ import main
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.fakes.wire_client import WireClient
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import odradek
 from odradek.control.server import ControlServer
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.fakes.wire_client import WireClient
 from tests.frontdoor.control.conftest import Ask
 

@@ -8,8 +8,8 @@ import pytest
 
 import odradek
 from odradek.control.server import ControlServer
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import Record, build_batch
 from tests.fakes.chromium import PROGRAM, Page, chromium
 from tests.fakes.wire_client import WireClient

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from odradek.pipeline.jobs.coordinator_rows import TRANSACTION_STATES, group_row, transaction_row
-from odradek.protocol.stored import encode_record_key, encode_record_value
-from odradek.protocol.stored.consumer_group_target_assignment_member import (
+from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMemberValue,
     TopicPartition,
 )
-from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
-from odradek.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
-from odradek.protocol.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
+from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from odradek.protocol.stored import encode_record_key, encode_record_value
 
 COMMIT = encode_record_key(OffsetCommitKey("g", "t", 2))
 

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 import odradek
 from odradek.pipeline.jobs.logs import LogPlace
-from odradek.protocol.messages.initialize_share_group_state import (
+from odradek.protocol.generated.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeStateData,
     PartitionData,

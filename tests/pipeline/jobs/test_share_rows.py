@@ -6,9 +6,9 @@ import pytest
 
 from odradek.broker.partitions.share.states import RecordState
 from odradek.pipeline.jobs.share_rows import DELIVERY_STATES, share_row
+from odradek.protocol.generated.stored import share_snapshot as snapshot
+from odradek.protocol.generated.stored import share_update as update
 from odradek.protocol.stored import encode_record_key, encode_record_value
-from odradek.protocol.stored import share_snapshot as snapshot
-from odradek.protocol.stored import share_update as update
 
 TOPIC_ID = bytes(15) + b"\1"
 KEY = encode_record_key(snapshot.ShareSnapshotKey("g", TOPIC_ID, 3))

@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 
 from odradek.broker.coordinator.routing import partition_for
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.create_topics import (
+from odradek.protocol.generated.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from odradek.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
-from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.wire_client import WireError
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.failures.targets import NODES, FailingCluster

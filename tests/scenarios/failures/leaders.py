@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from tests.scenarios.failures.story import LONG_MS, Story, story
 
 

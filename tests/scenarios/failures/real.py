@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations
 
-from odradek.protocol.messages.elect_leaders import ElectLeadersRequest
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.elect_leaders import ElectLeadersRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from tests.conformance.real_cluster import RealCluster
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.failures.targets import CONFIG, NODES, STEP_S, FailingCluster

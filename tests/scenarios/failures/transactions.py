@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from odradek.broker.coordinator.routing import partition_for
-from odradek.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from odradek.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from odradek.protocol.messages.describe_transactions import DescribeTransactionsRequest
-from odradek.protocol.messages.end_txn import EndTxnRequest
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from odradek.protocol.generated.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from odradek.protocol.generated.messages.describe_transactions import DescribeTransactionsRequest
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from tests.scenarios.failures import groups
 from tests.scenarios.failures.core import Pending, error
 from tests.scenarios.failures.groups import coordinator

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from odradek.broker.coordinator.group.records import decode_key, decode_value, encode_key, encode_value
 from odradek.broker.runtime.records import NewRecord
-from odradek.protocol.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 
 GROUP_METADATA_VERSION = 3
 

@@ -18,29 +18,32 @@ from odradek.broker.coordinator.group.records import (
     told_record,
 )
 from odradek.broker.runtime.records import NewRecord
-from odradek.protocol.stored.consumer_group_current_member_assignment import (
+from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     TopicPartitions,
 )
-from odradek.protocol.stored.consumer_group_member_metadata import (
+from odradek.protocol.generated.stored.consumer_group_member_metadata import (
     ClassicMemberMetadata,
     ClassicProtocol,
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
 )
-from odradek.protocol.stored.consumer_group_metadata import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
-from odradek.protocol.stored.consumer_group_partition_metadata import ConsumerGroupPartitionMetadataKey
-from odradek.protocol.stored.consumer_group_regular_expression import (
+from odradek.protocol.generated.stored.consumer_group_metadata import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+)
+from odradek.protocol.generated.stored.consumer_group_partition_metadata import ConsumerGroupPartitionMetadataKey
+from odradek.protocol.generated.stored.consumer_group_regular_expression import (
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupRegularExpressionValue,
 )
-from odradek.protocol.stored.consumer_group_target_assignment_member import (
+from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMemberValue,
     TopicPartition,
 )
-from odradek.protocol.stored.consumer_group_target_assignment_metadata import (
+from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata import (
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )

@@ -21,30 +21,33 @@ from odradek.broker.coordinator.group.consumer.member import (
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import decode_value, known_key, record_type_of, value_of
 from odradek.broker.runtime.records import LogRecord, NewRecord
-from odradek.protocol.message import CoordinatorRecord
-from odradek.protocol.stored.consumer_group_current_member_assignment import (
+from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
     TopicPartitions,
 )
-from odradek.protocol.stored.consumer_group_member_metadata import (
+from odradek.protocol.generated.stored.consumer_group_member_metadata import (
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
 )
-from odradek.protocol.stored.consumer_group_metadata import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
-from odradek.protocol.stored.consumer_group_partition_metadata import ConsumerGroupPartitionMetadataKey
-from odradek.protocol.stored.consumer_group_regular_expression import (
+from odradek.protocol.generated.stored.consumer_group_metadata import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+)
+from odradek.protocol.generated.stored.consumer_group_partition_metadata import ConsumerGroupPartitionMetadataKey
+from odradek.protocol.generated.stored.consumer_group_regular_expression import (
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupRegularExpressionValue,
 )
-from odradek.protocol.stored.consumer_group_target_assignment_member import (
+from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMemberValue,
 )
-from odradek.protocol.stored.consumer_group_target_assignment_metadata import (
+from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata import (
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+from odradek.protocol.message import CoordinatorRecord
 
 Written = NewRecord | LogRecord
 

@@ -22,13 +22,13 @@ from odradek.broker.runtime.effects import Effect, Schedule
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored import share_group_current_member_assignment as current
+from odradek.protocol.generated.stored import share_group_member_metadata as member_metadata
+from odradek.protocol.generated.stored import share_group_metadata as metadata
+from odradek.protocol.generated.stored import share_group_state_partition_metadata as states
+from odradek.protocol.generated.stored import share_group_target_assignment_member as target
+from odradek.protocol.generated.stored import share_group_target_assignment_metadata as target_metadata
 from odradek.protocol.message import CoordinatorRecord
-from odradek.protocol.stored import share_group_current_member_assignment as current
-from odradek.protocol.stored import share_group_member_metadata as member_metadata
-from odradek.protocol.stored import share_group_metadata as metadata
-from odradek.protocol.stored import share_group_state_partition_metadata as states
-from odradek.protocol.stored import share_group_target_assignment_member as target
-from odradek.protocol.stored import share_group_target_assignment_metadata as target_metadata
 
 Replay = Callable[[Any, Any], None]
 

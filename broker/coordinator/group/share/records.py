@@ -8,19 +8,19 @@ from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.coordinator.group.share.members import ShareMember, TopicStates
 from odradek.broker.runtime.records import NewRecord
-from odradek.protocol.message import CoordinatorRecord
-from odradek.protocol.stored import share_group_current_member_assignment as current
-from odradek.protocol.stored import share_group_state_partition_metadata as states
-from odradek.protocol.stored import share_group_target_assignment_member as target
-from odradek.protocol.stored.share_group_member_metadata import (
+from odradek.protocol.generated.stored import share_group_current_member_assignment as current
+from odradek.protocol.generated.stored import share_group_state_partition_metadata as states
+from odradek.protocol.generated.stored import share_group_target_assignment_member as target
+from odradek.protocol.generated.stored.share_group_member_metadata import (
     ShareGroupMemberMetadataKey,
     ShareGroupMemberMetadataValue,
 )
-from odradek.protocol.stored.share_group_metadata import ShareGroupMetadataKey, ShareGroupMetadataValue
-from odradek.protocol.stored.share_group_target_assignment_metadata import (
+from odradek.protocol.generated.stored.share_group_metadata import ShareGroupMetadataKey, ShareGroupMetadataValue
+from odradek.protocol.generated.stored.share_group_target_assignment_metadata import (
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
 )
+from odradek.protocol.message import CoordinatorRecord
 
 
 def member_record(group_id: str, member: ShareMember) -> NewRecord:

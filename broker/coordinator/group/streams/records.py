@@ -10,12 +10,12 @@ from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.tasks import Target, TaskEpochs, Tasks
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
 from odradek.broker.runtime.records import NewRecord
-from odradek.protocol.stored import streams_group_current_member_assignment as current
-from odradek.protocol.stored import streams_group_member_metadata as metadata
-from odradek.protocol.stored import streams_group_metadata as group
-from odradek.protocol.stored import streams_group_target_assignment_member as target
-from odradek.protocol.stored import streams_group_target_assignment_metadata as target_epoch
-from odradek.protocol.stored import streams_group_topology as stored_topology
+from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
+from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
+from odradek.protocol.generated.stored import streams_group_metadata as group
+from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
+from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
+from odradek.protocol.generated.stored import streams_group_topology as stored_topology
 
 
 def epoch_record(

@@ -11,13 +11,13 @@ from odradek.broker.coordinator.group.streams.member import LEAVING, Endpoint, M
 from odradek.broker.coordinator.group.streams.tasks import NOTHING_HELD, Held, Target
 from odradek.broker.coordinator.group.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
 from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
+from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
+from odradek.protocol.generated.stored import streams_group_metadata as group_metadata
+from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
+from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
+from odradek.protocol.generated.stored import streams_group_topology as stored_topology
 from odradek.protocol.message import CoordinatorRecord
-from odradek.protocol.stored import streams_group_current_member_assignment as current
-from odradek.protocol.stored import streams_group_member_metadata as metadata
-from odradek.protocol.stored import streams_group_metadata as group_metadata
-from odradek.protocol.stored import streams_group_target_assignment_member as target
-from odradek.protocol.stored import streams_group_target_assignment_metadata as target_epoch
-from odradek.protocol.stored import streams_group_topology as stored_topology
 
 _GONE = -1
 

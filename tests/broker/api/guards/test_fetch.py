@@ -11,7 +11,7 @@ from odradek.broker.controller.commands import NewTopic
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Permission, Resource
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.fakes.acls import SECURED, allow
 from tests.fakes.ask import ask
 

@@ -12,7 +12,7 @@ from odradek.broker.requests.context import CloseConnection
 from odradek.broker.security.acl import Operation, Resource
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.acls import SECURED, allow

@@ -14,17 +14,17 @@ from odradek.broker.facade.broker import Broker
 from odradek.broker.runtime.loader import load
 from odradek.broker.runtime.partition_journal import PartitionJournal
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.message import ApiMessage
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from odradek.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from odradek.protocol.messages.offset_commit import (
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from odradek.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from odradek.protocol.message import ApiMessage
 from tests.fakes.group_driver import SUBSCRIPTION, hard_state
 from tests.fakes.wire_client import TrioWireClient
 

@@ -31,7 +31,10 @@ from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.machine import Outcome
 from odradek.broker.runtime.records import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.stored.consumer_group_metadata import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
+from odradek.protocol.generated.stored.consumer_group_metadata import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+)
 from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
 
 E = ErrorCode

@@ -20,9 +20,9 @@ from odradek.broker.coordinator.group.offset_records import (
     encode_offset_value,
 )
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.message_codec import codec
 from odradek.protocol.primitives import ZERO_UUID
-from odradek.protocol.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "coordinator_records.jsonl.gz"
 

@@ -16,12 +16,19 @@ from odradek.broker.coordinator.group.records import (
     record_type_of,
 )
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.stored.consumer_group_current_member_assignment import ConsumerGroupCurrentMemberAssignmentKey
-from odradek.protocol.stored.consumer_group_member_metadata import ConsumerGroupMemberMetadataKey
-from odradek.protocol.stored.consumer_group_metadata import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
-from odradek.protocol.stored.consumer_group_target_assignment_member import ConsumerGroupTargetAssignmentMemberKey
-from odradek.protocol.stored.group_metadata import GroupMetadataValue
-from odradek.protocol.stored.index import RECORDS
+from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+)
+from odradek.protocol.generated.stored.consumer_group_member_metadata import ConsumerGroupMemberMetadataKey
+from odradek.protocol.generated.stored.consumer_group_metadata import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+)
+from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
+    ConsumerGroupTargetAssignmentMemberKey,
+)
+from odradek.protocol.generated.stored.group_metadata import GroupMetadataValue
+from odradek.protocol.generated.stored.index import RECORDS
 
 
 def test_every_record_type_of_groups_has_its_kind() -> None:

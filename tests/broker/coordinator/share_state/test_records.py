@@ -18,9 +18,9 @@ from odradek.broker.coordinator.share_state.records import (
 )
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored.share_snapshot import ShareSnapshotKey
+from odradek.protocol.generated.stored.share_update import ShareUpdateKey
 from odradek.protocol.stored import decode_share_record
-from odradek.protocol.stored.share_snapshot import ShareSnapshotKey
-from odradek.protocol.stored.share_update import ShareUpdateKey
 
 KEY = ShareKey("grüppe", bytes(range(16)), 7)
 STATE = ShareState(3, 2, 1, 10, 4, (StateBatch(10, 12, 0, 1), StateBatch(13, 13, 4, 5)), 1_000, 2_000)

@@ -8,9 +8,9 @@ import pytest
 
 from odradek import KafkaBroker
 from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
-from odradek.protocol.messages import initialize_share_group_state as initialize
-from odradek.protocol.messages import read_share_group_state as read
-from odradek.protocol.messages import write_share_group_state as write
+from odradek.protocol.generated.messages import initialize_share_group_state as initialize
+from odradek.protocol.generated.messages import read_share_group_state as read
+from odradek.protocol.generated.messages import write_share_group_state as write
 from tests.fakes.wire_client import WireClient
 
 PRUNE_S = 300

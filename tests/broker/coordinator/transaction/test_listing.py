@@ -7,7 +7,7 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.coordinator.transaction.commands import AddPartitions, InitProducerId
 from odradek.broker.coordinator.transaction.listing import coordinated_by, select_transactions
-from odradek.broker.facade.blocking.broker import BlockingBroker
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

@@ -12,8 +12,8 @@ from odradek import ErrorCode, Fault, KafkaBroker
 from odradek.broker.coordinator.routing import partition_for
 from odradek.broker.facade.chaos.verbs import VERBS, verb_named
 from odradek.broker.requests.faults import FaultSet
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireError
 from tests.fakes.wire_client import WireClient
 

@@ -12,7 +12,7 @@ import pytest
 import odradek
 from odradek import KafkaBroker, RemoteBroker
 from odradek.control.server import ControlServer
-from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.fakes.wire_client import WireClient
 
 
@@ -22,7 +22,7 @@ def test_every_member_asks_the_other_process() -> None:
             home = next(base for base in RemoteBroker.__mro__ if name in vars(base))
             if name in ("produce", "produce_all"):  # they write with what `_seeding` gives
                 home = next(base for base in RemoteBroker.__mro__ if "_seeding" in vars(base))
-            assert ".remote." in home.__module__, name
+            assert ".remote" in home.__module__, name
 
 
 def test_what_is_seen_is_the_same(broker: KafkaBroker, remote: RemoteBroker) -> None:

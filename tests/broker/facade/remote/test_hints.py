@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from odradek.broker.facade.blocking.nodes import NodeVerbs
-from odradek.broker.facade.blocking.undo import Undo
 from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.generated.blocking.nodes import NodeVerbs
+from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.group_info import OffsetInfo
 from odradek.broker.facade.overview import Overview
 from odradek.broker.facade.remote.hints import hints_of

@@ -7,7 +7,7 @@ import trio
 from odradek.broker.facade.open_broker import open_broker
 from odradek.broker.facade.report.broker_report import report_of
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.fakes.wire_client import WireClient
 
 

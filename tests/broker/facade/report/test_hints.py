@@ -16,24 +16,24 @@ from odradek.broker.facade.security import Security
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.requests.faults import Fault
 from odradek.protocol.consumer_protocol import encode_subscription
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.find_coordinator import FindCoordinatorRequest
-from odradek.protocol.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from odradek.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.messages.offset_commit import (
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from odradek.protocol.messages.offset_fetch import (
+from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from odradek.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from odradek.protocol.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
+from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.protocol.generated.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
 from odradek.wire_client import WireError
 from tests.fakes.wire_client import WireClient
 

@@ -16,9 +16,9 @@ from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.strictness import StrictnessError
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.compression import Codec
-from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from odradek.protocol.messages.init_producer_id import InitProducerIdRequest
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import Record, build_batch
 from tests.broker.facade.report.test_hints import connected
 from tests.fakes.wire_client import TrioWireClient, WireClient

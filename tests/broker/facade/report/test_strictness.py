@@ -19,7 +19,7 @@ from odradek.broker.facade.report.strictness import (
 )
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.requests.recent import MAX_REQUESTS
-from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.broker.facade.report.test_hints import connected
 from tests.fakes.wire_client import TrioWireClient
 

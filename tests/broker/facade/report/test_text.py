@@ -12,8 +12,8 @@ from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.text import duration, report_text
 from odradek.broker.facade.topics import PartitionInfo, TopicInfo
 from odradek.broker.facade.transactions import TransactionInfo
-from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
-from odradek.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.fakes.exchanges import recorded
 
 

@@ -12,7 +12,7 @@ from odradek.broker.facade.report.unregistered_schema import unregistered_schema
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.schemas.json_text import JsonText
 from odradek.broker.schemas.record_schemas import Part, Schema
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import Record, build_batch
 from tests.broker.facade.report.test_hints import connected
 

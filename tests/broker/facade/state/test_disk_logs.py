@@ -16,7 +16,7 @@ from odradek.broker.facade.state import disk_logs
 from odradek.broker.facade.state.restoring import restore
 from odradek.broker.facade.state.snapshot import take
 from odradek.broker.partitions.partition import Partition
-from odradek.protocol.metadata_records.no_op_record import NoOpRecord
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError

@@ -8,7 +8,7 @@ import pytest
 
 from odradek import KafkaBroker, open_broker
 from odradek.broker.facade.broker import Broker
-from odradek.protocol.messages.end_txn import EndTxnRequest
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest
 from odradek.wire_client import WireClient
 from tests.fakes.state_walk import CONFIG, StateWalk
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from odradek import ErrorCode, KafkaBroker, PartitionInfo, ProducerRecord
 from odradek.broker.facade.state.snapshot import Snapshot
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.messages.end_txn import EndTxnRequest
-from odradek.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import WireClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.facade.blocking.undo import Undo
+from odradek.broker.facade.generated.blocking.undo import Undo
 
 
 def test_a_block_takes_the_change_back_once() -> None:

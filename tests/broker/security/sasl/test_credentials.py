@@ -14,8 +14,8 @@ from odradek.broker.security.sasl.credentials import (
     token_hmac,
 )
 from odradek.broker.security.sasl.scram import ScramServer
-from odradek.protocol.metadata_records.delegation_token_record import DelegationTokenRecord
-from odradek.protocol.metadata_records.user_scram_credential_record import UserScramCredentialRecord
+from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from tests.scenarios.scram_client import ScramClient
 
 TOKEN = DelegationTokenRecord("User:alice", "User:admin", [], 1, 1000, 500, "token-1")

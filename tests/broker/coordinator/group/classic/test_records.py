@@ -64,7 +64,7 @@ def test_bad_bytes_are_a_protocol_error(junk: bytes) -> None:
 def test_a_group_without_a_rebalance_timeout_has_its_session_timeout() -> None:
     member = StoredMember("m", None, "c", "/h", 5, 5, b"s", b"a")
     group = StoredGroup("consumer", 3, "range", "m", -1, (member,))
-    from odradek.protocol.stored.group_metadata import GroupMetadataValue, MemberMetadata
+    from odradek.protocol.generated.stored.group_metadata import GroupMetadataValue, MemberMetadata
 
     old = GroupMetadataValue(
         "consumer", 3, "range", "m", members=[MemberMetadata("m", None, "c", "/h", -1, 5, b"s", b"a")]

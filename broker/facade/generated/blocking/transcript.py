@@ -1,0 +1,58 @@
+"""What clients asked and were answered.
+
+Generated from facade/verbs/transcript.py: do not edit, run `make generate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Unpack
+
+from odradek.broker.facade.flavours import BlockingFlavour
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
+from odradek.broker.facade.generated.blocking.undo import Undo
+from odradek.broker.facade.request_wait import RequestWait, Watcher
+from odradek.broker.facade.transcript import TranscriptView
+from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.broker.transcript.requests import Conditions, Requests
+from odradek.broker.transcript.selection import Selection
+
+
+class Transcript(TranscriptView):
+    """The last 10,000 requests, oldest first, as they are now; see `RecordedRequest` and `Requests`.
+
+    Without ``odradek.transcript`` in the configuration the last 64, without what they said.
+    """
+
+    def __init__(self, broker: BlockingFlavour) -> None:
+        super().__init__(broker.cluster)
+        self._broker = broker
+
+    def wait_for(
+        self,
+        api: str | None = None,
+        count: int = 1,
+        *,
+        timeout: float = WAIT_TIMEOUT_S,
+        **conditions: Unpack[Conditions],
+    ) -> Requests:
+        """Wait until so many requests have been served, and return them; other arguments as of `filter`.
+
+        Those that were there before count too, those that still wait for their answer do not. TimeoutError, with the
+        last requests, after seconds.
+        """
+        selection = Selection(api, **conditions)
+        with RequestWait(self._cluster, self._broker._look, self._reader, selection, count) as waiting:
+            return waiting.blocking_wait(timeout)
+
+    def follow(self, told: Callable[[RecordedRequest], None]) -> Undo:
+        """Have a function called in the broker's thread with each request that has come to its end.
+
+        The function must be quick, and must not wait for the broker.
+        """
+        watcher = Watcher(self._cluster, lambda raw: told(self._reader.read([raw])[0]))
+        return self._broker._undone_by(watcher.start, watcher.stop)
+
+    def clear(self) -> None:
+        """Forget what was asked until now."""
+        self._broker._call(self._cluster.recent.forget)

@@ -1,0 +1,1 @@
+"""What writes the code in the folders `generated`: `make generate`. Nothing of it is installed."""

@@ -1,0 +1,27 @@
+"""Source text of `broker/api/generated/index.py`, from the handlers: what is served, without importing it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from odradek.broker.requests.registry import HANDLERS
+
+PACKAGE = "odradek.broker.api"
+
+
+def files() -> dict[str, str]:
+    """Path -> source text."""
+    for module in pkgutil.iter_modules(importlib.import_module(PACKAGE).__path__):
+        importlib.import_module(f"{PACKAGE}.{module.name}")
+    rows = [
+        f'    {key}: ("{handler.function.__module__.rpartition(".")[2]}", '
+        f"{handler.min_version}, {handler.max_version}, {handler.advertised}),  # {handler.spec.name}\n"
+        for key, handler in sorted(HANDLERS.items())
+    ]
+    text = (
+        '"""What is served, and by which module: key -> (module, lowest, highest version, advertised).\n\n'
+        'Generated from the handlers: do not edit, run `make generate`.\n"""\n\n'
+        "INDEX: dict[int, tuple[str, int, int, bool]] = {\n" + "".join(rows) + "}\n"
+    )
+    return {"broker/api/generated/index.py": text}

@@ -1,0 +1,1 @@
+"""Generated: do not edit, run `make generate`."""
