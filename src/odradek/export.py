@@ -2,7 +2,7 @@
 
 Batches are copied as they are, with offsets, timestamps, leader epochs, producers and transaction markers, up to the
 last stable offset that each partition had at the start; so no transaction is open in the copy. `__consumer_offsets` is
-copied like any topic and brings the groups' offsets.
+copied like any topic and brings the groups' offsets. The schemas of a registry become the topic `_schemas`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from odradek.protocol.generated.messages.fetch import FetchPartition, FetchReque
 from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponseTopic
 from odradek.protocol.record_batch import iter_batches
+from odradek.registry.copying import RegistrySource, registry_records
+from odradek.registry.records import TOPIC as SCHEMAS
+from odradek.registry.records import Written
 from odradek.storage.checkpoint_files import LOG_START_OFFSETS
 from odradek.storage.partition_log import AppendOrigin
 from odradek.wire_client import WireClient, WireError
@@ -39,6 +42,7 @@ _READ_COMMITTED = 1
 _LAST_FETCH_BY_NAME = 12
 _FETCH_BYTES = 4 * 1024 * 1024
 _ZERO_ID = bytes(16)
+_APPEND_BYTES = 512 * 1024
 
 
 @dataclass(slots=True)
@@ -49,6 +53,7 @@ class ExportReport:
     partitions: int = 0
     batches: int = 0
     size_bytes: int = 0
+    schemas: int = 0
     remarks: list[str] = field(default_factory=list)
 
 
@@ -115,45 +120,71 @@ def _check(code: int, what: str) -> None:
 
 def export(
     directory: Path,
-    host: str,
-    port: int,
+    address: tuple[str, int] | None,
     topics: Sequence[str] = (),
     progress: Callable[[str], None] = print,
     security: ClientSecurity = PLAIN_TEXT,
+    registry: RegistrySource | None = None,
 ) -> ExportReport:
-    """Copy the cluster at `host:port` into `directory`, which must not exist or be empty.
+    """Copy a cluster, a schema registry or both into `directory`, which must not exist or be empty.
 
-    `topics`: only these (and the committed offsets); all when empty. `security`: how to log in.
-    Raises WireError, KafkaError or StorageError; `directory` then holds what was copied so far.
+    `address`: host and port of the cluster. `topics`: only these (and the committed offsets); all when empty.
+    `security`: how to log in. `registry`: its schemas become the topic `_schemas`, in the place of the cluster's.
+    Raises WireError, KafkaError, RegistrySourceError or StorageError; `directory` then holds what was copied so far.
     """
     if directory.exists() and os.listdir(directory):
         raise WireError(f"{directory} is not empty")
-    source = _Source(host, port, security)
+    schemas = [] if registry is None else registry_records(registry, progress)
+    source = None if address is None else _Source(*address, security)
     try:
-        return trio.run(_export, source, directory, topics, progress)
+        return trio.run(_export, source, directory, topics, schemas, progress)
     finally:
-        source.close()
+        if source is not None:
+            source.close()
 
 
 async def _export(
-    source: _Source, directory: Path, names: Sequence[str], progress: Callable[[str], None]
+    source: _Source | None,
+    directory: Path,
+    names: Sequence[str],
+    schemas: Sequence[Written],
+    progress: Callable[[str], None],
 ) -> ExportReport:
     from odradek.broker.cluster import Cluster
 
     report = ExportReport()
-    found = [topic for topic in source.topics(()) if topic.name != TRANSACTION_STATE]
+    left_out = {TRANSACTION_STATE, SCHEMAS} if schemas else {TRANSACTION_STATE}
+    found = [] if source is None else [topic for topic in source.topics(()) if topic.name not in left_out]
     missing = set(names) - {topic.name for topic in found}
     if missing:
         raise WireError(f"no such topic: {', '.join(sorted(missing))}")
     cluster = Cluster(data_dir=directory)
     async with cluster.run():
         for topic in found:
+            assert source is not None
             if not names or topic.name in names or topic.name == CONSUMER_OFFSETS:
                 _copy_topic(cluster, source, topic, report)
                 count = len(topic.partitions)
                 progress(f"{topic.name}: {count} partition{'s' if count > 1 else ''}")
                 await trio.lowlevel.checkpoint()
+        _write_schemas(cluster, schemas, report)
     return report
+
+
+def _write_schemas(cluster: Cluster, schemas: Sequence[Written], report: ExportReport) -> None:
+    """Append the records of a registry in batches that the topic takes."""
+    from odradek.broker.facade.kept_log import KeptLog
+
+    log = KeptLog(cluster, lambda function: function(), SCHEMAS)
+    rows: list[tuple[bytes, bytes | None]] = []
+    for number, each in enumerate(schemas, start=1):
+        rows.append((each.key_bytes, each.value_bytes))
+        size = sum(len(key) + len(value or b"") for key, value in rows)
+        if size >= _APPEND_BYTES or number == len(schemas):
+            log.news()
+            log.append(rows)
+            rows = []
+    report.schemas = sum(each.kind == "SCHEMA" for each in schemas)
 
 
 def _copy_topic(cluster: Cluster, source: _Source, topic: MetadataResponseTopic, report: ExportReport) -> None:

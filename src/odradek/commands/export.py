@@ -1,8 +1,10 @@
-"""`odradek export`: a running cluster's topics, settings, records and committed offsets as a log directory."""
+"""`odradek export`: a cluster's topics, settings, records and committed offsets, and a registry's schemas, as a log
+directory."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -13,8 +15,19 @@ from odradek.commands import CommandError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("directory", type=Path, metavar="DIR", help="where to write; must not exist or be empty")
-    parser.add_argument("--from", dest="source", required=True, metavar="HOST:PORT", help="any Kafka to copy from")
+    parser.add_argument("--from", dest="source", metavar="HOST:PORT", help="any Kafka to copy from")
     parser.add_argument("--topic", action="append", default=[], metavar="NAME", help="only this topic (repeatable)")
+    parser.add_argument(
+        "--registry",
+        metavar="URL",
+        help="any schema registry to copy, with or without a Kafka; http://USER:PASSWORD@HOST:PORT logs in",
+    )
+    parser.add_argument(
+        "--registry-token",
+        default=os.environ.get("ODRADEK_REGISTRY_TOKEN") or None,
+        metavar="TOKEN",
+        help="what to show to the registry (default $ODRADEK_REGISTRY_TOKEN)",
+    )
     add_client_config(parser)
 
 
@@ -23,20 +36,34 @@ def run(arguments: argparse.Namespace) -> int:
     from odradek.client_security import SecurityOptionError
     from odradek.export import export
     from odradek.protocol.errors import KafkaError
+    from odradek.registry.copying import RegistrySource, RegistrySourceError
     from odradek.wire_client import WireError
 
-    host, colon, port = arguments.source.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise CommandError(f"--from {arguments.source}: expected HOST:PORT")
+    if arguments.source is None and arguments.registry is None:
+        raise CommandError("nothing to copy from: give --from HOST:PORT, --registry URL, or both")
+    if arguments.source is None and arguments.topic:
+        raise CommandError("--topic names topics of a Kafka: give --from HOST:PORT")
     try:
+        address = None if arguments.source is None else _address(arguments.source)
+        registry = None if arguments.registry is None else RegistrySource(arguments.registry, arguments.registry_token)
         security = client_security(arguments.client_config)
-        report = export(arguments.directory, host.strip("[]"), int(port), arguments.topic, security=security)
-    except (WireError, KafkaError, SecurityOptionError) as error:
+        report = export(arguments.directory, address, arguments.topic, security=security, registry=registry)
+    except (WireError, KafkaError, SecurityOptionError, RegistrySourceError) as error:
         raise CommandError(str(error)) from error
     for remark in report.remarks:
         print(remark, file=sys.stderr)
-    print(
-        f"{report.topics} topics, {report.partitions} partitions, {report.batches} batches, {report.size_bytes} bytes; "
-        f"serve them with: odradek serve --data-dir {arguments.directory}"
+    copied = (
+        f"{report.topics} topics, {report.partitions} partitions, {report.batches} batches, {report.size_bytes} bytes"
     )
+    served = f"odradek serve --data-dir {arguments.directory}"
+    if registry is not None:
+        copied, served = f"{copied}, {report.schemas} versions of schemas", f"{served} --registry-port 8081"
+    print(f"{copied}; serve them with: {served}")
     return 0
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise CommandError(f"--from {text}: expected HOST:PORT")
+    return host.strip("[]"), int(port)
