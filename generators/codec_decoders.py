@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from construct import Construct
 
-from generators.codec_source import NUMBERS, ModuleSource, kind_of, laid_out, method_of
+from generators.codec_source import NUMBERS, ModuleSource, kind_of, method_of
 from generators.messages import snake_case
 from odradek.protocol import primitives as p
 from odradek.protocol.message import VersionedMessage
@@ -16,16 +16,12 @@ class DecoderFunctions:
 
     def __init__(self, module: ModuleSource) -> None:
         self._module = module
-        module.use("odradek.protocol.reader", "Reader")
 
     def entry(self, message: type[VersionedMessage]) -> None:
         """`decode_<message>(version, buf, offset=0) -> (message, offset after it)`."""
         module = self._module
         branches = module.by_version(message, self.struct)
         name = module.use_message(message)
-        module.use("odradek.protocol.message", "Buffer")
-        module.use("odradek.protocol.errors", "ProtocolError")
-        module.use("odradek.protocol.reader", "decoded_again")
         lines = ["    reader = Reader(buf, offset)", "    try:"]
         for condition, function in branches:
             indent = "            " if condition else "        "
@@ -43,9 +39,9 @@ class DecoderFunctions:
         if body.flexible and not body.tagged:
             values.append("unknown_tagged_fields=r.unknown_tags()")
         if not body.tagged:
-            lines = laid_out("    ", f"return {name}(", values, ")")
+            lines = [f"    return {name}({', '.join(values)})"]
         else:
-            lines = laid_out("    ", f"message = {name}(", values, ")")
+            lines = [f"    message = {name}({', '.join(values)})"]
             lines += self._tagged(body, version)
         return self._module.layout(f"_read_{snake_case(name)}", version, ["r: Reader"], name, lines)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from construct import Construct
 
-from generators.codec_source import LINE_LENGTH, NUMBERS, ModuleSource, kind_of, laid_out, method_of
+from generators.codec_source import NUMBERS, ModuleSource, kind_of, method_of
 from generators.messages import snake_case
 from odradek.protocol import primitives as p
 from odradek.protocol.message import ZERO_UUID, VersionedMessage
@@ -18,18 +18,12 @@ class EncoderFunctions:
 
     def __init__(self, module: ModuleSource) -> None:
         self._module = module
-        module.use("odradek.protocol.writer", "Writer")
 
     def entry(self, message: type[VersionedMessage]) -> None:
         """`encode_<message>(version, message) -> bytes`, `encode_<message>_parts` likewise for a list of parts."""
         module = self._module
         branches = module.by_version(message, self.struct)
         name = module.use_message(message)
-        module.use("typing", "Any")
-        module.use("odradek.protocol.file_slice", "Part")
-        module.use("odradek.protocol.errors", "ENCODING_ERRORS")
-        for what in ("encoded_again", "in_one_piece"):
-            module.use("odradek.protocol.writer", what)
         snake = snake_case(name)
         parameters = ["version: int", "message: Any"]
         lines = ["    writer = Writer()", "    try:"]
@@ -99,27 +93,18 @@ class _StructWriter:
         return self._module.layout(name, self._version, [f"m: {owner}"], "bytes", source.lines)
 
     def _if_not_default(self, member: p.Member) -> list[str]:
-        """`if` a field's value differs from its default, as the formatter has it."""
+        """`if` a field's value differs from its default."""
         value = f"m.{member.name}"
         terms = not_default(member.default, value)
         if isinstance(member.default, type) and value in self._may_be_null:
             terms.insert(0, f"{value} is None")
-        if member.default == ZERO_UUID:
-            self._module.use("odradek.protocol.message", "ZERO_UUID")
-        line = f"    if {' or '.join(terms)}:"
-        if len(line) <= LINE_LENGTH:
-            return [line]
-        return ["    if (", f"        {terms[0]}", *(f"        or {term}" for term in terms[1:]), "    ):"]
+        return [f"    if {' or '.join(terms)}:"]
 
     def _flush(self, indent: str) -> None:
         if self._run:
             pack = self._module.pack("".join(code for code, _ in self._run))
             values = [value for _, value in self._run]
-            line = f"{indent}w.fixed({pack}({', '.join(values)}))"
-            if len(line) <= LINE_LENGTH:
-                self.lines.append(line)
-            else:
-                self.lines += [f"{indent}w.fixed(", *laid_out(f"{indent}    ", f"{pack}(", values, ")"), f"{indent})"]
+            self.lines.append(f"{indent}w.fixed({pack}({', '.join(values)}))")
             self._run.clear()
 
     def _field(self, body: Construct | None, value: str, indent: str) -> None:
@@ -188,7 +173,7 @@ def not_default(default: Any, value: str) -> list[str]:
 
 
 def literal(value: Any) -> str:
-    """A value as source, as the formatter has it."""
+    """A value as source."""
     if value == ZERO_UUID:
         return "ZERO_UUID"
-    return repr(value).replace("'", '"') if isinstance(value, str | bytes) else repr(value)
+    return repr(value)

@@ -14,7 +14,6 @@ from odradek.protocol import primitives as p
 from odradek.protocol.message import Message, VersionedMessage
 from odradek.protocol.schema import fold
 
-LINE_LENGTH = 120
 NUMBERS = {"?": "boolean", "b": "int8", "h": "int16", "H": "uint16", "l": "int32", "q": "int64"}
 """`struct` code to the method of `Reader`."""
 
@@ -30,37 +29,35 @@ def kind_of(body: Construct) -> str | None:
     return next((name for kind, name in kinds if isinstance(body, kind)), None)
 
 
-def laid_out(indent: str, opening: str, items: list[str], closing: str, *, whole: bool = True) -> list[str]:
-    """`opening item, item closing`, on one line (if it may be `whole`) or on one each, as the formatter has it."""
-    line = f"{indent}{opening}{', '.join(items)}{closing}"
-    if whole and len(line) <= LINE_LENGTH:
-        return [line]
-    return [f"{indent}{opening}", *(f"{indent}    {item}," for item in items), f"{indent}{closing}"]
+HEAD = '''"""{title} Generated from the constructs: do not edit."""
 
+from __future__ import annotations
 
-def signature(name: str, parameters: list[str], result: str) -> list[str]:
-    """The head of a function, as the formatter has it."""
-    line = f"def {name}({', '.join(parameters)}) -> {result}:"
-    if len(line) <= LINE_LENGTH:
-        return [line]
-    return [f"def {name}(", f"    {', '.join(parameters)}{',' if len(parameters) == 1 else ''}", f") -> {result}:"]
+from collections.abc import Callable
+from struct import Struct
+from typing import Any, Final
+
+from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
+from odradek.protocol.file_slice import Part
+from odradek.protocol.message import ZERO_UUID, Buffer
+from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.writer import Writer, encoded_again, in_one_piece
+'''
+"""What a codec may import. Ruff removes what it does not."""
 
 
 class ModuleSource:
-    """One module: the functions, in the order in which they need each other, and what they import."""
+    """One module: the functions, in the order in which they need each other, and the messages that they import."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.packs: dict[str, str] = {}
         """Format of a `Struct` to the constant with its `pack`."""
-        self.imported: dict[str, set[str]] = {}
+        self._messages: set[type[Message]] = set()
         self._known: dict[tuple[str, ...], str] = {}
 
-    def use(self, module: str, name: str) -> None:
-        self.imported.setdefault(module, set()).add(name)
-
     def use_message(self, message: type[Message]) -> str:
-        self.use(message.__module__, message.__name__)
+        self._messages.add(message)
         return message.__name__
 
     def pack(self, codes: str) -> str:
@@ -70,7 +67,7 @@ class ModuleSource:
 
     def function(self, name: str, parameters: list[str], result: str, body: list[str]) -> None:
         """Add a function."""
-        self.lines += ["", "", *signature(name, parameters, result), *body]
+        self.lines += ["", f"def {name}({', '.join(parameters)}) -> {result}:", *body]
 
     def layout(self, name: str, version: int, parameters: list[str], result: str, body: list[str]) -> str:
         """The name of a function with this body: a new one, or that of an earlier version."""
@@ -102,34 +99,6 @@ class ModuleSource:
         return branches if len(branches) > 1 else [["", branches[0][1]]]
 
     def text(self, title: str) -> str:
-        head = [
-            f'"""{title} Generated from the constructs: do not edit."""',
-            "",
-            "from __future__ import annotations",
-            "",
-        ]
-        if self.packs:
-            self.use("struct", "Struct")
-            self.use("typing", "Final")
-        standard = [module for module in sorted(self.imported) if not module.startswith("odradek.")]
-        own = [module for module in sorted(self.imported) if module.startswith("odradek.")]
-        for modules in (standard, own):
-            for module in modules:
-                names = sorted(self.imported[module], key=_import_order)
-                head += _import(module, names)
-            if modules:
-                head.append("")
-        head += [f'{name}: Final = Struct(">{codes}").pack' for codes, name in sorted(self.packs.items())]
-        while head[-1] == "":
-            head.pop()
-        return "\n".join([*head, *self.lines]) + "\n"
-
-
-def _import(module: str, names: list[str]) -> list[str]:
-    line = f"from {module} import {', '.join(names)}"
-    return [line] if len(line) <= LINE_LENGTH else laid_out("", f"from {module} import (", names, ")", whole=False)
-
-
-def _import_order(name: str) -> tuple[int, str]:
-    """Constants, classes, functions, as isort has them."""
-    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name.lower())
+        imports = sorted(f"from {message.__module__} import {message.__name__}" for message in self._messages)
+        packs = [f'{name}: Final = Struct(">{codes}").pack' for codes, name in sorted(self.packs.items())]
+        return "\n".join([HEAD.format(title=title), *imports, *packs, *self.lines]) + "\n"

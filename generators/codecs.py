@@ -64,8 +64,6 @@ def codec_module(title: str, read: list[type[VersionedMessage]], written: list[t
         DecoderFunctions(source).entry(message)
     for message in written:
         EncoderFunctions(source).entry(message)
-    source.use("typing", "Any")
-    source.use("collections.abc", "Callable")
     names = {message.__name__: snake_case(message.__name__) for message in read}
     source.lines.append("")
     source.table("DECODERS", "Callable[..., tuple[Any, int]]", {name: f"decode_{names[name]}" for name in names})

@@ -18,7 +18,6 @@ Table = dict[str, Any]
 
 DATA = Path(__file__).resolve().parents[1] / "protocol" / "data"
 ARRAY = "[]"
-LINE_LENGTH = 120
 PRIMITIVES = {  # type in the table -> (name in the schema vocabulary, Python type, default)
     "bool": ("Boolean", "bool", "False"),
     "int8": ("Int8", "int", "0"),
@@ -42,6 +41,20 @@ STORED_FAMILIES = {
 }
 
 
+HEAD = '''"""{title} Generated from the field tables: do not edit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from odradek.protocol.message import NEW_STRUCT, NO_ITEMS, ZERO_UUID, NewStruct, Records, UnknownTaggedFields
+from odradek.protocol.message import ApiMessage, CoordinatorRecord, DataMessage, Message, MetadataRecord
+from odradek.protocol.native import mypyc_attr
+
+if TYPE_CHECKING:
+    from odradek.protocol.schema import Declaration
+'''
+"""What a module may import. Ruff removes what it does not."""
 ERROR_MODULE_TOP = '''"""Kafka's error codes. Generated from the error table: do not edit."""
 
 from enum import IntEnum
@@ -191,7 +204,7 @@ class MessageSource:
         yield "        unknown_tagged_fields: UnknownTaggedFields = (),"
         yield "    ) -> None:"
         for attribute, field in zip(attributes, fields, strict=True):
-            yield from self._assignment(attribute, field)
+            yield self._assignment(attribute, field)
         yield "        self.unknown_tagged_fields = unknown_tagged_fields"
         yield from self._declaration(attributes, fields)
 
@@ -204,19 +217,17 @@ class MessageSource:
             return f"{annotation.removesuffix(' | None')} | NewStruct | None"
         return f"{annotation} | None" if self._is_plain_struct(field) else annotation
 
-    def _assignment(self, attribute: str, field: Table) -> Iterator[str]:
+    def _assignment(self, attribute: str, field: Table) -> str:
         annotation = python_type(field, self.names)
         if default_source(field) == "NO_ITEMS":
-            yield from assignment(f"{attribute}: {annotation}", f"[] if {attribute} is NO_ITEMS else {attribute}")
-        elif default_source(field) == "NEW_STRUCT":
+            return f"        self.{attribute}: {annotation} = [] if {attribute} is NO_ITEMS else {attribute}"
+        if default_source(field) == "NEW_STRUCT":
             struct = annotation.removesuffix(" | None")
-            yield from assignment(
-                f"{attribute}: {annotation}", f"{struct}() if isinstance({attribute}, NewStruct) else {attribute}"
-            )
-        elif self._is_plain_struct(field):
-            yield from assignment(attribute, f"{annotation}() if {attribute} is None else {attribute}")
-        else:
-            yield from assignment(attribute, attribute)
+            new = f"{struct}() if isinstance({attribute}, NewStruct) else {attribute}"
+            return f"        self.{attribute}: {annotation} = {new}"
+        if self._is_plain_struct(field):
+            return f"        self.{attribute} = {annotation}() if {attribute} is None else {attribute}"
+        return f"        self.{attribute} = {attribute}"
 
     def _declaration(self, attributes: list[str], fields: list[Table]) -> Iterator[str]:
         yield from ("", "    @staticmethod", "    def declare() -> Declaration:")
@@ -225,7 +236,7 @@ class MessageSource:
             return
         yield from ("        from odradek.protocol import schema as s", "", "        return [")
         for attribute, field in zip(attributes, fields, strict=True):
-            yield from call("            ", "s.Field", list(self._field_arguments(attribute, field)))
+            yield f"            s.Field({', '.join(self._field_arguments(attribute, field))}),"
         yield "        ]"
 
     def _field_arguments(self, attribute: str, field: Table) -> Iterator[str]:
@@ -248,47 +259,23 @@ class MessageSource:
             yield "compact=False"
 
 
-def assignment(target: str, value: str) -> list[str]:
-    """`self.target = value` in a method, as the formatter lays it out."""
-    line = f"        self.{target} = {value}"
-    if len(line) <= LINE_LENGTH:
-        return [line]
-    return [f"        self.{target} = (", f"            {value}", "        )"]
-
-
-def call(indent: str, function: str, arguments: list[str]) -> list[str]:
-    """An element `function(arguments),` of a list (a tuple, if there is no function), as the formatter lays it out."""
-    line = f"{indent}{function}({', '.join(arguments)}),"
-    if len(line) <= LINE_LENGTH:
-        return [line]
-    return [f"{indent}{function}(", *(f"{indent}    {argument}," for argument in arguments), f"{indent}),"]
-
-
 def version_range(versions: str) -> tuple[int, int]:
     low, _, high = versions.partition("-")
     return int(low), int(high or low)
 
 
 def module_source(title: str, sources: list[MessageSource]) -> str:
-    text = "\n".join(line for source in sources for line in source.lines())
-    parents = sorted(set(re.findall(r"^class \w+\((\w+)\):", text, re.MULTILINE)))
-    if "Records" in re.findall(r": (\w+)", text):
-        parents = sorted([*parents, "Records"])
-    if "NewStruct" in text:
-        parents = sorted([*parents, "NewStruct"])
-    constants = [name for name in ("NEW_STRUCT", "NO_ITEMS", "ZERO_UUID") if re.search(rf"\b{name}\b", text)]
-    imported = [*constants, *parents, "UnknownTaggedFields"]
-    lines = [f'"""{title} Generated from the field tables: do not edit."""', ""]
-    lines += ["from __future__ import annotations", ""]
-    lines.append("from typing import TYPE_CHECKING, ClassVar")
-    lines += ["", f"from odradek.protocol.message import {', '.join(imported)}"]
-    lines += ["from odradek.protocol.native import mypyc_attr"]
-    lines += ["", "if TYPE_CHECKING:", "    from odradek.protocol.schema import Declaration"]
-    return "\n".join(lines) + "\n" + text + "\n"
+    return "\n".join((HEAD.format(title=title), *(line for source in sources for line in source.lines()))) + "\n"
+
+
+def index_source(title: str, columns: str, name: str, types: str, rows: list[tuple[Any, ...]]) -> str:
+    lines = (f"    {row!r}," for row in rows)
+    head = f'"""{title} Generated from the field tables: do not edit."""\n\n# {columns}'
+    return "\n".join((head, f"{name}: list[tuple[{types}]] = [", *lines, "]")) + "\n"
 
 
 def message_modules(tables: Table) -> Iterator[tuple[str, str]]:
-    rows: list[str] = []
+    rows: list[tuple[Any, ...]] = []
     for api in tables["apis"]:
         request = MessageSource(api["request"])
         response = MessageSource(api["response"])
@@ -299,27 +286,19 @@ def message_modules(tables: Table) -> Iterator[tuple[str, str]]:
         flexible = api["request"]["flexibleVersions"]
         versions = (api["lowest"], api["highest_stable"], None if flexible == "none" else int(flexible[:-1]))
         flags = (api["cluster_action"], api["forwardable"], "broker" in api["listeners"])
-        rows += row((api["key"], api["name"], module, *versions, *flags))
+        rows.append((api["key"], api["name"], module, *versions, *flags))
     for header in tables["headers"]:
         module = snake_case(header["name"])
         yield f"messages/{module}.py", module_source(f"{header['name']}.", [MessageSource(header)])
-    text = [
-        '"""Index of the APIs. Generated from the field tables: do not edit."""',
-        "",
-        "# key, name, module, lowest, highest stable version, flexible from, cluster action, forwardable, on brokers",
-        "APIS: list[tuple[int, str, str, int, int, int | None, bool, bool, bool]] = [",
-        *rows,
-        "]",
-    ]
-    yield "messages/index.py", "\n".join(text) + "\n"
-
-
-def row(values: tuple[Any, ...]) -> list[str]:
-    return call("    ", "", [json.dumps(value) if isinstance(value, str) else repr(value) for value in values])
+    columns = (
+        "key, name, module, lowest, highest stable version, flexible from, cluster action, forwardable, on brokers"
+    )
+    types = "int, str, str, int, int, int | None, bool, bool, bool"
+    yield "messages/index.py", index_source("Index of the APIs.", columns, "APIS", types, rows)
 
 
 def stored_modules(tables: Table) -> Iterator[tuple[str, str]]:
-    rows: list[str] = []
+    rows: list[tuple[Any, ...]] = []
     for section, family in STORED_FAMILIES.items():
         grouped: dict[str, list[Table]] = {}
         for table in tables[section]:
@@ -329,33 +308,19 @@ def stored_modules(tables: Table) -> Iterator[tuple[str, str]]:
             module = snake_case(name)
             yield f"stored/{module}.py", module_source(f"{name}.", [MessageSource(table) for table in members])
             if len(members) == 2:
-                rows += row((family, members[0]["apiKey"], module, members[0]["name"], members[1]["name"]))
-    text = [
-        '"""Index of the coordinators\' records. Generated from the field tables: do not edit."""',
-        "",
-        "# coordinator, record type, module, key class, value class",
-        "RECORDS: list[tuple[str, int, str, str, str]] = [",
-        *rows,
-        "]",
-    ]
-    yield "stored/index.py", "\n".join(text) + "\n"
+                rows.append((family, members[0]["apiKey"], module, members[0]["name"], members[1]["name"]))
+    title, columns = "Index of the coordinators' records.", "coordinator, record type, module, key class, value class"
+    yield "stored/index.py", index_source(title, columns, "RECORDS", "str, int, str, str, str", rows)
 
 
 def metadata_modules(tables: Table) -> Iterator[tuple[str, str]]:
-    rows: list[str] = []
+    rows: list[tuple[Any, ...]] = []
     for table in tables["metadata_records"]:
         module = snake_case(table["name"])
         yield f"metadata_records/{module}.py", module_source(f"{table['name']}.", [MessageSource(table)])
-        rows += row((table["apiKey"], module, table["name"]))
-    text = [
-        '"""Index of the records of the cluster metadata log. Generated from the field tables: do not edit."""',
-        "",
-        "# record type, module, class",
-        "RECORDS: list[tuple[int, str, str]] = [",
-        *rows,
-        "]",
-    ]
-    yield "metadata_records/index.py", "\n".join(text) + "\n"
+        rows.append((table["apiKey"], module, table["name"]))
+    title, columns = "Index of the records of the cluster metadata log.", "record type, module, class"
+    yield "metadata_records/index.py", index_source(title, columns, "RECORDS", "int, str, str", rows)
 
 
 def error_module(errors: list[Table]) -> tuple[str, str]:
@@ -365,14 +330,7 @@ def error_module(errors: list[Table]) -> tuple[str, str]:
     lines += [f"    {error['name']} = {error['code']}" for error in errors]
     lines += ERROR_MODULE_PROPERTIES.splitlines()
     for variable, names in (("_RETRIABLE", retriable), ("_REFRESHES", refresh)):
-        lines += [
-            "",
-            f"{variable} = frozenset(",
-            "    {",
-            *(f"        ErrorCode.{name}," for name in names),
-            "    }",
-            ")",
-        ]
+        lines += ["", f"{variable} = frozenset({{", *(f"    ErrorCode.{name}," for name in names), "})"]
     return "error_codes.py", "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,7 @@ import pytest
 from generators import codecs
 from generators.codec_decoders import DecoderFunctions
 from generators.codec_encoders import EncoderFunctions
-from generators.codec_source import ModuleSource, laid_out, signature
+from generators.codec_source import ModuleSource
 from odradek._compiled import MODULES
 from odradek.protocol import primitives as p
 from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasResponse
@@ -46,12 +46,3 @@ def test_what_cannot_be_written_out_is_refused() -> None:
         EncoderFunctions(ModuleSource()).struct(body, 0)
     with pytest.raises(TypeError, match="GreedyBytes"):
         DecoderFunctions(ModuleSource()).struct(body, 0)
-
-
-def test_long_lines_are_laid_out_as_the_formatter_does() -> None:
-    assert laid_out("  ", "f(", ["a", "b"], ")") == ["  f(a, b)"]
-    long = "x" * 120
-    assert laid_out("  ", "f(", [long, "b"], ")") == ["  f(", f"      {long},", "      b,", "  )"]
-    assert signature("f", ["a: int"], "int") == ["def f(a: int) -> int:"]
-    assert signature("f", ["a: int"], long) == ["def f(", "    a: int,", f") -> {long}:"]
-    assert signature("f", ["a: int", "b: int"], long) == ["def f(", "    a: int, b: int", f") -> {long}:"]

@@ -18,10 +18,7 @@ _pack_lh: Final = Struct(">lh").pack
 
 def _read_add_offsets_to_txn_request_0(r: Reader) -> AddOffsetsToTxnRequest:
     return AddOffsetsToTxnRequest(
-        transactional_id=r.string(),
-        producer_id=r.int64(),
-        producer_epoch=r.int16(),
-        group_id=r.string(),
+        transactional_id=r.string(), producer_id=r.int64(), producer_epoch=r.int16(), group_id=r.string()
     )
 
 

@@ -19,10 +19,7 @@ _pack_lhqh: Final = Struct(">lhqh").pack
 
 def _read_end_txn_request_0(r: Reader) -> EndTxnRequest:
     return EndTxnRequest(
-        transactional_id=r.string(),
-        producer_id=r.int64(),
-        producer_epoch=r.int16(),
-        committed=r.boolean(),
+        transactional_id=r.string(), producer_id=r.int64(), producer_epoch=r.int16(), committed=r.boolean()
     )
 
 

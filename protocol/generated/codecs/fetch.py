@@ -58,10 +58,7 @@ def _read_fetch_request_4(r: Reader) -> FetchRequest:
 
 def _read_fetch_partition_5(r: Reader) -> FetchPartition:
     return FetchPartition(
-        partition=r.int32(),
-        fetch_offset=r.int64(),
-        log_start_offset=r.int64(),
-        partition_max_bytes=r.int32(),
+        partition=r.int32(), fetch_offset=r.int64(), log_start_offset=r.int64(), partition_max_bytes=r.int32()
     )
 
 

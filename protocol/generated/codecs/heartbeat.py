@@ -23,10 +23,7 @@ def _read_heartbeat_request_0(r: Reader) -> HeartbeatRequest:
 
 def _read_heartbeat_request_3(r: Reader) -> HeartbeatRequest:
     return HeartbeatRequest(
-        group_id=r.string(),
-        generation_id=r.int32(),
-        member_id=r.string(),
-        group_instance_id=r.string_or_null(),
+        group_id=r.string(), generation_id=r.int32(), member_id=r.string(), group_instance_id=r.string_or_null()
     )
 
 

@@ -62,9 +62,7 @@ def _read_join_group_request_5(r: Reader) -> JoinGroupRequest:
 
 def _read_join_group_request_protocol_6(r: Reader) -> JoinGroupRequestProtocol:
     return JoinGroupRequestProtocol(
-        name=r.compact_string(),
-        metadata=r.compact_byte_string(),
-        unknown_tagged_fields=r.unknown_tags(),
+        name=r.compact_string(), metadata=r.compact_byte_string(), unknown_tagged_fields=r.unknown_tags()
     )
 
 

@@ -26,16 +26,13 @@ _pack_lh: Final = Struct(">lh").pack
 
 def _read_offset_commit_request_partition_2(r: Reader) -> OffsetCommitRequestPartition:
     return OffsetCommitRequestPartition(
-        partition_index=r.int32(),
-        committed_offset=r.int64(),
-        committed_metadata=r.string_or_null(),
+        partition_index=r.int32(), committed_offset=r.int64(), committed_metadata=r.string_or_null()
     )
 
 
 def _read_offset_commit_request_topic_2(r: Reader) -> OffsetCommitRequestTopic:
     return OffsetCommitRequestTopic(
-        name=r.string(),
-        partitions=[_read_offset_commit_request_partition_2(r) for _ in range(r.count(14))],
+        name=r.string(), partitions=[_read_offset_commit_request_partition_2(r) for _ in range(r.count(14))]
     )
 
 
@@ -69,8 +66,7 @@ def _read_offset_commit_request_partition_6(r: Reader) -> OffsetCommitRequestPar
 
 def _read_offset_commit_request_topic_6(r: Reader) -> OffsetCommitRequestTopic:
     return OffsetCommitRequestTopic(
-        name=r.string(),
-        partitions=[_read_offset_commit_request_partition_6(r) for _ in range(r.count(18))],
+        name=r.string(), partitions=[_read_offset_commit_request_partition_6(r) for _ in range(r.count(18))]
     )
 
 

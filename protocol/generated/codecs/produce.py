@@ -35,8 +35,7 @@ def _read_partition_produce_data_3(r: Reader) -> PartitionProduceData:
 
 def _read_topic_produce_data_3(r: Reader) -> TopicProduceData:
     return TopicProduceData(
-        name=r.string(),
-        partition_data=[_read_partition_produce_data_3(r) for _ in range(r.count(8))],
+        name=r.string(), partition_data=[_read_partition_produce_data_3(r) for _ in range(r.count(8))]
     )
 
 
@@ -51,9 +50,7 @@ def _read_produce_request_3(r: Reader) -> ProduceRequest:
 
 def _read_partition_produce_data_9(r: Reader) -> PartitionProduceData:
     return PartitionProduceData(
-        index=r.int32(),
-        records=r.compact_records_or_null(),
-        unknown_tagged_fields=r.unknown_tags(),
+        index=r.int32(), records=r.compact_records_or_null(), unknown_tagged_fields=r.unknown_tags()
     )
 
 

@@ -39,9 +39,7 @@ def decode_consumer_group_member_metadata_key(
 
 def _read_classic_protocol_0(r: Reader) -> ClassicProtocol:
     return ClassicProtocol(
-        name=r.compact_string(),
-        metadata=r.compact_byte_string(),
-        unknown_tagged_fields=r.unknown_tags(),
+        name=r.compact_string(), metadata=r.compact_byte_string(), unknown_tagged_fields=r.unknown_tags()
     )
 
 

@@ -39,10 +39,7 @@ def _read_offset_commit_value_0(r: Reader) -> OffsetCommitValue:
 
 def _read_offset_commit_value_1(r: Reader) -> OffsetCommitValue:
     return OffsetCommitValue(
-        offset=r.int64(),
-        metadata=r.string(),
-        commit_timestamp=r.int64(),
-        expire_timestamp=r.int64(),
+        offset=r.int64(), metadata=r.string(), commit_timestamp=r.int64(), expire_timestamp=r.int64()
     )
 
 
@@ -52,10 +49,7 @@ def _read_offset_commit_value_3(r: Reader) -> OffsetCommitValue:
 
 def _read_offset_commit_value_4(r: Reader) -> OffsetCommitValue:
     message = OffsetCommitValue(
-        offset=r.int64(),
-        leader_epoch=r.int32(),
-        metadata=r.compact_string(),
-        commit_timestamp=r.int64(),
+        offset=r.int64(), leader_epoch=r.int32(), metadata=r.compact_string(), commit_timestamp=r.int64()
     )
     count = r.tags()
     if count == 0:

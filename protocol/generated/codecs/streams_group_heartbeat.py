@@ -122,10 +122,7 @@ def _read_client_tags_or_null_0(r: Reader) -> list[KeyValue] | None:
 
 def _read_task_offset_0(r: Reader) -> TaskOffset:
     return TaskOffset(
-        subtopology_id=r.compact_string(),
-        partition=r.int32(),
-        offset=r.int64(),
-        unknown_tagged_fields=r.unknown_tags(),
+        subtopology_id=r.compact_string(), partition=r.int32(), offset=r.int64(), unknown_tagged_fields=r.unknown_tags()
     )
 
 

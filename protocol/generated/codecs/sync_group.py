@@ -46,9 +46,7 @@ def _read_sync_group_request_3(r: Reader) -> SyncGroupRequest:
 
 def _read_sync_group_request_assignment_4(r: Reader) -> SyncGroupRequestAssignment:
     return SyncGroupRequestAssignment(
-        member_id=r.compact_string(),
-        assignment=r.compact_byte_string(),
-        unknown_tagged_fields=r.unknown_tags(),
+        member_id=r.compact_string(), assignment=r.compact_byte_string(), unknown_tagged_fields=r.unknown_tags()
     )
 
 

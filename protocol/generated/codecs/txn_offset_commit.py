@@ -26,16 +26,13 @@ _pack_lh: Final = Struct(">lh").pack
 
 def _read_txn_offset_commit_request_partition_0(r: Reader) -> TxnOffsetCommitRequestPartition:
     return TxnOffsetCommitRequestPartition(
-        partition_index=r.int32(),
-        committed_offset=r.int64(),
-        committed_metadata=r.string_or_null(),
+        partition_index=r.int32(), committed_offset=r.int64(), committed_metadata=r.string_or_null()
     )
 
 
 def _read_txn_offset_commit_request_topic_0(r: Reader) -> TxnOffsetCommitRequestTopic:
     return TxnOffsetCommitRequestTopic(
-        name=r.string(),
-        partitions=[_read_txn_offset_commit_request_partition_0(r) for _ in range(r.count(14))],
+        name=r.string(), partitions=[_read_txn_offset_commit_request_partition_0(r) for _ in range(r.count(14))]
     )
 
 
@@ -60,8 +57,7 @@ def _read_txn_offset_commit_request_partition_2(r: Reader) -> TxnOffsetCommitReq
 
 def _read_txn_offset_commit_request_topic_2(r: Reader) -> TxnOffsetCommitRequestTopic:
     return TxnOffsetCommitRequestTopic(
-        name=r.string(),
-        partitions=[_read_txn_offset_commit_request_partition_2(r) for _ in range(r.count(18))],
+        name=r.string(), partitions=[_read_txn_offset_commit_request_partition_2(r) for _ in range(r.count(18))]
     )
 
 

@@ -92,12 +92,7 @@ class FetchPartition(Message):
             s.Field("partition_max_bytes" / s.Int32, "0+"),
             s.Field("replica_directory_id" / s.Uuid, "17+", tag=0, tagged="17+", ignorable=True),
             s.Field(
-                "high_watermark" / s.Int64,
-                "18+",
-                tag=1,
-                tagged="18+",
-                default=9223372036854775807,
-                ignorable=True,
+                "high_watermark" / s.Int64, "18+", tag=1, tagged="18+", default=9223372036854775807, ignorable=True
             ),
         ]
 
@@ -429,10 +424,7 @@ class PartitionData(Message):
             s.Field("current_leader" / s.StructOf(LeaderIdAndEpoch), "12+", tag=1, tagged="12+"),
             s.Field("snapshot_id" / s.StructOf(SnapshotId), "12+", tag=2, tagged="12+"),
             s.Field(
-                "aborted_transactions" / s.ArrayOf(s.StructOf(AbortedTransaction)),
-                "4+",
-                nullable="4+",
-                ignorable=True,
+                "aborted_transactions" / s.ArrayOf(s.StructOf(AbortedTransaction)), "4+", nullable="4+", ignorable=True
             ),
             s.Field("preferred_read_replica" / s.Int32, "11+", default=-1),
             s.Field("records" / s.Records, "0+", nullable="0+"),

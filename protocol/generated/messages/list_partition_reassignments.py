@@ -72,10 +72,7 @@ class ListPartitionReassignmentsRequest(ApiMessage):
         return [
             s.Field("timeout_ms" / s.Int32, "0+", default=60000),
             s.Field(
-                "topics" / s.ArrayOf(s.StructOf(ListPartitionReassignmentsTopics)),
-                "0+",
-                nullable="0+",
-                default=None,
+                "topics" / s.ArrayOf(s.StructOf(ListPartitionReassignmentsTopics)), "0+", nullable="0+", default=None
             ),
         ]
 

@@ -77,12 +77,7 @@ class PartitionChangeRecord(MetadataRecord):
             s.Field("leader_recovery_state" / s.Int8, "0+", tag=5, tagged="0+", default=-1),
             s.Field("directories" / s.ArrayOf(s.Uuid), "1+", nullable="1+", tag=8, tagged="1+", default=None),
             s.Field(
-                "eligible_leader_replicas" / s.ArrayOf(s.Int32),
-                "2+",
-                nullable="2+",
-                tag=6,
-                tagged="2+",
-                default=None,
+                "eligible_leader_replicas" / s.ArrayOf(s.Int32), "2+", nullable="2+", tag=6, tagged="2+", default=None
             ),
             s.Field("last_known_elr" / s.ArrayOf(s.Int32), "2+", nullable="2+", tag=7, tagged="2+", default=None),
         ]

@@ -85,12 +85,7 @@ class PartitionRecord(MetadataRecord):
             s.Field("partition_epoch" / s.Int32, "0+", default=-1),
             s.Field("directories" / s.ArrayOf(s.Uuid), "1+"),
             s.Field(
-                "eligible_leader_replicas" / s.ArrayOf(s.Int32),
-                "2+",
-                nullable="2+",
-                tag=1,
-                tagged="2+",
-                default=None,
+                "eligible_leader_replicas" / s.ArrayOf(s.Int32), "2+", nullable="2+", tag=1, tagged="2+", default=None
             ),
             s.Field("last_known_elr" / s.ArrayOf(s.Int32), "2+", nullable="2+", tag=2, tagged="2+", default=None),
         ]

@@ -166,10 +166,6 @@ class ConsumerGroupMemberMetadataValue(CoordinatorRecord):
             s.Field("rebalance_timeout_ms" / s.Int32, "0+", default=-1),
             s.Field("server_assignor" / s.String, "0+", nullable="0+"),
             s.Field(
-                "classic_member_metadata" / s.StructOf(ClassicMemberMetadata),
-                "0+",
-                nullable="0+",
-                tag=0,
-                tagged="0+",
+                "classic_member_metadata" / s.StructOf(ClassicMemberMetadata), "0+", nullable="0+", tag=0, tagged="0+"
             ),
         ]
