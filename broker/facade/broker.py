@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.call import Call
     from odradek.broker.facade.client_configs import Client
     from odradek.broker.facade.decoded_record import DecodedRecord
-    from odradek.broker.facade.group_info import GroupInfo
+    from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.listing import GroupPage, TopicPage
     from odradek.broker.facade.overview import NodeInfo, Overview
     from odradek.broker.facade.producer_record import Serializer, Writing
@@ -215,7 +215,7 @@ class Broker:
     @property
     def groups(self) -> dict[str, GroupInfo]:
         """The groups by id, as they are at the time of the call."""
-        from odradek.broker.facade.groups import list_groups
+        from odradek.broker.facade.groups.description import list_groups
 
         return self._look(lambda: list_groups(self._cluster.groups, self._cluster.topics))
 

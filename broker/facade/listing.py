@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.groups import group_info
+from odradek.broker.facade.groups.description import group_ids, group_info
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService
@@ -74,16 +74,6 @@ def group_page(groups: GroupService, topics: PartitionRegistry, contains: str, s
     """In the broker's thread. ValueError for a page that there cannot be."""
     total, chosen = _page(group_ids(groups), contains, start, limit)
     return GroupPage(total, tuple(_group_summary(groups, topics, group_id) for group_id in chosen))
-
-
-def group_ids(groups: GroupService) -> list[str]:
-    """The ids of all groups; a coordinator that loads is given the time to."""
-    found: list[str] = []
-    for shard in groups.shards():
-        shard.finish_loading()
-        if shard.is_active:
-            found += shard.open_machine().groups.ids()
-    return found
 
 
 def _page(names: Iterable[str], contains: str, start: int, limit: int) -> tuple[int, list[str]]:

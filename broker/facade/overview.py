@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.listing import group_ids
+from odradek.broker.facade.groups.description import group_ids
 from odradek.broker.facade.transactions import list_transactions
 from odradek.broker.requests.faults import FaultSet
 

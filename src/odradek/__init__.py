@@ -22,12 +22,20 @@ if TYPE_CHECKING:
     from odradek.broker.facade.chaos.schedule import ChaosFault
     from odradek.broker.facade.decoded_record import DecodedRecord
     from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-    from odradek.broker.facade.generated.blocking.group import Group
+    from odradek.broker.facade.generated.blocking.groups import Group
     from odradek.broker.facade.generated.blocking.transactions import TransactionHold
     from odradek.broker.facade.generated.blocking.transcript import Transcript
     from odradek.broker.facade.generated.blocking.undo import Undo
-    from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
-    from odradek.broker.facade.group_lag import LagUnknownError
+    from odradek.broker.facade.groups.info import (
+        GroupInfo,
+        LagUnknownError,
+        MemberInfo,
+        OffsetInfo,
+        SharePartitionInfo,
+        StreamsGroupInfo,
+        StreamsMemberInfo,
+        SubtopologyInfo,
+    )
     from odradek.broker.facade.listing import GroupPage, GroupSummary, TopicPage, TopicSummary
     from odradek.broker.facade.open_broker import open_broker
     from odradek.broker.facade.overview import NodeInfo, Overview
@@ -36,16 +44,14 @@ if TYPE_CHECKING:
     from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork, connect
     from odradek.broker.facade.report.strictness import StrictnessError, StrictnessFinding, StrictnessWarning
     from odradek.broker.facade.security import Security
-    from odradek.broker.facade.share_partitions import SharePartitionInfo
     from odradek.broker.facade.state.snapshot import Snapshot
     from odradek.broker.facade.stored_record import StoredRecord
-    from odradek.broker.facade.streams_group_info import StreamsGroupInfo, StreamsMemberInfo, SubtopologyInfo
     from odradek.broker.facade.threaded import BrokerFactory, KafkaBroker
     from odradek.broker.facade.topic_spec import TopicSpec
     from odradek.broker.facade.topics import PartitionInfo, TopicInfo
     from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.facade.verbs.broker import TrioBroker
-    from odradek.broker.facade.verbs.group import TrioGroup
+    from odradek.broker.facade.verbs.groups import TrioGroup
     from odradek.broker.facade.verbs.transactions import TrioTransactionHold
     from odradek.broker.facade.verbs.transcript import TrioTranscript
     from odradek.broker.facade.verbs.undo import TrioUndo
@@ -159,16 +165,16 @@ _HOMES = {
     "ErrorCode": "odradek.protocol.errors",
     "Fault": "odradek.broker.requests.faults",
     "FaultContext": "odradek.broker.requests.faults",
-    "Group": "odradek.broker.facade.generated.blocking.group",
-    "GroupInfo": "odradek.broker.facade.group_info",
+    "Group": "odradek.broker.facade.generated.blocking.groups",
+    "GroupInfo": "odradek.broker.facade.groups.info",
     "GroupPage": "odradek.broker.facade.listing",
     "GroupSummary": "odradek.broker.facade.listing",
     "KafkaBroker": "odradek.broker.facade.threaded",
     "KafkaError": "odradek.protocol.errors",
-    "LagUnknownError": "odradek.broker.facade.group_lag",
-    "MemberInfo": "odradek.broker.facade.group_info",
+    "LagUnknownError": "odradek.broker.facade.groups.info",
+    "MemberInfo": "odradek.broker.facade.groups.info",
     "NodeInfo": "odradek.broker.facade.overview",
-    "OffsetInfo": "odradek.broker.facade.group_info",
+    "OffsetInfo": "odradek.broker.facade.groups.info",
     "Overview": "odradek.broker.facade.overview",
     "PartitionInfo": "odradek.broker.facade.topics",
     "Pending": "odradek.broker.facade.pending",
@@ -181,15 +187,15 @@ _HOMES = {
     "Requests": "odradek.broker.transcript.requests",
     "SchemaInfo": "odradek.broker.schemas.record_schemas",
     "Security": "odradek.broker.facade.security",
-    "SharePartitionInfo": "odradek.broker.facade.share_partitions",
+    "SharePartitionInfo": "odradek.broker.facade.groups.info",
     "Snapshot": "odradek.broker.facade.state.snapshot",
     "StoredRecord": "odradek.broker.facade.stored_record",
-    "StreamsGroupInfo": "odradek.broker.facade.streams_group_info",
-    "StreamsMemberInfo": "odradek.broker.facade.streams_group_info",
+    "StreamsGroupInfo": "odradek.broker.facade.groups.info",
+    "StreamsMemberInfo": "odradek.broker.facade.groups.info",
     "StrictnessError": "odradek.broker.facade.report.strictness",
     "StrictnessFinding": "odradek.broker.facade.report.strictness",
     "StrictnessWarning": "odradek.broker.facade.report.strictness",
-    "SubtopologyInfo": "odradek.broker.facade.streams_group_info",
+    "SubtopologyInfo": "odradek.broker.facade.groups.info",
     "TelemetryPush": "odradek.broker.telemetry.pushes",
     "TopicInfo": "odradek.broker.facade.topics",
     "TopicPage": "odradek.broker.facade.listing",
@@ -200,7 +206,7 @@ _HOMES = {
     "TransactionInfo": "odradek.broker.facade.transactions",
     "Transcript": "odradek.broker.facade.generated.blocking.transcript",
     "TrioBroker": "odradek.broker.facade.verbs.broker",
-    "TrioGroup": "odradek.broker.facade.verbs.group",
+    "TrioGroup": "odradek.broker.facade.verbs.groups",
     "TrioTransactionHold": "odradek.broker.facade.verbs.transactions",
     "TrioTranscript": "odradek.broker.facade.verbs.transcript",
     "TrioUndo": "odradek.broker.facade.verbs.undo",

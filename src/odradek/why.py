@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
+from odradek.broker.facade.groups.info import GroupInfo, MemberInfo, OffsetInfo
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.why import why_text
 from odradek.broker.facade.topics import PartitionInfo, TopicInfo

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
     from odradek.broker.facade.generated.blocking.transactions import TransactionHold
     from odradek.broker.facade.generated.blocking.undo import Undo
-    from odradek.broker.facade.group_info import GroupInfo
+    from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.listing import GroupPage, TopicPage
     from odradek.broker.facade.overview import NodeInfo, Overview
     from odradek.broker.facade.report.strictness import StrictnessFinding

@@ -27,7 +27,7 @@ from odradek.broker.requests.faults import Fault, checked_faults
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.generated.blocking.group import Group
+    from odradek.broker.facade.generated.blocking.groups import Group
     from odradek.broker.facade.generated.blocking.transcript import Transcript
 
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
-from odradek.broker.facade.generated.blocking.group import Group
-from odradek.broker.facade.group_info import GroupInfo, TopicPartition
-from odradek.broker.facade.group_watch import Condition, late
-from odradek.broker.facade.share_partitions import SharePartitionInfo
+from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.groups.info import GroupInfo, SharePartitionInfo, TopicPartition
+from odradek.broker.facade.groups.view import Condition, late
 
 if TYPE_CHECKING:
     from odradek.broker.facade.remote.transport import Transport

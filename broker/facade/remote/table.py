@@ -12,11 +12,11 @@ from typing import Any
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.generated.blocking.group import Group
+from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.groups import GroupView
+from odradek.broker.facade.groups.view import GroupView
 from odradek.broker.facade.producer_record import ProducerRecord
 from odradek.broker.facade.remote.forks import ForkOperations
 from odradek.broker.facade.remote.hints import hints_of

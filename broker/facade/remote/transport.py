@@ -12,7 +12,7 @@ from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.group_lag import LagUnknownError
+from odradek.broker.facade.groups.info import LagUnknownError
 from odradek.broker.facade.remote.decoding import RemoteError, decoded
 from odradek.broker.facade.remote.encoding import RemoteHandle, encoded
 from odradek.broker.facade.remote.hold import RemoteTransactionHold

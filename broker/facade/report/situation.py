@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import ClockChange
-from odradek.broker.facade.group_info import GroupInfo
+from odradek.broker.facade.groups.info import GroupInfo
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.facade.transactions import TransactionInfo
 from odradek.broker.transcript.recorded_request import RecordedRequest
@@ -120,7 +120,7 @@ def _retention_ms(topics: Iterable[Topic]) -> dict[str, int]:
 def _groups(cluster: Cluster) -> dict[str, GroupInfo]:
     if cluster.services.groups.made is None:
         return {}
-    from odradek.broker.facade.groups import list_groups
+    from odradek.broker.facade.groups.description import list_groups
 
     return list_groups(cluster.groups, cluster.topics)
 

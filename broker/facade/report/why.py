@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.config.suggestion import did_you_mean
-from odradek.broker.facade.group_info import GroupInfo
+from odradek.broker.facade.groups.info import GroupInfo
 from odradek.broker.facade.report.hints import hints_of
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.text import report_text

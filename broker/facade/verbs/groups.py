@@ -1,16 +1,44 @@
-"""Verbs of groups."""
+"""Verbs of groups, and the handle of a group."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from odradek.broker.facade.flavours import TrioFlavour
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, trio_settled
+from odradek.broker.facade.groups.info import GroupInfo
+from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, is_stable, late
 from odradek.broker.facade.pending import Pending
 from odradek.broker.facade.verbs.undo import TrioUndo
 
-if TYPE_CHECKING:
-    from odradek.broker.facade.verbs.group import TrioGroup
+
+class TrioGroup(GroupView):
+    """A group by its id; it need not exist yet. Every property is a fresh look.
+
+    A wait returns as soon as the coordinator gets there, without polling.
+    """
+
+    async def wait_stable(
+        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
+    ) -> GroupInfo:
+        """Wait until the group is stable with ``members`` members and every partition has been assigned.
+
+        Every partition of the topics that members subscribe to; with ``partitions`` instead exactly so many, for
+        assignors that leave some out. A generation of a cooperative rebalance that only takes partitions away is thus
+        not stable. Of share groups only ``partitions`` is looked at. TimeoutError, which says what is missing, after
+        seconds.
+        """
+        return await self.wait(is_stable(members, partitions), timeout)
+
+    async def wait(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
+        """Wait until ``condition(info)`` holds; it is looked at whenever the group enters another state.
+
+        TimeoutError, which says how the group stands, after seconds.
+        """
+        with GroupWatch(self, condition) as reached:
+            if not await trio_settled(reached, timeout):
+                raise late(self.info, timeout)
+            return reached.result()
 
 
 class GroupVerbs(TrioFlavour):
@@ -18,7 +46,6 @@ class GroupVerbs(TrioFlavour):
 
     def group(self, group_id: str) -> TrioGroup:
         """A group to look at and wait for: ``await broker.group("g").wait_stable(members=2)``."""
-        from odradek.broker.facade.verbs.group import TrioGroup
 
         cluster = self._cluster
         return TrioGroup(
@@ -30,7 +57,7 @@ class GroupVerbs(TrioFlavour):
 
         KafkaError if it has members, or for a partition that does not exist.
         """
-        from odradek.broker.facade.offset_setting import set_offsets
+        from odradek.broker.facade.groups.offsets import set_offsets
 
         await self._call(lambda: set_offsets(self._cluster, group_id, offsets))
 

@@ -14,7 +14,7 @@ from odradek.commands import CommandError
 
 if TYPE_CHECKING:
     from odradek.broker.facade.broker import Broker
-    from odradek.broker.facade.group_info import GroupInfo
+    from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.transactions import TransactionInfo
 
 _CLEAR = "\x1b[H\x1b[J"

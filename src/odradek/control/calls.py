@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.generated.blocking.group import Group
+from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.record_follow import RecordFollow

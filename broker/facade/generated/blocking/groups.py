@@ -1,4 +1,4 @@
-"""Verbs of groups.
+"""Verbs of groups, and the handle of a group.
 
 Generated from facade/verbs/groups.py: do not edit, run `make generate`.
 """
@@ -6,13 +6,41 @@ Generated from facade/verbs/groups.py: do not edit, run `make generate`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from odradek.broker.facade.flavours import BlockingFlavour
+from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, blocking_settled
 from odradek.broker.facade.generated.blocking.undo import Undo
+from odradek.broker.facade.groups.info import GroupInfo
+from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, is_stable, late
 
-if TYPE_CHECKING:
-    from odradek.broker.facade.generated.blocking.group import Group
+
+class Group(GroupView):
+    """A group by its id; it need not exist yet. Every property is a fresh look.
+
+    A wait returns as soon as the coordinator gets there, without polling.
+    """
+
+    def wait_stable(
+        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
+    ) -> GroupInfo:
+        """Wait until the group is stable with ``members`` members and every partition has been assigned.
+
+        Every partition of the topics that members subscribe to; with ``partitions`` instead exactly so many, for
+        assignors that leave some out. A generation of a cooperative rebalance that only takes partitions away is thus
+        not stable. Of share groups only ``partitions`` is looked at. TimeoutError, which says what is missing, after
+        seconds.
+        """
+        return self.wait(is_stable(members, partitions), timeout)
+
+    def wait(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
+        """Wait until ``condition(info)`` holds; it is looked at whenever the group enters another state.
+
+        TimeoutError, which says how the group stands, after seconds.
+        """
+        with GroupWatch(self, condition) as reached:
+            if not blocking_settled(reached, timeout):
+                raise late(self.info, timeout)
+            return reached.result()
 
 
 class GroupVerbs(BlockingFlavour):
@@ -20,7 +48,6 @@ class GroupVerbs(BlockingFlavour):
 
     def group(self, group_id: str) -> Group:
         """A group to look at and wait for: ``broker.group("g").wait_stable(members=2)``."""
-        from odradek.broker.facade.generated.blocking.group import Group
 
         cluster = self._cluster
         return Group(group_id, lambda: cluster.groups, cluster.services.share_partitions, cluster.topics, self._look)
@@ -30,7 +57,7 @@ class GroupVerbs(BlockingFlavour):
 
         KafkaError if it has members, or for a partition that does not exist.
         """
-        from odradek.broker.facade.offset_setting import set_offsets
+        from odradek.broker.facade.groups.offsets import set_offsets
 
         self._call(lambda: set_offsets(self._cluster, group_id, offsets))
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import pytest
 
 import odradek
+from odradek.broker.facade.groups.info import StreamsGroupInfo
 from odradek.broker.facade.remote.decoding import RemoteError, decoded
 from odradek.broker.facade.remote.encoding import encoded
-from odradek.broker.facade.streams_group_info import StreamsGroupInfo
 from odradek.broker.requests.bugs import Bug
 
 OFFSET = odradek.OffsetInfo(3, -1, "", 5, None)

@@ -7,8 +7,8 @@ import json
 import pytest
 
 import odradek
+from odradek.broker.facade.groups.info import StreamsGroupInfo
 from odradek.broker.facade.remote.encoding import encoded
-from odradek.broker.facade.streams_group_info import StreamsGroupInfo
 from odradek.broker.requests.bugs import Bug
 
 

@@ -11,10 +11,9 @@ import pytest
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.generated.blocking.nodes import NodeVerbs
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.group_info import OffsetInfo
+from odradek.broker.facade.groups.info import OffsetInfo, StreamsGroupInfo
 from odradek.broker.facade.overview import Overview
 from odradek.broker.facade.remote.hints import hints_of
-from odradek.broker.facade.streams_group_info import StreamsGroupInfo
 from odradek.broker.facade.transactions import TransactionInfo
 
 

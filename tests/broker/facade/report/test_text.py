@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.clock import ClockChange
-from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
+from odradek.broker.facade.groups.info import GroupInfo, MemberInfo, OffsetInfo
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.text import duration, report_text
 from odradek.broker.facade.topics import PartitionInfo, TopicInfo

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
+from odradek.broker.facade.groups.info import GroupInfo, MemberInfo, OffsetInfo
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.why import reasons, why_text
 from odradek.broker.facade.topics import TopicInfo

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odradek.broker.facade.group_info import GroupInfo, MemberInfo, OffsetInfo
+from odradek.broker.facade.groups.info import GroupInfo, MemberInfo, OffsetInfo
 
 
 def member(member_id: str, **assignment: tuple[int, ...]) -> MemberInfo:

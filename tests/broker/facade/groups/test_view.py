@@ -1,10 +1,11 @@
-"""Looking at groups from Python, and waiting for them without polling."""
+"""Looking at groups from Python, their lag, and waiting for them without polling."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from struct import pack
 
@@ -12,8 +13,10 @@ import pytest
 import trio
 from confluent_kafka import Consumer
 
+from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.facade.broker import Broker
-from odradek.broker.facade.group_info import GroupInfo
+from odradek.broker.facade.groups.info import GroupInfo, LagUnknownError, MemberInfo, OffsetInfo
+from odradek.broker.facade.groups.view import is_stable, lag_of, late
 from odradek.broker.facade.open_broker import open_broker
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
@@ -199,3 +202,85 @@ def test_a_look_finds_a_coordinator_loaded() -> None:
             assert (await own.group("g").wait_stable(timeout=30)).state == "Stable"
 
     trio.run(main)
+
+
+STABLE_MEMBER = MemberInfo("m", None, "c", "/127.0.0.1", ("t",), {"t": (0,)}, 1, 1)
+STABLE = GroupInfo("g", "Stable", 1, "consumer", "range", "m", (STABLE_MEMBER,), {}, 1)
+
+
+def test_all_partitions_are_to_be_assigned_unless_a_number_is_asked_for() -> None:
+    half = replace(STABLE, unassigned=(("t", 1),))
+    assert is_stable(1, None)(STABLE)
+    assert is_stable(None, None)(STABLE)
+    assert not is_stable(2, None)(STABLE)
+    assert not is_stable(1, None)(half)
+    assert is_stable(1, 1)(half)
+    assert not is_stable(1, 2)(STABLE)
+    assert not is_stable(None, None)(replace(STABLE, state="PreparingRebalance"))
+
+
+def test_a_wait_in_vain_says_how_the_group_stands() -> None:
+    text = str(late(replace(STABLE, unassigned=(("t", 1),)), 1.5))
+    assert text == "group 'g' after 1.5 s: Stable, generation 1, members: m, assigned: t-0, missing: t-1"
+
+
+KINDS = ("classic", "consumer", "streams", "share")
+
+
+def commit(broker: KafkaBroker, group_id: str, topic: str, index: int, offset: int) -> None:
+    def run() -> None:
+        groups = broker.cluster.groups
+        groups.topic.ensure()
+        stored = OffsetToCommit(topic, broker.cluster.topics.by_name(topic).topic_id, index, offset, -1, "")
+        assert groups.ask_now(group_id, CommitOffsets(group_id, [stored])) == [0]
+
+    broker._call(run)
+
+
+def info(kind: str, **more: object) -> GroupInfo:
+    fields: dict[str, object] = {"state": "Stable", "offsets": {}, **more}
+    return GroupInfo("g", generation=1, protocol_type=kind, protocol=None, leader=None, members=(), coordinator=1,
+                     type=kind, **fields)  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_a_group_that_does_not_exist_has_none_and_the_message_names_the_groups() -> None:
+    with KafkaBroker(topics={"t": 1}) as broker:
+        with pytest.raises(LagUnknownError, match="group 'shipping' does not exist; there are no groups"):
+            _ = broker.group("shipping").lag
+        assert broker.group("shipping").info.lag is None
+        commit(broker, "shipping", "t", 0, 0)
+        commit(broker, "billing", "t", 0, 0)
+        assert broker.group("shipping").lag == 0
+        with pytest.raises(
+            LagUnknownError,
+            match=r"'shiping' does not exist \(did you mean 'shipping'\?\); the groups are billing, shipping",
+        ):
+            _ = broker.group("shiping").lag
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_group_of_any_kind_that_never_committed_has_none(kind: str) -> None:
+    never = info(kind)
+    assert never.lag is None
+    with pytest.raises(LagUnknownError, match="group 'g' has not committed any offset"):
+        lag_of(never, ())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_partition_with_records_that_was_never_committed_leaves_it_open(kind: str) -> None:
+    some = info(kind, offsets={("t", 0): OffsetInfo(1, 0, "", 0, 0)}, uncommitted=(("t", 1), ("t", 2)))
+    assert some.lag is None
+    with pytest.raises(LagUnknownError, match="not committed any offset for t-1, t-2, which hold records"):
+        lag_of(some, ())
+
+
+def test_offsets_of_deleted_partitions_alone_tell_nothing() -> None:
+    gone = info("classic", offsets={("t", 0): OffsetInfo(1, 0, "", 0, None)})
+    assert gone.lag is None
+    with pytest.raises(LagUnknownError, match="partitions that were deleted: t-0"):
+        lag_of(gone, ())
+
+
+def test_a_lag_that_is_known_is_told() -> None:
+    offsets = {("t", 0): OffsetInfo(1, 0, "", 0, 3), ("t", 1): OffsetInfo(1, 0, "", 0, 4)}
+    assert lag_of(info("classic", offsets=offsets), ()) == 7

@@ -30,7 +30,7 @@ def test_a_group_begins_where_it_was_set_and_cannot_be_set_while_it_has_members(
 def test_offsets_that_make_no_sense_are_refused_together() -> None:
     with KafkaBroker(topics={"t": 1}) as broker:
         for offset in (-1, True, "1", None):
-            with pytest.raises(ValueError, match="the offset of t-0 is a number from 0 on"):
+            with pytest.raises(ValueError, match="the offset of t-0 must be a number from 0 on"):
                 broker.set_offsets("g", {("t", 0): offset})  # type: ignore[dict-item]
         for place in (("u", 0), ("t", 1)):
             with pytest.raises(KafkaError) as caught:

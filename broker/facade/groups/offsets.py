@@ -1,4 +1,4 @@
-"""Committing offsets for a group that has no members."""
+"""Commits offsets for a group that has no members."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
-from odradek.broker.facade.group_info import TopicPartition
+from odradek.broker.facade.groups.info import TopicPartition
 from odradek.broker.facade.topic_changes import find_partition, find_topic
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def set_offsets(cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Commit offsets as an administrator does (in the broker's thread); KafkaError if the coordinator refuses one."""
+    """Commit offsets as an admin client does, in the broker's thread. Raises KafkaError if the coordinator refuses."""
     stored = [_offset(cluster.topics, place, offset) for place, offset in offsets.items()]
     groups = cluster.groups
     groups.topic.ensure()
@@ -35,7 +35,7 @@ def _offset(topics: PartitionRegistry, place: TopicPartition, offset: int) -> Of
     topic = find_topic(topics, name)
     find_partition(topic, index)
     if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-        raise ValueError(f"the offset of {name}-{index} is a number from 0 on, not {offset!r}")
+        raise ValueError(f"the offset of {name}-{index} must be a number from 0 on, not {offset!r}")
     return OffsetToCommit(name, topic.topic_id, index, offset, -1, "")
 
 

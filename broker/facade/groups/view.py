@@ -1,0 +1,194 @@
+"""The handle of a group: looks at it, and waits until a condition holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
+from odradek.broker.facade.groups.info import (
+    GroupInfo,
+    LagUnknownError,
+    MemberInfo,
+    OffsetInfo,
+    SharePartitionInfo,
+    TopicPartition,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.facade.call import Call
+    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.share.live import SharePartitions
+
+Condition = Callable[[GroupInfo], bool]
+
+
+class GroupView:
+    """The part of a group's handle that only looks. Every property takes a new snapshot."""
+
+    def __init__(
+        self,
+        group_id: str,
+        groups: Callable[[], GroupService],
+        shared: Callable[[], SharePartitions],
+        topics: PartitionRegistry,
+        look: Call,
+    ) -> None:
+        self.group_id = group_id
+        self._groups = groups
+        self._shared = shared
+        self._topics = topics
+        self._look = look
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.group_id!r}>"
+
+    @property
+    def info(self) -> GroupInfo:
+        """A snapshot of the group."""
+        from odradek.broker.facade.groups.description import group_info
+
+        return self._look(lambda: group_info(self._groups(), self._topics, self.group_id))
+
+    @property
+    def state(self) -> str:
+        """Kafka's name of the state; ``Dead`` while the group does not exist."""
+        return self.info.state
+
+    @property
+    def generation(self) -> int:
+        """The current generation."""
+        return self.info.generation
+
+    @property
+    def protocol(self) -> str | None:
+        """The assignor in use."""
+        return self.info.protocol
+
+    @property
+    def leader(self) -> str | None:
+        """The member id of the leader."""
+        return self.info.leader
+
+    @property
+    def members(self) -> tuple[MemberInfo, ...]:
+        """The members."""
+        return self.info.members
+
+    @property
+    def offsets(self) -> Mapping[TopicPartition, OffsetInfo]:
+        """The committed offsets."""
+        return self.info.offsets
+
+    @property
+    def lag(self) -> int:
+        """The total lag in records.
+
+        Raises LagUnknownError with the reason if the group does not exist or offsets that the lag needs are missing, so
+        a misspelt group id never reads as 0. See `GroupInfo.lag`.
+        """
+        from odradek.broker.facade.groups.description import list_groups
+
+        info = self.info
+        return lag_of(info, () if info.offsets else self._look(lambda: list_groups(self._groups(), self._topics)))
+
+    @property
+    def share_partitions(self) -> Mapping[TopicPartition, SharePartitionInfo]:
+        """The progress of a share group in the partitions that its members fetch from."""
+        from odradek.broker.facade.groups.description import share_partitions
+
+        return self._look(lambda: share_partitions(self._shared(), self._topics, self.group_id))
+
+    def watch(self, key: Future[GroupInfo], look: Callable[[], None]) -> None:
+        """Call ``look`` now and after everything the coordinator does, until `unwatch`."""
+
+        def begin() -> None:
+            self._groups().watchers[key] = look
+            look()
+
+        self._look(begin)
+
+    def unwatch(self, key: Future[GroupInfo]) -> None:
+        """Stop what `watch` started."""
+        self._look(lambda: self._groups().watchers.pop(key, None))
+
+
+class GroupWatch:
+    """Waits for a condition on a group without polling.
+
+    In a ``with`` block, the future ``reached`` is set to the first snapshot for which the condition holds.
+    """
+
+    def __init__(self, group: GroupView, condition: Condition) -> None:
+        self.reached: Future[GroupInfo] = Future()
+        self._group = group
+        self._condition = condition
+
+    def __enter__(self) -> Future[GroupInfo]:
+        self._group.watch(self.reached, self._consider)
+        return self.reached
+
+    def __exit__(self, *_: object) -> None:
+        self._group.unwatch(self.reached)
+
+    def _consider(self) -> None:
+        """Runs in the broker's thread."""
+        if self.reached.done():
+            return
+        try:
+            info = self._group.info
+            fulfilled = self._condition(info)
+        except Exception as error:
+            self.reached.set_exception(error)
+            return
+        if fulfilled and not self.reached.done():  # taking a snapshot may load the coordinator, which calls watchers
+            self.reached.set_result(info)
+
+
+def is_stable(members: int | None, partitions: int | None) -> Condition:
+    """A condition: the group is stable with this many members and partitions assigned; None means any, or all."""
+
+    def stable(info: GroupInfo) -> bool:
+        if info.state != STABLE.value or members not in (None, len(info.members)):
+            return False
+        return not info.unassigned if partitions is None else len(info.assignments) == partitions
+
+    return stable
+
+
+def late(info: GroupInfo, timeout_s: float) -> TimeoutError:
+    """The error for a wait that timed out, with the state of the group."""
+    members = ", ".join(member.member_id for member in info.members) or "none"
+    return TimeoutError(
+        f"group {info.group_id!r} after {timeout_s:g} s: {info.state}, generation {info.generation}, "
+        f"members: {members}, assigned: {named(info.assignments) or 'none'}, "
+        f"missing: {named(info.unassigned) or 'none'}"
+    )
+
+
+def lag_of(info: GroupInfo, known: Iterable[str]) -> int:
+    """The lag in records. Raises LagUnknownError, with the reason, instead of returning None.
+
+    ``known`` are the ids of all groups, for the suggestion in the message.
+    """
+    if info.lag is not None:
+        return info.lag
+    name = f"group {info.group_id!r}"
+    if info.state == DEAD.value:
+        ids = sorted(known)
+        others = f"the groups are {', '.join(ids)}" if ids else "there are no groups"
+        raise LagUnknownError(f"{name} does not exist{did_you_mean(info.group_id, ids)}; {others}")
+    if not info.offsets:
+        instead = "; see share_partitions of the share group" if info.type == "share" else ""
+        raise LagUnknownError(f"{name} has not committed any offset{instead}")
+    if info.uncommitted:
+        raise LagUnknownError(f"{name} has not committed any offset for {named(info.uncommitted)}, which hold records")
+    raise LagUnknownError(f"{name} has committed offsets only for partitions that were deleted: {named(info.offsets)}")
+
+
+def named(partitions: Iterable[TopicPartition]) -> str:
+    """Partitions as Kafka writes them: ``orders-0, orders-1``."""
+    return ", ".join(f"{topic}-{index}" for topic, index in sorted(partitions))
