@@ -13,6 +13,7 @@ import trio
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_layout import listeners_of
 from odradek.broker.config.node_values import (
     check_directories,
@@ -37,6 +38,7 @@ from odradek.broker.net.live_listeners import LiveListeners
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
 from odradek.broker.partitions.registry import PartitionRegistry
+from odradek.broker.releases.release import NEWEST
 from odradek.broker.replication.replicator import Replicator
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.deferred import Deferred
@@ -192,6 +194,11 @@ class Cluster:
 
     def _keep_on_disk(self, directories: Sequence[Path], metadata: Path | None) -> None:
         """Everything is kept in these directories, which are opened when the cluster runs."""
+        if self.config.release.apis is not None:
+            raise ConfigError(
+                f"odradek keeps data directories of Kafka {NEWEST} alone: as Kafka {self.config.release} a broker has "
+                "its logs in memory"
+            )
         from odradek.broker.controller.data_directory import DataDirectory
         from odradek.broker.partitions.durability import Durability
 
@@ -226,7 +233,7 @@ class Cluster:
             controller=self.controller,
             fetch_sessions=self.fetch_sessions,
             groups=Deferred(self._make_groups),
-            handlers=SERVED,
+            handlers=SERVED.of(self.config.release.apis),
             nodes=self.nodes,
             share_partitions=Deferred(self._make_share_partitions),
             share_states=Deferred(self._make_share_states),

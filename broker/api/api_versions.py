@@ -20,7 +20,7 @@ from odradek.broker.controller.feature_levels import (
     KRAFT_VERSION,
     SHARE_VERSION,
     STREAMS_VERSION,
-    SUPPORTED,
+    supported_by,
 )
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, TRANSACTION_VERSION
 from odradek.broker.requests.access import OPEN
@@ -81,16 +81,19 @@ def _response(services: Services, version: int) -> ApiVersionsResponse:
         for key in _TELEMETRY_KEYS:
             served.pop(key, None)
     image = services.image
+    release = services.config.release
     lowest_level = 0 if version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
         api_keys=[_api_version(key, *versions) for key, versions in served.items()],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
-            for name, (low, high) in SUPPORTED.items()
+            for name, (low, high) in supported_by(release).items()
             if low >= lowest_level and _FEATURE_NEEDS[name] in served
         ],
-        finalized_features_epoch=image.offset,
-        finalized_features=[
+        finalized_features_epoch=0 if release.zookeeper else image.offset,
+        finalized_features=[]
+        if release.zookeeper
+        else [
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
             for name, level in image.features.items()
             if _FEATURE_NEEDS[name] in served

@@ -74,7 +74,9 @@ _TWICE = "Each resource must appear at most once."
 )
 def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """The configs of each resource, with where they come from."""
-    if any(resource.resource_type not in _DESCRIBED for resource in request.resources):
+    release = ctx.services.config.release
+    described = _DESCRIBED - release.unknown_resources
+    if any(resource.resource_type not in described for resource in request.resources):
         raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
     denied = [_denied(ctx, Operation.DESCRIBE_CONFIGS, r.resource_type, r.resource_name) for r in request.resources]
     results = [

@@ -108,7 +108,8 @@ def _service(ctx: RequestContext, key_type: int, key: str) -> CoordinatorService
         return ctx.services.transactions()
     if key_type != SHARE:
         raise KafkaError(ErrorCode.INVALID_REQUEST, _UNKNOWN_TYPE)
-    if ctx.api_version < _SHARE_FROM or not _is_share_key(key):
+    finds = ctx.services.config.release.finds_share_coordinators
+    if ctx.api_version < _SHARE_FROM or not finds or not _is_share_key(key):
         text = _UNKNOWN_TYPE if ctx.api_version < _BATCHED_FROM else ""
         raise KafkaError(ErrorCode.INVALID_REQUEST, text)
     return ctx.services.share_states()

@@ -114,9 +114,7 @@ def _answer(
     asked: ListOffsetsPartition,
     answer: ListOffsetsPartitionResponse,
 ) -> None:
-    timestamp = asked.timestamp
-    if timestamp < 0 and ctx.api_version < _SPECIAL.get(timestamp, 1 << 15):
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    timestamp = _special_or_time(ctx, asked.timestamp)
     log, high_watermark, end = _source(ctx, request, partition, asked)
     client = request.replica_id == CONSUMER
     committed = request.isolation_level == READ_COMMITTED and client
@@ -138,6 +136,18 @@ def _answer(
             answer.timestamp, answer.offset, answer.leader_epoch = found
         elif behind:
             raise _not_available(ctx)
+
+
+def _special_or_time(ctx: RequestContext, timestamp: int) -> int:
+    """A timestamp as it is asked for; UNSUPPORTED_VERSION for a special one that the version does not have."""
+    if timestamp >= 0 or ctx.api_version >= _SPECIAL.get(timestamp, 1 << 15):
+        return timestamp
+    release = ctx.services.config.release
+    if not release.reads_unknown_timestamps:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    if timestamp == MAX_TIMESTAMP and release.finds_max_timestamps:
+        return MAX_TIMESTAMP
+    return 0  # a time before all others finds the first record
 
 
 def _source(

@@ -177,17 +177,20 @@ def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[st
     found: list[MetadataResponseTopic] = []
     missing: list[MetadataResponseTopic] = []
     creates = may_create(ctx, request)
+    early = ctx.services.config.release.tells_leader_not_available
+    code_when_created = ErrorCode.LEADER_NOT_AVAILABLE if early else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     for name in names:
         topic = topics.get(name)
         if topic is not None:
             found.append(topic_answer(ctx, topic, request))
         else:
             code = _code_of_missing(name)
-            if creates and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            created = creates and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if created:
                 _create_missing(ctx, name)
             missing.append(
                 MetadataResponseTopic(
-                    code,
+                    code_when_created if created else code,
                     name,
                     is_internal=name in INTERNAL_TOPICS,
                     topic_authorized_operations=_topic_operations(request),

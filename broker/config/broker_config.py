@@ -16,9 +16,10 @@ from odradek.broker.config.definition import (
     Use,
     format_value,
 )
-from odradek.broker.config.keys import base_name, broker_keys, key_of, topic_keys
+from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
 from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.releases.release import NEWEST, Release, ReleaseError, release_of
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import TimestampType
 from odradek.storage.log_config import LogConfig
@@ -58,8 +59,11 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "local.retention.ms": (("log.local.retention.ms", 1),),
     "max.compaction.lag.ms": (("log.cleaner.max.compaction.lag.ms", 1),),
     "max.message.bytes": (("message.max.bytes", 1),),
+    "message.downconversion.enable": (("log.message.downconversion.enable", 1),),
+    "message.format.version": (("log.message.format.version", 1),),
     "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
     "message.timestamp.before.max.ms": (("log.message.timestamp.before.max.ms", 1),),
+    "message.timestamp.difference.max.ms": (("log.message.timestamp.difference.max.ms", 1),),
     "message.timestamp.type": (("log.message.timestamp.type", 1),),
     "min.cleanable.dirty.ratio": (("log.cleaner.min.cleanable.ratio", 1),),
     "min.compaction.lag.ms": (("log.cleaner.min.compaction.lag.ms", 1),),
@@ -161,6 +165,21 @@ def check_supported(key: ConfigKey, text: str) -> None:
 
 
 _NO_NODE = -1
+_VERSION, _ZOOKEEPER = RELEASE_CONFIGS = ("odradek.kafka.version", "odradek.zookeeper")
+_DIFFERENCE = "message.timestamp.difference.max.ms"
+_NO_LIMIT_MS = (1 << 63) - 1
+
+
+def _release_of(values: Mapping[str, object]) -> Release:
+    """The Kafka release that these configs ask for; ConfigError for one that odradek does not know."""
+    if _VERSION not in values and _ZOOKEEPER not in values:
+        return release_of()
+    zookeeper = values.get(_ZOOKEEPER)
+    wanted = None if zookeeper is None else str(zookeeper).strip().lower() == "true"
+    try:
+        return release_of(str(values.get(_VERSION, NEWEST)), wanted)
+    except ReleaseError as error:
+        raise ConfigError(str(error)) from None
 
 
 class Reconfigurable(Protocol):
@@ -181,6 +200,7 @@ class BrokerConfig:
     unknown ones are kept for nobody, with a warning. Without a node id a getter answers for the cluster: per-node
     values count only where the cluster has one node. All layers hold checked text. Owner: the cluster; the dynamic
     layers follow the metadata image. `watchers` are called when a dynamic layer has changed.
+    `release`: the Kafka that the cluster behaves as. `keys`: the configs that it knows.
     """
 
     def __init__(
@@ -199,6 +219,8 @@ class BrokerConfig:
         self._cluster_values: dict[str, ConfigValue] = {}
         self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}
         self.reconfigurables: list[Reconfigurable] = []
+        self.release = _release_of({**(file or {}), **(values or {})})
+        self.keys = keys_of_release(self.release)
         for name, text in (file or {}).items():
             if name not in (values or {}):
                 self.static[name] = self._kept(name, text)
@@ -206,22 +228,33 @@ class BrokerConfig:
             self.static[name] = self.check(name, _text_of(name, value))
         self._check_order()
 
-    @staticmethod
-    def check(name: str, text: str) -> str:
+    def check(self, name: str, text: str) -> str:
         """`text` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
-        key = key_of(name)
+        key = self.keys.find(name)
         if key is None or key.update is Update.DYNAMIC_ONLY:
-            raise ConfigError(f"unknown config '{name}'{_suggestion(name)}")
+            raise ConfigError(f"unknown config '{name}'{self._suggestion(name)}")
         normal = key.normal(text)
         check_supported(key, text)
         return normal
 
     def _kept(self, name: str, text: str) -> str:
         """The text of a file's config; one that Kafka does not know is kept as it is."""
-        if key_of(name) is None:
-            warn_of_unknown(name)
+        if self.keys.find(name) is None:
+            self.warn_of_unknown(name)
             return text
         return self.check(name, text)
+
+    def warn_of_unknown(self, name: str) -> None:
+        """Say that a config is kept, as Kafka keeps it, and that nothing will come of it."""
+        _log.warning("config '%s' is unknown and has no effect%s", name, self._suggestion(name))
+
+    def _suggestion(self, name: str) -> str:
+        if name in broker_keys():
+            return f": Kafka {self.release} does not have it"
+        synonyms = TOPIC_SYNONYMS.get(name)
+        if synonyms and synonyms[0][0] != name:
+            return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
+        return did_you_mean(name, self.keys.broker)
 
     # -- reading
 
@@ -288,7 +321,7 @@ class BrokerConfig:
         )
         found = [Synonym(s, layer[s], source) for layer, source in layers for s in family if s in layer]
         for synonym in family:
-            default = default_text(synonym) if synonym in broker_keys() else None
+            default = self._default_text(synonym)
             if default is not None:
                 found.append(Synonym(synonym, default, ConfigSource.DEFAULT))
         # Kafka drops what comes before the first entry under the asked name.
@@ -331,7 +364,7 @@ class BrokerConfig:
                     return value
                 # A negative time means "no limit" in any unit.
                 return -1 if value < 0 and factor > 1 else value * factor
-        return topic_keys()[name].default_value()
+        return (topic_keys().get(name) or self.keys.topic[name]).default_value()
 
     def log_config(self, overrides: Mapping[str, str]) -> LogConfig:
         """What the log of a topic with these overrides obeys; equal overrides share one object."""
@@ -347,7 +380,10 @@ class BrokerConfig:
         return self.node_ids[0] if len(self.node_ids) == 1 else None
 
     def _resolve(self, name: str, node_id: int | None) -> ConfigValue:
-        key = broker_keys()[name]
+        # What the broker itself reads has the newest type: `listeners` was a text up to 4.0.
+        key, newest = self.keys.broker.get(name), broker_keys().get(name)
+        if key is None or (newest is not None and newest.type is not key.type):
+            key = broker_keys()[name]
         text = self.text(name, node_id)
         return None if text is None else key.parse(text)
 
@@ -361,6 +397,12 @@ class BrokerConfig:
         ):
             if name in layer:
                 return layer[name]
+        return self._default_text(name)
+
+    def _default_text(self, name: str) -> str | None:
+        """The default of a config as text; None where it has none or the name is unknown."""
+        if self.release.configs and name in self.keys.broker and name not in DEFAULTS_OF_ODRADEK:
+            return self.keys.broker[name].default
         return default_text(name) if name in broker_keys() else None
 
     def _check_order(self) -> None:
@@ -385,16 +427,21 @@ class TopicConfig:
     def get(self, name: str) -> ConfigValue:
         """The typed value of a topic config; KeyError for an unknown name."""
         text = self.overrides.get(name)
-        return self.broker.topic_default(name) if text is None else topic_keys()[name].parse(text)
+        if text is None:
+            return self.broker.topic_default(name)
+        return (topic_keys().get(name) or self.broker.keys.topic[name]).parse(text)
 
     def log_config(self) -> LogConfig:
         """What the topic's logs obey."""
         return self.broker.log_config(self.overrides)
 
     @staticmethod
-    def check(values: Mapping[str, str]) -> dict[str, str]:
-        """Topic configs in normal form; ConfigError in Kafka's words for a name or value that does not fit."""
-        keys = topic_keys()
+    def check(values: Mapping[str, str], keys: Mapping[str, ConfigKey] | None = None) -> dict[str, str]:
+        """Topic configs in normal form; ConfigError in Kafka's words for a name or value that does not fit.
+
+        `keys`: the topic configs of a release; by default those of the newest.
+        """
+        keys = topic_keys() if keys is None else keys
         for name in values:
             if name not in keys:
                 raise ConfigError(f"Unknown topic config name: {name}")
@@ -455,18 +502,6 @@ def _instead(name: str, default: str | None) -> str:
     return f" (only its default {default!r} is)"
 
 
-def _suggestion(name: str) -> str:
-    synonyms = TOPIC_SYNONYMS.get(name)
-    if synonyms and synonyms[0][0] != name:
-        return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
-    return did_you_mean(name, broker_keys())
-
-
-def warn_of_unknown(name: str) -> None:
-    """Say that a config is kept, as Kafka keeps it, and that nothing will come of it."""
-    _log.warning("config '%s' is unknown and has no effect%s", name, _suggestion(name))
-
-
 _LOG_CONFIG_FIELDS = {
     field: name
     for field in LogConfig.__dataclass_fields__
@@ -483,6 +518,8 @@ def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> Log
         if fields["message_timestamp_type"] == "LogAppendTime"
         else TimestampType.CREATE_TIME
     )
+    if _DIFFERENCE in broker.keys.topic:
+        _limit_by_difference(fields, topic)
     codec = topic.get("compression.type")
     if codec != "producer":
         fields["compression_type"] = Codec.NONE if codec == "uncompressed" else Codec[str(codec).upper()]
@@ -491,6 +528,14 @@ def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> Log
         fields["segment_bytes"] = int(internal_segment)
     fields["producer_id_expiration_ms"] = broker.get_int("producer.id.expiration.ms")
     return LogConfig(**fields)
+
+
+def _limit_by_difference(fields: dict[str, Any], topic: TopicConfig) -> None:
+    """Up to Kafka 3.9 one config limits timestamps on both sides, where those for one side (from 3.6) do not."""
+    for side in ("before", "after"):
+        name = f"message.timestamp.{side}.max.ms"
+        if name not in topic.broker.keys.topic or topic.get(name) == _NO_LIMIT_MS:
+            fields[f"message_timestamp_{side}_max_ms"] = topic.get(_DIFFERENCE)
 
 
 def is_list_key(key: ConfigKey | None) -> bool:

@@ -12,7 +12,7 @@ from odradek.broker.config.broker_config import (
     Synonym,
 )
 from odradek.broker.config.definition import ConfigKey, Update, format_value, keys_of, response_order
-from odradek.broker.config.keys import broker_keys, shown_key, topic_keys
+from odradek.broker.config.keys import broker_keys
 
 
 class ConfigEntry(NamedTuple):
@@ -33,7 +33,7 @@ class ConfigEntry(NamedTuple):
 
 def topic_entries(broker: BrokerConfig, overrides: Mapping[str, str], node_id: int) -> list[ConfigEntry]:
     """The configs of a topic with these overrides, as `node_id` sees its defaults, in Kafka's order."""
-    keys = topic_keys()
+    keys = broker.keys.topic
     names = response_order([name for name, key in keys.items() if not key.internal or name in overrides])
     return [_topic_entry(broker, keys[name], overrides, node_id) for name in names]
 
@@ -53,11 +53,11 @@ def _topic_entry(broker: BrokerConfig, key: ConfigKey, overrides: Mapping[str, s
 
 def broker_entries(broker: BrokerConfig, node_id: int, own: Mapping[str, str]) -> list[ConfigEntry]:
     """The configs of a node, in Kafka's order. `own`: what its place in the cluster gives it (id, listeners, ...)."""
-    keys = broker_keys()
+    keys = broker.keys.broker
     given = dict.fromkeys((*broker.static, *broker.dynamic_default, *broker.dynamic_nodes.get(node_id, {})))
     names = [name for name, key in keys.items() if name in own or name in given or _is_shown(key)]
     names += (name for name in given if name not in keys)
-    return [_broker_entry(broker, shown_key(name), node_id, own) for name in response_order(names)]
+    return [_broker_entry(broker, broker.keys.shown(name), node_id, own) for name in response_order(names)]
 
 
 def _is_shown(key: ConfigKey) -> bool:
@@ -66,7 +66,11 @@ def _is_shown(key: ConfigKey) -> bool:
 
 def _broker_entry(broker: BrokerConfig, key: ConfigKey, node_id: int, own: Mapping[str, str]) -> ConfigEntry:
     synonyms = broker.synonyms(key.name, node_id)
-    value = format_value(broker.get(key.name, node_id)) if key.name in broker_keys() else broker.text(key.name, node_id)
+    value = (
+        format_value(broker.get(key.name, node_id))
+        if key.name in broker.keys.broker
+        else broker.text(key.name, node_id)
+    )
     if key.name in own:
         value = own[key.name]
         synonyms = [each for each in synonyms if each[::2] != (key.name, ConfigSource.STATIC_BROKER)]
@@ -83,7 +87,7 @@ def cluster_default_entries(broker: BrokerConfig) -> list[ConfigEntry]:
     """The cluster-wide dynamic broker configs, which is what Kafka shows of the broker without a name."""
     entries = []
     for name in response_order(list(broker.dynamic_default)):
-        key = shown_key(name)
+        key = broker.keys.shown(name)
         value = None if key.is_sensitive else broker.dynamic_default[name]
         synonyms = (Synonym(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER),)
         read_only = key.update is Update.READ_ONLY
@@ -93,7 +97,7 @@ def cluster_default_entries(broker: BrokerConfig) -> list[ConfigEntry]:
 
 def group_entries(broker: BrokerConfig, overrides: Mapping[str, str], node_id: int) -> list[ConfigEntry]:
     """The configs of a consumer, share or streams group; `group.` + name is the broker config behind most of them."""
-    keys = keys_of("group")
+    keys = broker.keys.group
     entries = []
     for name in response_order(list(keys)):
         key = keys[name]

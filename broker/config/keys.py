@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
-from odradek.broker.config.definition import ConfigKey, UnknownKey, keys_of
+from odradek.broker.config.definition import ConfigKey, ConfigType, UnknownKey, Update, keys_of
+from odradek.broker.releases.release import Release
 
 LISTENER_PREFIX = "listener.name."
 LIVE_LISTENERS = ("listener.security.protocol.map", "listeners")
@@ -32,7 +35,7 @@ _broker_keys: dict[str, ConfigKey] = {}
 
 
 def broker_keys() -> Mapping[str, ConfigKey]:
-    """Every broker config by name: Kafka's and odradek's own."""
+    """Every broker config of the newest release by name: Kafka's and odradek's own."""
     return _broker_keys or _load_broker_keys()
 
 
@@ -43,24 +46,78 @@ def _load_broker_keys() -> Mapping[str, ConfigKey]:
 
 
 def topic_keys() -> Mapping[str, ConfigKey]:
-    """Every topic config by name."""
+    """Every topic config of the newest release by name."""
     return keys_of("topic")
 
 
-def key_of(name: str) -> ConfigKey | None:
-    """The key of a broker config; of `listener.name.x.key` and `listener.name.x.mechanism.key` that of `key`.
+class ConfigKeys:
+    """The configs that one Kafka release knows, by name. `broker` has odradek's own as well."""
 
-    None for an unknown name, and for a key that no listener has for itself.
-    """
-    key = broker_keys().get(name)
-    if key is None and name.startswith(LISTENER_PREFIX):
-        _, _, rest = name[len(LISTENER_PREFIX) :].partition(".")
-        while rest:
-            key = broker_keys().get(rest)
-            if key is not None:
-                return key if rest.startswith(_FOR_A_LISTENER) or rest in _ALSO_FOR_A_LISTENER else None
-            _, _, rest = rest.partition(".")
-    return key
+    __slots__ = ("broker", "group", "topic")
+
+    def __init__(self, release: Release) -> None:
+        self.broker: Mapping[str, ConfigKey]
+        if release.configs:
+            self.broker = {**_keys_of_release("broker", release), **keys_of("odradek")}
+            self.topic = _keys_of_release("topic", release)
+            self.group = _keys_of_release("group", release)
+        else:
+            self.broker, self.topic, self.group = broker_keys(), topic_keys(), keys_of("group")
+
+    def find(self, name: str) -> ConfigKey | None:
+        """The key of a broker config; of `listener.name.x.key` and `listener.name.x.mechanism.key` that of `key`.
+
+        None for an unknown name, and for a key that no listener has for itself.
+        """
+        key = self.broker.get(name)
+        if key is None and name.startswith(LISTENER_PREFIX):
+            _, _, rest = name[len(LISTENER_PREFIX) :].partition(".")
+            while rest:
+                key = self.broker.get(rest)
+                if key is not None:
+                    return key if rest.startswith(_FOR_A_LISTENER) or rest in _ALSO_FOR_A_LISTENER else None
+                _, _, rest = rest.partition(".")
+        return key
+
+    def shown(self, name: str) -> ConfigKey:
+        """The key of any name that a broker keeps: known, a listener's, or unknown."""
+        key = self.broker.get(name)
+        if key is not None:
+            return UnknownKey(name) if name in _OF_THE_AUTHORIZER else key
+        base = self.broker.get(base_name(name) or "")
+        if base is None:
+            return UnknownKey(name)
+        return ConfigKey(name, base.type, None, base.importance, base.limits, documentation=base.documentation)
+
+
+@cache
+def keys_of_release(release: Release) -> ConfigKeys:
+    """The configs that a release knows."""
+    return ConfigKeys(release)
+
+
+def _keys_of_release(scope: str, release: Release) -> Mapping[str, ConfigKey]:
+    differences = release.configs[scope]
+    gone, changed = frozenset(differences["gone"]), differences["changed"]
+    keys = {name: key for name, key in keys_of(scope).items() if name not in gone}
+    if differences["former"]:
+        former = keys_of(f"former_{scope}")
+        keys |= {name: former[name] for name in differences["former"]}
+    return {name: _changed(key, changed[name]) if name in changed else key for name, key in keys.items()}
+
+
+def _changed(key: ConfigKey, change: Mapping[str, Any]) -> ConfigKey:
+    return ConfigKey(
+        key.name,
+        ConfigType[change["type"].upper()] if "type" in change else key.type,
+        change.get("default", key.default),
+        change.get("importance", key.importance),
+        change.get("limits", key.limits),
+        Update(change["update"]) if "update" in change else key.update,
+        key.use,
+        key.documentation,
+        key.internal,
+    )
 
 
 def base_name(name: str) -> str | None:
@@ -72,14 +129,3 @@ def base_name(name: str) -> str | None:
         return None
     _, _, base = name[len(LISTENER_PREFIX) :].partition(".")
     return next((key for key in _OF_MECHANISMS if base.endswith(key)), base)
-
-
-def shown_key(name: str) -> ConfigKey:
-    """What is told of any name that a broker keeps: known, a listener's, or unknown."""
-    key = broker_keys().get(name)
-    if key is not None:
-        return UnknownKey(name) if name in _OF_THE_AUTHORIZER else key
-    base = broker_keys().get(base_name(name) or "")
-    if base is None:
-        return UnknownKey(name)
-    return ConfigKey(name, base.type, None, base.importance, base.limits, documentation=base.documentation)

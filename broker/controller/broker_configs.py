@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
-from odradek.broker.config.keys import key_of
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType
 
@@ -34,7 +33,7 @@ class BrokerConfigPublisher:
     def _known(self, image: MetadataImage, resource: str) -> dict[str, str]:
         known: dict[str, str] = {}
         for name, text in image.configs_of(ResourceType.BROKER, resource).items():
-            key = key_of(name)
+            key = self._config.keys.find(name)
             try:
                 known[name] = text if key is None else key.normal(text)
             except ConfigError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import (
@@ -13,7 +13,6 @@ from odradek.broker.controller.commands import (
     UnfenceBrokers,
     UnregisterBroker,
 )
-from odradek.broker.controller.feature_levels import SUPPORTED
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -39,10 +38,19 @@ _SHUTTING_DOWN = 1
 
 
 class BrokerControl:
-    """Decides about nodes. Reads the image; changes nothing. `partitions()` decides what becomes of theirs."""
+    """Decides about nodes. Reads the image; changes nothing.
 
-    def __init__(self, image: MetadataImage, partitions: Callable[[], PartitionControl]) -> None:
+    `partitions()` decides what becomes of theirs. `supported`: the lowest and highest level of each feature.
+    """
+
+    def __init__(
+        self,
+        image: MetadataImage,
+        partitions: Callable[[], PartitionControl],
+        supported: Mapping[str, tuple[int, int]],
+    ) -> None:
         self._image = image
+        self._supported = supported
         self._partitions = partitions
 
     def register(self, command: RegisterBroker) -> tuple[list[MetadataRecord], int]:
@@ -61,7 +69,7 @@ class BrokerControl:
                 incarnation_id=command.incarnation,
                 broker_epoch=epoch,
                 end_points=[BrokerEndpoint(*endpoint) for endpoint in command.endpoints],
-                features=[BrokerFeature(name, *levels) for name, levels in SUPPORTED.items()],
+                features=[BrokerFeature(name, *levels) for name, levels in self._supported.items()],
                 rack=command.rack,
                 fenced=known.fenced if known is not None and amended else True,
                 in_controlled_shutdown=known.in_controlled_shutdown if known is not None and amended else False,
@@ -76,7 +84,7 @@ class BrokerControl:
             command.node_id,
             command.incarnation,
             end_points=[ControllerEndpoint(*endpoint) for endpoint in command.endpoints],
-            features=[ControllerFeature(name, *levels) for name, levels in SUPPORTED.items()],
+            features=[ControllerFeature(name, *levels) for name, levels in self._supported.items()],
         )
         return [record], None
 

@@ -12,16 +12,13 @@ from odradek.broker.config.broker_config import (
     BrokerConfig,
     ConfigError,
     TopicConfig,
-    broker_keys,
     check_supported,
-    topic_keys,
-    warn_of_unknown,
 )
 from odradek.broker.config.changes import Change, check_change, checked_node, result_of
 from odradek.broker.config.client_selectors import IllegalSelectorError, parse_selectors
 from odradek.broker.config.connection_rules import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections
 from odradek.broker.config.definition import ConfigKey, keys_of
-from odradek.broker.config.keys import base_name, key_of
+from odradek.broker.config.keys import base_name
 from odradek.broker.config.listener_changes import check_listeners
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.controller.dynamic_configs import (
@@ -78,7 +75,7 @@ class ConfigControl:
 
     def _records_of(self, change: Change, node_id: int) -> list[MetadataRecord]:
         changed = self._kinds.get(change.type)
-        if changed is None:
+        if changed is None or change.type in self._config.release.unknown_resources:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
         check_change(change)
         after = changed(change, node_id)
@@ -93,10 +90,11 @@ class ConfigControl:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         current = self._image.configs_of(ResourceType.TOPIC, change.name)
-        result = result_of(change, current, topic_keys(), _kafkas_default(topic_keys()))
+        keys = self._config.keys.topic
+        result = result_of(change, current, keys, _kafkas_default(keys))
         check_topic_name(change.name)
         with _refused_as(ErrorCode.INVALID_CONFIG):
-            checked = TopicConfig.check(result)
+            checked = TopicConfig.check(result, keys)
         if change.name not in self._image.topics:
             text = f"The topic '{change.name}' does not exist."
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
@@ -106,23 +104,23 @@ class ConfigControl:
         target = checked_node(change.name, node_id, "Unexpected broker id, expected {}, but received {}")
         broker = self._config
         current = self._image.configs_of(ResourceType.BROKER, change.name)
-        keys = broker_keys()
+        keys = broker.keys.broker
         check_operations(change, keys)
         result = result_of(change, current, keys, _kafkas_default(keys))
         check_dynamic([a.name for a in change.assignments if a.name in result], keys)
         checked: dict[str, str] = {}
         with _refused_as(ErrorCode.INVALID_REQUEST):
             for name, text in result.items():
-                key = key_of(name)
+                key = broker.keys.find(name)
                 checked[name] = text if key is None else key.normal(text)
         if target is None:
             check_cluster_wide(result, keys)
         with _refused_as(ErrorCode.INVALID_REQUEST):
             for name, text in result.items():
-                key = key_of(name)
+                key = broker.keys.find(name)
                 if key is None:
                     if current.get(name) != text:
-                        warn_of_unknown(name)
+                        broker.warn_of_unknown(name)
                     continue
                 check_supported(key, text)
                 if name in THREADS:
@@ -185,7 +183,7 @@ class ConfigControl:
     def _changed_group(self, change: Change, node_id: int) -> dict[str, str]:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
-        keys = keys_of("group")
+        keys = self._config.keys.group
         result = result_of(change, self._image.configs_of(ResourceType.GROUP, change.name), keys, lambda name: "")
         with _refused_as(ErrorCode.INVALID_CONFIG):
             for name in result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
-from odradek.broker.controller.feature_levels import KRAFT_VERSION, MIN_INSYNC_REPLICAS, SUPPORTED
+from odradek.broker.controller.feature_levels import KRAFT_VERSION, MIN_INSYNC_REPLICAS
 from odradek.broker.metadata.image import (
     ELR_VERSION,
     METADATA_VERSION,
@@ -28,13 +28,17 @@ _NEEDED_METADATA_VERSION = {ELR_VERSION: (1, 23)}
 class FeatureControl:
     """Decides about feature levels. Reads the image; changes nothing.
 
-    `kraft_version` is no record of the metadata log but one of the quorum's own (KIP-853).
+    `kraft_version` is no record of the metadata log but one of the quorum's own (KIP-853). `supported`: the lowest and
+    highest level of each feature.
     """
 
-    def __init__(self, image: MetadataImage, controller_id: int, kraft_version: int) -> None:
+    def __init__(
+        self, image: MetadataImage, controller_id: int, kraft_version: int, supported: Mapping[str, tuple[int, int]]
+    ) -> None:
         self._image = image
         self._controller_id = controller_id
         self._kraft_version = kraft_version
+        self._supported = supported
 
     def update(self, command: UpdateFeatures, default_min_isr: int) -> tuple[list[MetadataRecord], None]:
         """Records of `UpdateFeatures`; INVALID_UPDATE_VERSION in Kafka's words."""
@@ -59,9 +63,9 @@ class FeatureControl:
             raise _refused(update, "The controller does not support the given upgrade type.")
         if level < 0:
             raise _refused(update, "A feature version cannot be less than 0.")
-        if name not in SUPPORTED:
+        if name not in self._supported:
             raise _refused(update, f"Local controller {self._controller_id} does not support this feature.")
-        low, high = SUPPORTED[name]
+        low, high = self._supported[name]
         if not low <= level <= high:
             raise _refused(update, f"Local controller {self._controller_id} only supports versions {low}-{high}")
         current = self._kraft_version if name == KRAFT_VERSION else self._image.feature(name)

@@ -6,32 +6,42 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from odradek.broker.metadata.registrations import BrokerRegistration
+from odradek.broker.releases.release import Release, release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+_NEWEST = release_of()
 
 
 def spread(
-    brokers: Iterable[BrokerRegistration], partitions: int, replication_factor: int, start: int
+    brokers: Iterable[BrokerRegistration],
+    partitions: int,
+    replication_factor: int,
+    start: int,
+    release: Release = _NEWEST,
 ) -> list[list[int]]:
     """Replicas of `partitions` new partitions: leaders go round the nodes from `start`, replicas over the racks.
 
-    Nodes that are down come last, so they lead nothing. INVALID_REPLICATION_FACTOR if there are too few nodes.
+    Nodes that are down come last, so they lead nothing. INVALID_REPLICATION_FACTOR, in the words of the release, if
+    there are too few nodes.
     """
     ordered = list(brokers)
     up = _alternate_racks([broker for broker in ordered if broker.is_active])
     down = _alternate_racks([broker for broker in ordered if not broker.is_active])
     if not up:
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
+        text = (
             f"Unable to replicate the partition {replication_factor} time(s): All brokers are currently fenced, or "
-            "have all their log directories cordoned.",
+            "have all their log directories cordoned."
         )
+        told = release.text("no brokers", text, factor=replication_factor)
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, told)
     if replication_factor > len(ordered):
-        raise KafkaError(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
+        text = (
             f"Unable to replicate the partition {replication_factor} time(s): The target replication factor of "
             f"{replication_factor} cannot be reached because only {len(ordered)} broker(s) are registered or some "
-            "brokers have all their log directories cordoned.",
+            "brokers have all their log directories cordoned."
         )
+        told = release.text("replication factor", text, factor=replication_factor, brokers=len(ordered))
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, told)
     placed: list[list[int]] = []
     for partition in range(partitions):
         lap, turn = divmod(start + partition, len(up))

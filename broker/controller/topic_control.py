@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
+from odradek.broker.config.definition import ConfigKey
 from odradek.broker.controller.commands import (
     CreatedTopic,
     CreatePartitions,
@@ -64,7 +65,7 @@ class TopicControl:
 
     def _create(self, topic: NewTopic, placed: int) -> CreatedTopic:
         self._check_name(topic.name)
-        configs = _checked_configs(topic)
+        configs = _checked_configs(topic, self._config.keys.topic)
         if topic.assignments:
             assignments = self._manual_placement(topic)
         else:
@@ -78,7 +79,12 @@ class TopicControl:
         key = collision_key(name)
         others = self._image.colliding_names.get(key) if key is not None else None
         if others:
-            text = f"Topic '{name}' collides with existing topic: {min(others)}"
+            text = self._config.release.text(
+                "collision",
+                f"Topic '{name}' collides with existing topic: {min(others)}",
+                name=name,
+                others=", ".join(sorted(others)),
+            )
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
 
     def _new_id(self) -> bytes:
@@ -167,7 +173,7 @@ class TopicControl:
             if total - current > MAX_NEW_PARTITIONS:
                 # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            return spread(self._image.brokers.values(), total - current, topic.replication_factor, placed)
+            return self._spread(total - current, topic.replication_factor, placed)
         for replicas in asked.assignments:
             check_replicas(self._image.brokers, replicas, topic.replication_factor)
             self._check_leader_exists(replicas)
@@ -200,11 +206,15 @@ class TopicControl:
             text = "Replication factor must be larger than 0, or -1 to use the default value."
             raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
         if partitions == 0 or partitions < -1:
-            text = "Number of partitions was set to an invalid non-positive value."
+            newest = "Number of partitions was set to an invalid non-positive value."
+            text = self._config.release.text("partitions", newest)
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
         count = self._config.get_int("num.partitions") if partitions == -1 else partitions
         copies = self._config.get_int("default.replication.factor") if factor == -1 else factor
-        return spread(self._image.brokers.values(), count, copies, placed)
+        return self._spread(count, copies, placed)
+
+    def _spread(self, partitions: int, factor: int, placed: int) -> list[list[int]]:
+        return spread(self._image.brokers.values(), partitions, factor, placed, self._config.release)
 
     def _manual_placement(self, topic: NewTopic) -> list[list[int]]:
         told = "A manual partition assignment was specified, but"
@@ -237,13 +247,13 @@ class TopicControl:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
 
-def _checked_configs(topic: NewTopic) -> dict[str, str]:
+def _checked_configs(topic: NewTopic, keys: Mapping[str, ConfigKey]) -> dict[str, str]:
     """Topic settings in normal form; INVALID_CONFIG in Kafka's words otherwise."""
     nulls = [name for name, text in topic.configs.items() if text is None]
     if nulls:
         text = f"Null value not supported for topic configs: {','.join(nulls)}"
         raise KafkaError(ErrorCode.INVALID_CONFIG, text)
     try:
-        return TopicConfig.check({name: text for name, text in topic.configs.items() if text is not None})
+        return TopicConfig.check({name: text for name, text in topic.configs.items() if text is not None}, keys)
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None

@@ -89,13 +89,14 @@ def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
             configs=dict(spec.config),
         )
     except KafkaError as error:
-        raise KafkaError(error.code, f"topic {name!r}: {error.message or 'refused'}{_config_hint(spec)}") from None
+        raise KafkaError(
+            error.code, f"topic {name!r}: {error.message or 'refused'}{_config_hint(spec, cluster)}"
+        ) from None
 
 
-def _config_hint(spec: TopicSpec) -> str:
+def _config_hint(spec: TopicSpec, cluster: Cluster) -> str:
     """What a misspelt config of the topic may have been meant to be."""
-    from odradek.broker.config.broker_config import topic_keys
     from odradek.broker.config.suggestion import did_you_mean
 
-    known = topic_keys()
+    known = cluster.config.keys.topic
     return "".join(did_you_mean(name, known) for name in spec.config if name not in known)

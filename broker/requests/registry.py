@@ -51,6 +51,20 @@ class Handler:
         self.advertised = advertised
         self.differs = differs
 
+    def within(self, low: int, high: int) -> Handler:
+        """This handler for these versions only."""
+        if (low, high) == (self.min_version, self.max_version):
+            return self
+        return Handler(
+            self.spec,
+            self.function,
+            access=self.access,
+            min_version=low,
+            max_version=high,
+            advertised=self.advertised,
+            differs=self.differs,
+        )
+
 
 Index = Mapping[int, tuple[str, int, int, bool]]
 """API key -> (module with the handler, lowest version, highest version, whether ApiVersions tells of it)."""
@@ -108,7 +122,22 @@ class Registry:
             return None
         if key not in HANDLERS:
             importlib.import_module(f"{self._package}.{row[0]}")
-        return HANDLERS.get(key)
+        handler = HANDLERS.get(key)
+        return None if handler is None else handler.within(row[1], row[2])
+
+    def of(self, apis: Mapping[int, tuple[int, int]] | None) -> Registry:
+        """The same handlers for the APIs and versions of one Kafka release; None: all of them.
+
+        An API that brokers use among each other and do not tell of stays.
+        """
+        if apis is None:
+            return self
+        cut: dict[int, tuple[str, int, int, bool]] = {}
+        for key, (module, low, high, advertised) in self._index.items():
+            lowest, highest = apis.get(key, (low, high) if not advertised else (0, -1))
+            if max(low, lowest) <= min(high, highest):
+                cut[key] = (module, max(low, lowest), min(high, highest), advertised)
+        return Registry(self._package, cut)
 
     def all(self) -> dict[int, Handler]:
         """Every handler by API key. This imports all modules."""

@@ -172,7 +172,8 @@ def _environment(arguments: argparse.Namespace) -> FromEnvironment | None:
     """What the environment asks for, where it is asked; what names no config of Kafka is a note. CommandError."""
     if not arguments.from_env:
         return None
-    from odradek.broker.config.keys import broker_keys, key_of
+    from odradek.broker.config.broker_config import RELEASE_CONFIGS, BrokerConfig
+    from odradek.broker.config.definition import ConfigError
     from odradek.broker.config.suggestion import did_you_mean
     from odradek.container.environment import EnvironmentRefused, read_environment
     from odradek.container.storage import formatted
@@ -181,9 +182,14 @@ def _environment(arguments: argparse.Namespace) -> FromEnvironment | None:
         found = read_environment(os.environ)
     except EnvironmentRefused as error:
         raise CommandError(str(error)) from error
-    for variable, name in found.unknown(lambda name: key_of(name) is not None):
+    asked = {name: text for name, text in found.configs.items() if name in RELEASE_CONFIGS}
+    try:
+        keys = BrokerConfig(asked).keys
+    except ConfigError as error:
+        raise CommandError(str(error)) from error
+    for variable, name in found.unknown(lambda name: keys.find(name) is not None):
         found.warnings.append(
-            f"{variable} has no effect: Kafka has no config '{name}'{did_you_mean(name, broker_keys())}"
+            f"{variable} has no effect: Kafka has no config '{name}'{did_you_mean(name, keys.broker)}"
         )
     kept = formatted()
     found.cluster_id = found.cluster_id or kept.get("cluster_id")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.config.definition import ConfigType, Update
-from odradek.broker.config.keys import base_name, broker_keys, key_of, shown_key, topic_keys
+from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
+from odradek.broker.releases.release import release_of
+
+key_of, shown_key = keys_of_release(release_of()).find, keys_of_release(release_of()).shown
 
 
 def test_plain_names() -> None:

@@ -16,7 +16,9 @@ from odradek.protocol.generated.metadata_records.register_broker_record import R
 
 def control(cluster: Cluster) -> BrokerControl:
     return BrokerControl(
-        cluster.image, lambda: PartitionControl(cluster.image, cluster.config, lambda topic_id, index: False)
+        cluster.image,
+        lambda: PartitionControl(cluster.image, cluster.config, lambda topic_id, index: False),
+        SUPPORTED,
     )
 
 

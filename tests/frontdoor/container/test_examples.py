@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.config.keys import key_of
 from odradek.broker.config.listener_layout import listeners_of
 from odradek.container.environment import read_environment
 from odradek.container.files import FILES
@@ -28,7 +27,7 @@ COMPOSE = sorted((ROOT / "examples" / "compose").glob("*.yaml"))
 def test_a_compose_file_is_a_cluster_with_listeners_inside_and_outside(file: Path) -> None:
     service = yaml.safe_load(file.read_text())["services"]["kafka"]
     found = read_environment(service["environment"])
-    assert found.unknown(lambda name: key_of(name) is not None) == []
+    assert found.unknown(lambda name: BrokerConfig().keys.find(name) is not None) == []
     node = int(found.configs.get("node.id", "1"))
     layout = listeners_of(BrokerConfig(file=found.configs, node_ids=[node]))[node]
     assert layout.advertised is not None

@@ -1,0 +1,144 @@
+"""One Kafka release: what it tells of itself, and in which behaviours it differs from the newest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+NEWEST = "4.3"
+"""The release that the broker behaves as unless it is told otherwise: the definition of correct."""
+_NEWEST_PATCH = "4.3.1"
+_ZOOKEEPER = "-zookeeper"
+_CLIENT_METRICS, _GROUP = 16, 32  # types of resources in DescribeConfigs
+_ZOOKEEPER_ONLY = ("2.8",)
+"""Releases whose KRaft mode was a preview: they are served in ZooKeeper mode."""
+
+_TEXTS_OF_KRAFT = {
+    "replication factor": "Unable to replicate the partition {factor} time(s): The target replication factor of "
+    "{factor} cannot be reached because only {brokers} broker(s) are registered.",
+    "no brokers": "Unable to replicate the partition {factor} time(s): All brokers are currently fenced.",
+}
+_TEXTS_OF_ZOOKEEPER = {
+    "replication factor": "Replication factor: {factor} larger than available brokers: {brokers}.",
+    "no brokers": "Replication factor: {factor} larger than available brokers: 0.",
+    "partitions": "Number of partitions must be larger than 0.",
+    "collision": "Topic '{name}' collides with existing topics: {others}",
+}
+
+
+class ReleaseError(ValueError):
+    """A version of Kafka that odradek cannot behave as; the text names those that it can."""
+
+
+class Release:
+    """A release of Kafka, in KRaft or ZooKeeper mode. Immutable; equal requests for one share an object.
+
+    `apis`: API key -> lowest and highest version that ApiVersions tells; None where that is all that is served.
+    `supported`: feature -> lowest and highest level. `finalized`: the levels that a new cluster has. Both are None for
+    the newest release, whose levels the controller has.
+    `configs`: scope (`broker`, `topic`, `group`) -> `gone` and `former` names, and what is `changed` of others.
+    """
+
+    __slots__ = (
+        "apis",
+        "configs",
+        "finalized",
+        "finds_max_timestamps",
+        "finds_share_coordinators",
+        "name",
+        "only_controller_creates",
+        "patch",
+        "reads_unknown_timestamps",
+        "supported",
+        "tells_leader_not_available",
+        "texts",
+        "unknown_resources",
+        "verifies_transactions",
+        "zookeeper",
+    )
+
+    def __init__(self, name: str, data: Mapping[str, Any] | None, *, zookeeper: bool = False) -> None:
+        number = tuple(map(int, name.split(".")))
+        self.name = name
+        self.zookeeper = zookeeper
+        self.patch: str = _NEWEST_PATCH if data is None else data["patch"]
+        self.apis: Mapping[int, tuple[int, int]] | None = None
+        self.supported: Mapping[str, tuple[int, int]] | None = None
+        self.finalized: Mapping[str, int] | None = None
+        self.configs: Mapping[str, Mapping[str, Any]] = {}
+        if data is not None:
+            self.apis = {int(key): (low, high) for key, (low, high) in data["apis"].items()}
+            self.supported = {feature: (low, high) for feature, (low, high) in data["supported"].items()}
+            self.finalized = data["finalized"]
+            self.configs = data["configs"]
+        # Behaviours. Each says what the recordings and release notes say of it.
+        self.verifies_transactions = number >= (3, 6)
+        """Produce refuses a partition that the transaction has not been told of (KIP-890, part 1)."""
+        self.reads_unknown_timestamps = number < (3, 9)
+        """ListOffsets looks special timestamps up as times where it does not know them, whatever the version."""
+        self.finds_max_timestamps = number >= (3, 0)
+        """ListOffsets knows the special timestamp -3 (KIP-734)."""
+        self.finds_share_coordinators = number == (3, 9) or number >= (4, 1)
+        """FindCoordinator looks for the coordinator of a share partition (KIP-932)."""
+        self.unknown_resources = frozenset(
+            kind for kind, since in ((_CLIENT_METRICS, (3, 7)), (_GROUP, (4, 0))) if number < since
+        )
+        """Types of resources that have no configs yet: client metrics (KIP-714), groups (KIP-848)."""
+        self.tells_leader_not_available = zookeeper
+        """The first Metadata that creates a topic is answered LEADER_NOT_AVAILABLE, not UNKNOWN_TOPIC_OR_PARTITION."""
+        self.only_controller_creates = zookeeper
+        """A broker that is not the controller answers NOT_CONTROLLER to changes of topics."""
+        self.texts: Mapping[str, str] = _TEXTS_OF_ZOOKEEPER if zookeeper else _TEXTS_OF_KRAFT if number < (4, 3) else {}
+        """Refusals in other words than the newest release's, see `text`."""
+
+    def text(self, name: str, newest: str, **values: object) -> str:
+        """A refusal in the words of this release; `newest` where they are those of the newest."""
+        template = self.texts.get(name)
+        return newest if template is None else template.format(**values)
+
+    def __str__(self) -> str:
+        return f"{self.name} (ZooKeeper)" if self.zookeeper else self.name
+
+    def __repr__(self) -> str:
+        return f"<Kafka {self.patch}{' in ZooKeeper mode' if self.zookeeper else ''}>"
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    text = (Path(__file__).parent / "releases.json").read_text(encoding="utf-8")
+    loaded: Mapping[str, Any] = json.loads(text)["releases"]
+    return loaded
+
+
+def release_names() -> list[str]:
+    """The versions that `release_of` takes, oldest first."""
+    names = {name.removesuffix(_ZOOKEEPER) for name in _data()} | {NEWEST}
+    return sorted(names, key=lambda name: tuple(map(int, name.split("."))))
+
+
+@cache
+def release_of(version: str = NEWEST, zookeeper: bool | None = None) -> Release:
+    """The release with this version: `3.6`, or a patch release of it such as `3.6.1`.
+
+    `zookeeper`: in ZooKeeper mode; by default only where the release has no other. Raises ReleaseError.
+    """
+    parts = version.strip().split(".")
+    name = ".".join(parts[:2])
+    if len(parts) in (2, 3) and name == NEWEST and not zookeeper:
+        return Release(NEWEST, None)
+    if not (len(parts) in (2, 3) and all(part.isdecimal() for part in parts)) or name not in release_names():
+        raise ReleaseError(
+            f"odradek does not behave as Kafka {version!r}; it can be one of {', '.join(release_names())}"
+        )
+    if zookeeper is None:
+        zookeeper = name in _ZOOKEEPER_ONLY
+    data = _data().get(name + _ZOOKEEPER if zookeeper else name)
+    if data is not None:
+        return Release(name, data, zookeeper=zookeeper)
+    if not zookeeper:
+        raise ReleaseError(f"Kafka {name} had KRaft as a preview only: odradek behaves as its ZooKeeper mode")
+    known = ", ".join(sorted(each.removesuffix(_ZOOKEEPER) for each in _data() if each.endswith(_ZOOKEEPER)))
+    raise ReleaseError(f"odradek has no ZooKeeper mode of Kafka {name}; it has those of {known}")
