@@ -163,6 +163,9 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
             if name == "":
                 text = "Client metrics subscription name must not be empty"
                 raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+            refused = services.config.release.text("client metrics", "")
+            if refused:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, refused)
             return client_metrics_entries(services.image.configs_of(kind, name))
         case ResourceType.GROUP:
             if name == "":

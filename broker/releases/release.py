@@ -25,6 +25,7 @@ _TEXTS_OF_ZOOKEEPER = {
     "replication factor": "Replication factor: {factor} larger than available brokers: {brokers}.",
     "no brokers": "Replication factor: {factor} larger than available brokers: 0.",
     "partitions": "Number of partitions must be larger than 0.",
+    "client metrics": "Config type client-metrics is only supported on KRaft clusters",
     "collision": "Topic '{name}' collides with existing topics: {others}",
 }
 
@@ -94,9 +95,9 @@ class Release:
         self.texts: Mapping[str, str] = _TEXTS_OF_ZOOKEEPER if zookeeper else _TEXTS_OF_KRAFT if number < (4, 3) else {}
         """Refusals in other words than the newest release's, see `text`."""
 
-    def text(self, name: str, newest: str, **values: object) -> str:
+    def text(self, refusal: str, newest: str, /, **values: object) -> str:
         """A refusal in the words of this release; `newest` where they are those of the newest."""
-        template = self.texts.get(name)
+        template = self.texts.get(refusal)
         return newest if template is None else template.format(**values)
 
     def __str__(self) -> str:
@@ -130,9 +131,7 @@ def release_of(version: str = NEWEST, zookeeper: bool | None = None) -> Release:
     if len(parts) in (2, 3) and name == NEWEST and not zookeeper:
         return Release(NEWEST, None)
     if not (len(parts) in (2, 3) and all(part.isdecimal() for part in parts)) or name not in release_names():
-        raise ReleaseError(
-            f"odradek does not behave as Kafka {version!r}; it can be one of {', '.join(release_names())}"
-        )
+        raise ReleaseError(f"odradek does not behave as Kafka {version!r}; it knows {', '.join(release_names())}")
     if zookeeper is None:
         zookeeper = name in _ZOOKEEPER_ONLY
     data = _data().get(name + _ZOOKEEPER if zookeeper else name)

@@ -56,6 +56,7 @@ class FakeCluster:
         services: Any = SimpleNamespace(
             authorizer=None,
             clock=self.clock,
+            config=self.config,
             denials=self.denials,
             nodes=self.nodes,
             unserved=deque(),

@@ -1,0 +1,118 @@
+"""Each release as clients see it: the answers of a real broker, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import odradek
+from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK
+from odradek.broker.config.definition import keys_of
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.wire_client import WireConnection
+from tests.broker.releases.generate import DEFINITION, RELEASES, ZOOKEEPER, recording
+
+RECORDED = [DEFINITION, *RELEASES, *(f"{name}-zookeeper" for name in ZOOKEEPER)]
+TOPIC = "topic"
+_VALUE, _SOURCE = 0, 2
+_STATIC = 4
+BETWEEN_BROKERS = {4, 5, 6, 7, 56, 58, 67}
+"""What brokers of ZooKeeper mode ask each other: odradek's nodes do not speak over the network."""
+_FROM_ONE = (2, 9, 20, 27, 29, 30, 31, 32, 34, 35, 38, 39, 40, 41)
+LOWEST_SINCE_4_0 = {1: 4, 8: 2, 19: 2, 23: 2} | dict.fromkeys(_FROM_ONE, 1)
+"""Kafka 4.0 took lower versions out (KIP-896): odradek does not serve them as an older release either."""
+
+
+class Asked:
+    """A broker of one release, and what a real one of that release answered."""
+
+    def __init__(self, name: str, broker: odradek.KafkaBroker, connection: WireConnection) -> None:
+        self.broker = broker
+        self.recorded = recording(name)
+        self._connection = connection
+
+    def request(self, request: Any, version: int) -> Any:
+        return self._connection.receive(request, version, self._connection.send(request, version))
+
+
+@pytest.fixture(scope="module", params=RECORDED)
+def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
+    version, _, mode = request.param.partition("-")
+    config = {"odradek.kafka.version": version, "odradek.zookeeper": bool(mode)}
+    with odradek.KafkaBroker(config=config, topics={TOPIC: 1}) as broker:
+        host, port = broker.bootstrap_servers.split(":")
+        with WireConnection(host, int(port)) as connection:
+            yield Asked(request.param, broker, connection)
+
+
+def test_api_versions(asked: Asked) -> None:
+    told = {
+        each.api_key: [each.min_version, each.max_version] for each in asked.request(ApiVersionsRequest(), 0).api_keys
+    }
+    recorded = {int(key): versions for key, versions in asked.recorded["api_versions"].items()}
+    expected = {
+        key: [max(low, LOWEST_SINCE_4_0.get(key, 0)), high]
+        for key, (low, high) in recorded.items()
+        if key not in BETWEEN_BROKERS
+    }
+    assert told == expected
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_features(asked: Asked, version: int) -> None:
+    recorded = asked.recorded["api_versions_answers"][f"v{version}"]
+    if recorded["error"]:
+        response = asked.request(ApiVersionsRequest("me", "1"), 3)
+        assert [each.max_version for each in response.api_keys if each.api_key == 18] == [version - 1]
+        return
+    response: ApiVersionsResponse = asked.request(ApiVersionsRequest("me", "1"), version)
+    supported = {each.name: [each.min_version, each.max_version] for each in response.supported_features}
+    levels = [(each.name, each.min_version_level, each.max_version_level) for each in response.finalized_features]
+    assert supported == recorded["supported_features"]
+    assert {name: [low, high] for name, low, high in levels} == recorded["finalized_features"]
+    assert (response.finalized_features_epoch == 0) is (recorded["finalized_features_epoch"] == 0)
+
+
+@pytest.mark.parametrize(("kind", "name", "scope"), [(4, "1", "broker"), (2, TOPIC, "topic")])
+def test_configs(asked: Asked, kind: int, name: str, scope: str) -> None:
+    version = asked.recorded["api_versions"]["32"][1]
+    request = DescribeConfigsRequest([DescribeConfigsResource(kind, name)], include_synonyms=True)
+    (result,) = asked.request(request, version).results
+    told = {
+        each.name: [
+            each.value,
+            int(each.read_only),
+            each.config_source,
+            int(each.is_sensitive),
+            each.config_type,
+            [synonym.name for synonym in each.synonyms],
+        ]
+        for each in result.configs
+        if each.name not in keys_of("odradek")
+    }
+    recorded = asked.recorded["configs"][scope]
+    assert set(told) == set(recorded)
+    for config, row in recorded.items():
+        if _STATIC not in (row[_SOURCE], told[config][_SOURCE]) and config not in DEFAULTS_OF_ODRADEK:
+            assert told[config] == row, config
+
+
+@pytest.mark.parametrize(("kind", "name", "scope"), [(32, "group", "group"), (16, "metrics", "client_metrics")])
+def test_configs_of_newer_kinds_of_resources(asked: Asked, kind: int, name: str, scope: str) -> None:
+    version = asked.recorded["api_versions"]["32"][1]
+    recorded = asked.recorded["configs"][scope]
+    (result,) = asked.request(DescribeConfigsRequest([DescribeConfigsResource(kind, name)]), version).results
+    if "error" in recorded:
+        assert (result.error_code, result.error_message) == (recorded["error"], recorded["message"])
+    else:
+        assert result.error_code == 0
+        told = {each.name: each.value for each in result.configs if each.name not in _DEFAULTS_OF_GROUPS}
+        if scope == "group":
+            assert told == {config: row[_VALUE] for config, row in recorded.items() if config in told}
+            assert {each.name for each in result.configs} == set(recorded)
+
+
+_DEFAULTS_OF_GROUPS = {name.removeprefix("group.") for name in DEFAULTS_OF_ODRADEK}
