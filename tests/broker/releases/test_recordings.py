@@ -65,8 +65,8 @@ def test_api_versions(asked: Asked) -> None:
 def test_features(asked: Asked, version: int) -> None:
     recorded = asked.recorded["api_versions_answers"][f"v{version}"]
     if recorded["error"]:
-        response = asked.request(ApiVersionsRequest("me", "1"), 3)
-        assert [each.max_version for each in response.api_keys if each.api_key == 18] == [version - 1]
+        old = asked.request(ApiVersionsRequest("me", "1"), 3)
+        assert [each.max_version for each in old.api_keys if each.api_key == 18] == [version - 1]
         return
     response: ApiVersionsResponse = asked.request(ApiVersionsRequest("me", "1"), version)
     supported = {each.name: [each.min_version, each.max_version] for each in response.supported_features}
