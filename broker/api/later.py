@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from odradek.broker.requests.parked import Parked
-from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import KafkaError
 
 R = TypeVar("R")

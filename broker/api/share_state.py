@@ -23,7 +23,7 @@ from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
-from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.machine import Command
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.messages import delete_share_group_state as delete

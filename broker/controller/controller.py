@@ -10,8 +10,7 @@ from odradek.broker.controller import commands
 from odradek.broker.controller.commands import CreatedTopic, NewTopic
 from odradek.broker.controller.machine import ControllerMachine, ImageChanged
 from odradek.broker.controller.producer_ids import ProducerIdBlocks
-from odradek.broker.runtime.command import Command, R
-from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Command, Effect, R
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 

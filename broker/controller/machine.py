@@ -12,10 +12,7 @@ from odradek.broker.controller.producer_ids import next_block
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.writer import ImageWriter
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Command, Effect, Outcome, make_outcome
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.message import MetadataRecord
 
@@ -163,7 +160,7 @@ class ControllerMachine:
         """See `Machine`."""
         timed = self._timed_rules.get(command.__class__)
         records, reply = self._rules[command.__class__](command) if timed is None else timed(command, now_ms)
-        return decided(records, reply=reply, then=self._changed, atomic=len(records) <= MAX_BATCH_RECORDS)
+        return make_outcome(records, reply=reply, then=self._changed, atomic=len(records) <= MAX_BATCH_RECORDS)
 
     def replay(self, stored: StoredRecord) -> None:
         """See `Machine`."""

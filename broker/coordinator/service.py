@@ -9,12 +9,10 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.routing import partition_for
 from odradek.broker.partitions.partition import Partition
-from odradek.broker.runtime.command import Command, R
-from odradek.broker.runtime.effects import Effect
 from odradek.broker.runtime.held_appends import HeldAppends
-from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.machine import Machine, Producer
+from odradek.broker.runtime.machine import Command, Effect, Machine, Producer, R
 from odradek.broker.runtime.partition_journal import PartitionJournal
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -12,7 +12,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.metadata.node import Node
-    from odradek.broker.runtime.command import Command
+    from odradek.broker.runtime.machine import Command
 
 
 def stop_node(cluster: Cluster, node_id: int) -> None:

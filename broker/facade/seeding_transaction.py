@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.transaction.commands import AddPartitions, EndTransaction, ProducerIdentity
 from odradek.broker.metadata.image import TRANSACTION_VERSION
-from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 

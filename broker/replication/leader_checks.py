@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.metadata.registrations import PartitionRegistration
-    from odradek.broker.runtime.command import Command
+    from odradek.broker.runtime.machine import Command
 
 AUTO_REBALANCE = "auto.leader.rebalance.enable"
 IMBALANCE_INTERVAL_S = "leader.imbalance.check.interval.seconds"

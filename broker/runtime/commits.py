@@ -1,41 +1,83 @@
-"""What a shard has appended and its followers lack still: who waits for it, and what they get if it takes too long.
+"""Uncommitted appends of a shard: which commands wait for them, and when those time out.
 
-Nothing is here while the replicas of a coordinator's partition are together: then an append is committed when it
-returns. Source: Kafka 4.3.1's coordinators. Those of groups and share state change their state when a record is
-appended and answer when it is committed; the one of transactions changes its state when it is committed.
+This module is only used while the replicas of a coordinator's partition differ. While they are together, an append is
+committed when it returns. Source: Kafka 4.3.1's coordinators. Those of groups and share state change their state when a
+record is appended and answer when it is committed. The transaction coordinator changes its state when it is committed.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Answer, Cancel, Effect, Pause, Schedule
-from odradek.broker.runtime.inbox import EarlyReply, ReplySlot
-from odradek.broker.runtime.journal import ReplicatedJournal
-from odradek.broker.runtime.loader import replay_between
-from odradek.broker.runtime.machine import Outcome, ReplicatedMachine
-from odradek.broker.runtime.stepping import Stepping
+from odradek.broker.runtime.journal import Journal, ReplicatedJournal
+from odradek.broker.runtime.loading import replay_between
+from odradek.broker.runtime.machine import (
+    Answer,
+    Cancel,
+    Command,
+    Effect,
+    Outcome,
+    Pause,
+    ReplicatedMachine,
+    Schedule,
+    make_outcome,
+)
+from odradek.broker.runtime.replies import EarlyReply, ParkedReplies, ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+
+class StepExecutor(Protocol):
+    """The part of `Executor` that is used here. See there."""
+
+    journal: Journal[Any, Any]
+    parked: ParkedReplies
+
+    @property
+    def machine(self) -> Any:
+        """The machine of the shard."""
+
+    def new_machine(self) -> Any:
+        """A further machine of the same kind, without any state."""
+
+    def write(self, command: Command[Any], outcome: Outcome[Any], now_ms: int) -> Outcome[Any]:
+        """Append and replay."""
+
+    def refused(self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int) -> Outcome[Any]:
+        """The outcome that replaces a refused one."""
+
+    def replay(self, stored: Iterable[Any]) -> None:
+        """Replay records that were appended."""
+
+    def finish(self, outcome: Outcome[Any], slot: ReplySlot[Any] | None, now_ms: int) -> Any | ReplySlot[Any]:
+        """Carry out the rest of an outcome."""
+
+    def apply(self, effects: Sequence[Effect], now_ms: int) -> None:
+        """Carry out effects."""
+
+    def on_commit(self) -> None:
+        """More is committed, or another node leads."""
+
+    def drop_commits(self) -> None:
+        """The replicas are together again."""
+
 
 LATE_TIMER = "writes that are not committed in time"
 _NEVER = 1 << 62
 _AT_ONCE = frozenset({Schedule, Pause, Cancel})
-"""Effects that do not wait for the records: a session runs, whoever has the record of it."""
+"""Effects that do not wait for the records: a session's timer runs whether or not its record is committed."""
 
 
 class GiveUp:
-    """Answer those who have waited for too long. A timer's command, which the shard carries out itself."""
+    """Time out the commands that have waited too long. A timer's command, which the shard carries out itself."""
 
     __slots__ = ()
     reply: None
 
 
 class Settle:
-    """More is committed: answer those who waited for it, once the shard has done what it is doing."""
+    """Answer the commands whose records are committed now. It waits until the shard's present command is done."""
 
     __slots__ = ()
     reply: None
@@ -44,7 +86,7 @@ class Settle:
 class _Waiting:
     """A command that waits until everything before `end` is committed.
 
-    `effects` wait with it; `stored`: records that are replayed then. `ticket`: what else it is parked under.
+    `effects` wait with it, and the records in `stored` are replayed then. `ticket`: set if it is parked as well.
     """
 
     __slots__ = ("command", "deadline_ms", "effects", "end", "outcome", "slot", "stored", "ticket")
@@ -61,19 +103,19 @@ class _Waiting:
 
 
 class Commits:
-    """Steps of a shard whose records are not committed when they are appended. Owner: its `Steps`.
+    """Carries out the steps of a shard whose appends are not committed at once. Owner: its `Executor`.
 
-    Invariant: `_waiting` is in the order of the log, and who waits is answered in that order, or when its time is over.
+    Invariant: `_waiting` is in the order of the log. Commands are answered in that order, or when they time out.
     """
 
-    def __init__(self, steps: Stepping) -> None:
-        self._steps = steps
-        self._journal = cast(ReplicatedJournal, steps.journal)
-        self._machine = cast(ReplicatedMachine, steps.machine)
+    def __init__(self, executor: StepExecutor) -> None:
+        self._executor = executor
+        self._journal = cast(ReplicatedJournal, executor.journal)
+        self._machine = cast(ReplicatedMachine, executor.machine)
         self._waiting: deque[_Waiting] = deque()
         self._forget: Callable[[], None] | None = None
-        self._shown: ReplicatedMachine | None = None
-        self._shown_to = 0
+        self._committed_machine: ReplicatedMachine | None = None
+        self._committed_to = 0
         if self.behind:
             self._listen()
 
@@ -87,7 +129,7 @@ class Commits:
 
     settling = Settle()
     own = (Settle, GiveUp)
-    """Commands that are for this and not for the machine."""
+    """Commands that `take` carries out, and not the machine."""
 
     def take(self, command: Command[Any], now_ms: int) -> None:
         """Carry out one of `own`."""
@@ -97,7 +139,7 @@ class Commits:
             self.settle(now_ms)
 
     def has(self, slot: ReplySlot[Any]) -> bool:
-        """Whether somebody waits at this slot until records are committed."""
+        """Whether a command with this slot waits for its records to be committed."""
         return any(waiting.slot is slot for waiting in self._waiting)
 
     # -- steps
@@ -105,38 +147,41 @@ class Commits:
     def step(
         self, command: Command[Any], outcome: Outcome[Any], now_ms: int, slot: ReplySlot[Any] | None
     ) -> Any | ReplySlot[Any]:
-        """Carry an outcome out; see `Steps.step`, of which this is the rare form."""
+        """Carry an outcome out; see `Executor.step`, for which this stands in."""
         if not self._waiting and not self._journal.apart:
-            self._steps.apply((Cancel(LATE_TIMER),), now_ms)
-            self._steps.drop_commits()
+            self._executor.apply((Cancel(LATE_TIMER),), now_ms)
+            self._executor.drop_commits()
         if not self._machine.replays_committed:
             return self._step_and_wait(command, outcome, now_ms, slot)
         if outcome.records:
             return self._wait_and_step(command, outcome, now_ms, slot)
-        return self._steps.finish(outcome, slot, now_ms)
+        return self._executor.finish(outcome, slot, now_ms)
 
     def _step_and_wait(
         self, command: Command[Any], outcome: Outcome[Any], now_ms: int, slot: ReplySlot[Any] | None
     ) -> Any | ReplySlot[Any]:
-        """The state changes now; answers, and effects on others, wait for the records (or for those before)."""
-        steps = self._steps
+        """Change the state now.
+
+        Answers, and effects outside of the shard, wait for the records (or the ones before).
+        """
+        executor = self._executor
         wrote = bool(outcome.records)
         if wrote:
-            outcome = steps.write(command, outcome, now_ms)
+            outcome = executor.write(command, outcome, now_ms)
         if not self.behind and not self._waiting:
-            return steps.finish(outcome, slot, now_ms)
+            return executor.finish(outcome, slot, now_ms)
         effects = (*outcome.effects, *(() if outcome.then is None else outcome.then()))
         waiting = self._begin(command, outcome, now_ms)
         reply: Any = outcome.reply
         if outcome.park is not None:
             waiting.ticket = outcome.park
-            reply = steps.parked.park(outcome.park, slot)
+            reply = executor.parked.park(outcome.park, slot)
         elif outcome.waits:
             reply = waiting.slot = _early(outcome.reply, slot)
         if wrote and outcome.waits:
             waiting.effects = [effect for effect in effects if effect.__class__ not in _AT_ONCE]
             effects = tuple(effect for effect in effects if effect.__class__ in _AT_ONCE)
-        steps.apply(effects, now_ms)
+        executor.apply(effects, now_ms)
         if waiting.slot is not None or waiting.effects or waiting.ticket is not None:
             self._add(waiting, now_ms)
         return reply
@@ -144,19 +189,19 @@ class Commits:
     def _wait_and_step(
         self, command: Command[Any], outcome: Outcome[Any], now_ms: int, slot: ReplySlot[Any] | None
     ) -> Any | ReplySlot[Any]:
-        """The records are appended; everything else waits for them."""
-        steps, journal = self._steps, self._journal
+        """Append the records. Everything else waits until they are committed."""
+        executor, journal = self._executor, self._journal
         stored = []
         for records in (outcome.records,) if outcome.atomic else journal.split(outcome.records):
             try:
                 journal.check_in_sync()
                 stored.append(journal.append(records, now_ms, outcome.producer))
             except KafkaError as error:
-                return steps.finish(steps.refused(command, outcome, error, now_ms), slot, now_ms)
+                return executor.finish(executor.refused(command, outcome, error, now_ms), slot, now_ms)
         if not self.behind and not self._waiting:
             for part in stored:
-                steps.replay(part)
-            return steps.finish(outcome, slot, now_ms)
+                executor.replay(part)
+            return executor.finish(outcome, slot, now_ms)
         waiting = self._begin(command, outcome, now_ms)
         waiting.stored += stored
         waiting.slot = ReplySlot() if slot is None else slot
@@ -165,10 +210,10 @@ class Commits:
         return waiting.slot
 
     def settled(self, now_ms: int) -> ReplySlot[None] | None:
-        """What a reader waits at that wants everything appended so far to be committed; None if it is."""
+        """What to wait at until everything appended so far is committed; None if it is."""
         if not self.behind:
             return None
-        waiting = self._begin(_READ, decided(), now_ms)
+        waiting = self._begin(_READ, make_outcome(), now_ms)
         waiting.slot = ReplySlot()
         self._add(waiting, now_ms)
         return waiting.slot
@@ -182,12 +227,12 @@ class Commits:
         self._listen()
         self._set_timer(now_ms)
         if not self.behind:
-            self._steps.committed()
+            self._executor.on_commit()
 
-    # -- what becomes of them
+    # -- commits and timeouts
 
     def settle(self, now_ms: int) -> None:
-        """Answer those whose records are committed."""
+        """Answer the commands whose records are committed."""
         committed = self._journal.committed_offset
         while self._waiting and self._waiting[0].end <= committed:
             waiting = self._waiting.popleft()
@@ -202,42 +247,45 @@ class Commits:
         self._listen()
 
     def _go_on(self, waiting: _Waiting, now_ms: int) -> Any | ReplySlot[Any]:
-        """The records of a command are committed; returns its reply."""
+        """Carry out the rest of a command whose records are committed; returns its reply."""
         if not waiting.stored:
-            self._steps.apply(waiting.effects, now_ms)
+            self._executor.apply(waiting.effects, now_ms)
             return waiting.outcome.reply
         self._machine.commit_settled(waiting.outcome.records)
         for part in waiting.stored:
-            self._steps.replay(part)
-        return self._steps.finish(waiting.outcome, waiting.slot, now_ms)
+            self._executor.replay(part)
+        return self._executor.finish(waiting.outcome, waiting.slot, now_ms)
 
     def give_up(self, now_ms: int) -> None:
-        """Answer those who have waited for too long; their records stay in the log."""
+        """Time out the commands that have waited too long. Their records stay in the log."""
         for waiting in [waiting for waiting in self._waiting if waiting.deadline_ms <= now_ms]:
             if waiting.stored:
                 self._machine.commit_settled(waiting.outcome.records)
             self._answer_late(waiting)
             if not waiting.effects:
                 self._waiting.remove(waiting)
-            self._steps.apply(self._machine.commit_late(waiting.command, now_ms), now_ms)
+            self._executor.apply(self._machine.commit_late(waiting.command, now_ms), now_ms)
         self._set_timer(now_ms)
 
     def _answer_late(self, waiting: _Waiting) -> None:
-        """Nobody waits any more; what else the records cause happens when they are committed."""
+        """Answer a command with COORDINATOR_NOT_AVAILABLE.
+
+        Its other effects are carried out when its records commit.
+        """
         error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         slot, waiting.slot = waiting.slot, None
         if slot is not None:
             slot.fail(error)
         for effect in waiting.effects:
             if isinstance(effect, Answer):
-                self._steps.parked.let_go(effect.ticket, error, forget=True)
+                self._executor.parked.let_go(effect.ticket, error, forget=True)
         if waiting.ticket is not None:
-            self._steps.parked.let_go(waiting.ticket, error, forget=False)
+            self._executor.parked.let_go(waiting.ticket, error, forget=False)
         waiting.effects = [effect for effect in waiting.effects if not isinstance(effect, Answer)]
         waiting.deadline_ms = _NEVER
 
     def abandon(self, error: KafkaError) -> None:
-        """The shard forgets everything."""
+        """Answer all of them with an error: the shard drops its state."""
         waiting, self._waiting = self._waiting, deque()
         if self._forget is not None:
             self._forget()
@@ -246,32 +294,32 @@ class Commits:
                 each.slot.fail(error)
 
     def _listen(self) -> None:
-        """Be told of the next change of what is committed, as long as it matters."""
+        """Watch for the next commit while something waits for it."""
         if self._forget is not None:
             self._forget()
             self._forget = None
         if self._waiting or self.behind:
-            self._forget = self._journal.watch(self._steps.committed)
+            self._forget = self._journal.watch(self._executor.on_commit)
 
     def _set_timer(self, now_ms: int) -> None:
         first = min((waiting.deadline_ms for waiting in self._waiting), default=_NEVER)
         if first < _NEVER:
-            self._steps.apply((Schedule(LATE_TIMER, max(0, first - now_ms), GiveUp()),), now_ms)
+            self._executor.apply((Schedule(LATE_TIMER, max(0, first - now_ms), GiveUp()),), now_ms)
 
     # -- reading
 
     def view(self) -> Any:
-        """The machine as readers see it: with what is committed, and nothing else."""
+        """The machine as readers see it: with committed records only."""
         live = self._machine
         if live.replays_committed or not self.behind:
-            self._shown = None
+            self._committed_machine = None
             return live
-        if self._shown is None:
-            self._shown = cast(ReplicatedMachine, self._steps.new_machine())
-            self._shown_to = self._journal.start_offset
+        if self._committed_machine is None:
+            self._committed_machine = cast(ReplicatedMachine, self._executor.new_machine())
+            self._committed_to = self._journal.start_offset
         committed = self._journal.committed_offset
-        self._shown_to = replay_between(self._journal, self._shown, self._shown_to, committed)
-        return live.as_committed(self._shown)
+        self._committed_to = replay_between(self._journal, self._committed_machine, self._committed_to, committed)
+        return live.as_committed(self._committed_machine)
 
 
 class _Read:
@@ -283,5 +331,5 @@ _READ = _Read()
 
 
 def _early(reply: Any, slot: ReplySlot[Any] | None) -> ReplySlot[Any]:
-    """The slot of a reply that is known and must not be told yet."""
+    """The slot of a reply that is known, and given out later."""
     return EarlyReply(reply) if slot is None else slot

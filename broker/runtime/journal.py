@@ -1,50 +1,49 @@
-"""A shard's log as the shard sees it: it stores what a machine decided and feeds it back to `Machine.replay`."""
+"""The log of a shard: stores the records of outcomes and gives them back to `Machine.replay`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from odradek.broker.runtime.machine import Machine, Producer
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.message import Buffer
 
 New = TypeVar("New", contravariant=True)
-"""What a machine wants written."""
+"""A record as a machine makes it."""
 Stored = TypeVar("Stored", covariant=True)
-"""The same as `Machine.replay` takes it."""
+"""A record as `Machine.replay` takes it."""
 
 
 class Journal(Protocol[New, Stored]):
-    """The one place that knows the form of the records: keyed ones of coordinators, frames of the metadata log."""
+    """A shard's log. It alone knows the form of the records: keyed records, or frames of the metadata log."""
 
     @property
     def end_offset(self) -> int:
-        """The offset that the next record will get."""
+        """The offset of the next record."""
 
     @property
     def leader_epoch(self) -> int:
-        """Grows with each change of the log's leader."""
+        """The log's leader epoch, which grows with each new leader."""
 
     @property
     def apart(self) -> bool:
-        """Whether what is appended may have to wait for the followers of a log that is kept by several nodes."""
+        """Whether the log's replicas differ, so that an append may not be committed when it returns."""
 
     def append(self, records: Sequence[New], now_ms: int, producer: Producer | None) -> Iterable[Stored]:
         """Append one batch; returns its records with their offsets. Raises `KafkaError`, then nothing is written."""
 
     def split(self, records: Sequence[Any]) -> Iterator[Sequence[Any]]:
-        """Records that need not be written at once, in runs that each fit into a batch."""
+        """Split records that need not be written together into runs that each fit into a batch."""
 
     def load(self, machine: Machine) -> Iterator[int]:
         """Replay the whole log into `machine`; a generator that pauses after each slice and yields the next offset.
 
-        The end is looked at before each slice, so what is appended while it is under way is read too.
+        It reads up to the end that the log has by then, so records appended meanwhile are included.
         """
 
 
 class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
-    """The log of a coordinator: records with keys, of which the last one counts, and transactions."""
+    """The log of a coordinator: records with keys, and transactions."""
 
     @property
     def start_offset(self) -> int:
@@ -54,7 +53,7 @@ class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
         """Append a transaction marker; returns its offset."""
 
     def read(self, offset: int) -> Sequence[Buffer]:
-        """Whole batches from `offset` on, `loader.SLICE_BYTES` of them or one; nothing at the end of the log."""
+        """Whole batches from `offset` on, up to `loading.SLICE_BYTES`, at least one; nothing at the end of the log."""
 
 
 class ReplicatedJournal(KeyedJournal, Protocol):
@@ -62,13 +61,13 @@ class ReplicatedJournal(KeyedJournal, Protocol):
 
     @property
     def committed_offset(self) -> int:
-        """Everything before it is on all replicas in sync."""
+        """The high watermark: all replicas in sync have everything before it."""
 
     def check_in_sync(self) -> None:
-        """NOT_ENOUGH_REPLICAS where acks=all would be refused."""
+        """Raise NOT_ENOUGH_REPLICAS if an acks=all Produce would be refused."""
 
     def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
-        """Have `on_change` called once, when more is committed or the leader is another one.
+        """Call `on_change` once, when more is committed or the leader has changed.
 
-        Returns what forgets it.
+        Returns a function that cancels it.
         """

@@ -1,46 +1,176 @@
-"""What a coordinator is made of: outcomes, and the machine that turns commands into them.
+"""What a coordinator's machine takes and gives: commands, outcomes, effects, records, and the machine itself.
 
-A coordinator is event-sourced. Its machine looks at a command and says what to do (`Outcome`); the `Shard` appends the
+A coordinator is event-sourced. Its machine decides what a command comes to (`Outcome`). The `Shard` appends the
 outcome's records to the coordinator's log partition and hands each of them back to `Machine.replay`, the only place
-where durable state changes. A reload feeds the same records to the same `replay`, so the live state and the
-reloaded state cannot differ. As long as the replicas of its partition are together an append is committed when it
-returns, so nothing ever has to be undone; `commits` has the other case.
+where durable state changes. A reload feeds the same records to the same `replay`, so the live state and the reloaded
+state cannot differ. While the replicas of the partition are together, an append is committed when it returns, so
+nothing ever has to be undone. `commits` handles replicas that differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, final
 
-from odradek.broker.runtime.command import R
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
-    from odradek.broker.runtime.command import Command
-    from odradek.broker.runtime.effects import Effect
     from odradek.protocol.errors import KafkaError
+
+R = TypeVar("R")
+"""The reply type of a command."""
+
+
+class Command(Protocol[R]):
+    """An order to a coordinator, named in the imperative; `R` is the type of its reply.
+
+    Commands are plain values: classes with `__slots__` and a plain `__init__`, because every request makes one. They
+    satisfy this protocol and do not inherit from it: no compiled class may be generic.
+    """
+
+    reply: R
+    """Declares the type of the reply. Nobody sets it."""
+
+
+# -- records
 
 
 class Producer(NamedTuple):
-    """The transactional producer in whose name a batch is written (its batch has the transactional bit)."""
+    """The transactional producer in whose name a batch is written. The batch has the transactional bit."""
 
     id: int
     epoch: int
 
 
+@final
+@mypyc_attr(acyclic=True)
+class NewRecord:
+    """A record that a machine wants written: its encoded key, and its encoded value or None for a tombstone.
+
+    `decoded`: the value as `Machine.replay` would decode it, which must not change any more. With None, `replay`
+    decodes the value.
+    """
+
+    __slots__ = ("decoded", "key", "value")
+
+    def __init__(self, key: bytes, value: bytes | None = None, decoded: Any = None) -> None:
+        self.key = key
+        self.value = value
+        self.decoded = decoded
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NewRecord):
+            return NotImplemented
+        return self.key == other.key and self.value == other.value and bool(self.decoded == other.decoded)
+
+    def __repr__(self) -> str:
+        return f"NewRecord({self.key!r}, {self.value!r}, {self.decoded!r})"
+
+
+@final
+@mypyc_attr(acyclic=True)
+class LogRecord:
+    """A record as `Machine.replay` sees it, live or from the log.
+
+    `producer_id` and `producer_epoch` are -1 unless the record is part of a transaction. `decoded`: see `NewRecord`.
+    It is None for every record that is read from the log.
+    """
+
+    __slots__ = ("decoded", "key", "offset", "producer_epoch", "producer_id", "value")
+
+    def __init__(
+        self,
+        key: bytes,
+        value: bytes | None,
+        offset: int,
+        producer_id: int,
+        producer_epoch: int,
+        decoded: Any = None,
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.offset = offset
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.decoded = decoded
+
+    def with_decoded(self, decoded: Any) -> LogRecord:
+        """The same record with another decoded value; None leaves the decoding to `replay`."""
+        return LogRecord(self.key, self.value, self.offset, self.producer_id, self.producer_epoch, decoded)
+
+    def __repr__(self) -> str:
+        return f"LogRecord({self.key!r}, {self.value!r}, offset={self.offset})"
+
+
+# -- effects
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class Effect:
+    """Something that a decision causes outside of the machine. It is carried out after the records are replayed."""
+
+    __slots__ = ()
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class Schedule(Effect):
+    """Run `command` in `after_ms` milliseconds. Replaces the timer of the same `key`."""
+
+    __slots__ = ("after_ms", "command", "key")
+
+    def __init__(self, key: Hashable, after_ms: int, command: Command[Any]) -> None:
+        self.key = key
+        self.after_ms = after_ms
+        self.command = command
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class Pause(Schedule):
+    """A `Schedule` that gives others time to catch up. It fires at once while the broker's clock is frozen."""
+
+    __slots__ = ()
+
+
+@final
+@mypyc_attr(acyclic=True)
+class Cancel(Effect):
+    """Cancel the timer of that `key`, if there is one."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Hashable) -> None:
+        self.key = key
+
+
+@final
+@mypyc_attr(acyclic=True)
+class Answer(Effect):
+    """Give a parked command its reply, or its error if `reply` is a `KafkaError`. Each ticket is answered once."""
+
+    __slots__ = ("reply", "ticket")
+
+    def __init__(self, ticket: Hashable, reply: Any) -> None:
+        self.ticket = ticket
+        self.reply = reply
+
+
+# -- outcomes
+
+
 class Outcome(Protocol[R]):
-    """What a command comes to (see `decided`). The shard carries it out in one step, without awaiting, in this order:
+    """The result of deciding a command (see `make_outcome`). The shard applies it in one step, without awaiting:
 
-    1. `records` are appended as one batch (several where they do not fit and `atomic` is false), in the name of
-       `producer` where given, and each is replayed. A refused append ends here: see `Machine.refused`.
+    1. `records` are appended as one batch (as several if they do not fit and `atomic` is false), in the name of
+       `producer` if there is one, and each record is replayed. If the log refuses the append, the step ends here: see
+       `Machine.refused`.
     2. `then()` changes soft state (what no record expresses) and returns further effects. It is for changes that must
-       not happen when the records are refused; all others `decide` makes directly.
-    3. `park`: the command waits under this ticket until an `Answer` names it. A ticket is used once in a machine's
-       life.
-    4. `effects`, then those of `then()`, in order.
-    5. `reply` goes to the asker, unless the command was parked.
+       not happen when the log refuses the records; `decide` makes all other changes directly.
+    3. `park`: the command waits under this ticket until an `Answer` names it. A machine never uses a ticket twice.
+    4. `effects` are carried out, then those of `then()`, in order.
+    5. `reply` goes to the caller, unless the command was parked.
 
-    Where the log's replicas differ, the reply, and effects on others, wait until the records are committed, or what was
-    written before if there are none; not if `waits` is false. See `commits`.
+    Where the log's replicas differ, the reply, and effects outside of the shard, wait until the records are committed
+    (without records: until everything written before is). With `waits=False` they do not wait. See `commits`.
     """
 
     records: Sequence[Any]
@@ -53,51 +183,115 @@ class Outcome(Protocol[R]):
     waits: bool
 
 
+@final
+class PlainOutcome:
+    """The one class of outcomes. No compiled class may be generic, so `make_outcome` declares the reply's type."""
+
+    __slots__ = ("atomic", "effects", "park", "producer", "records", "reply", "then", "waits")
+
+    def __init__(
+        self,
+        records: Sequence[Any],
+        reply: Any,
+        park: Hashable | None,
+        effects: Sequence[Effect],
+        then: Callable[[], Sequence[Effect]] | None,
+        producer: Producer | None,
+        atomic: bool,
+        waits: bool,
+    ) -> None:
+        self.records = records
+        self.reply = reply
+        self.park = park
+        self.effects = effects
+        self.then = then
+        self.producer = producer
+        self.atomic = atomic
+        self.waits = waits
+
+
+def make_outcome(
+    records: Sequence[Any] = (),
+    *,
+    reply: R | None = None,
+    park: Hashable | None = None,
+    effects: Sequence[Effect] = (),
+    then: Callable[[], Sequence[Effect]] | None = None,
+    producer: Producer | None = None,
+    atomic: bool = True,
+    waits: bool = True,
+) -> Outcome[R]:
+    """An outcome. `reply` is None if `R` is None or the command is parked."""
+    return PlainOutcome(records, reply, park, effects, then, producer, atomic, waits)
+
+
+# -- machines
+
+
 class Machine(Protocol):
-    """The rules of a coordinator, free of clocks, tasks, logs and sockets. One shard owns it; calls never overlap."""
+    """The rules of a coordinator.
+
+    A machine knows no clock, task, log or socket. One shard owns it; calls never overlap.
+    """
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
-        """Say what to do; writes nothing durable. May raise `KafkaError`: nothing changes and the asker gets it."""
+        """Decide on a command; changes nothing durable. If it raises `KafkaError`, the caller gets the error."""
 
     def replay(self, record: Any) -> None:
-        """Apply a stored record (coordinators get a `LogRecord`) to durable state.
+        """Apply a stored record (for coordinators a `LogRecord`) to durable state.
 
         Must accept every record that the log can hold, in log order.
         """
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
-        """A transaction marker stands here in the log: settle what that producer left pending."""
+        """Apply a transaction marker of the log: settle what that producer left pending."""
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """The records of `outcome`, decided for `command`, could not be appended: durable state is as before.
+        """The log refused the records of `outcome`, decided for `command`. Durable state is as before.
 
-        The returned outcome, which must have no records, is carried out instead; with None the asker gets `error`.
+        The returned outcome, which must have no records, takes its place. With None the caller gets `error`.
         """
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """The log is replayed: re-create timers, resume what was going on."""
+        """The log has been replayed: create timers anew and resume what was under way."""
 
 
 class ReplicatedMachine(Machine, Protocol):
-    """A machine whose log several nodes keep: what it does when they differ. See `commits`."""
+    """A machine whose log several nodes keep: how it behaves while their replicas differ. See `commits`."""
 
     @property
     def replays_committed(self) -> bool:
         """Whether a record changes the state when it is committed, rather than when it is appended."""
 
     def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
-        """How long the asker of `outcome` waits for its records to be committed."""
+        """How long the caller waits for the records of `outcome` to be committed."""
 
     def await_commit(self, records: Sequence[Any]) -> None:
-        """These are appended, and replayed when they are committed: nothing else may be decided of what they change."""
+        """These records are appended, and will be replayed when committed.
+
+        Refuse other decisions on what they change.
+        """
 
     def commit_settled(self, records: Sequence[Any]) -> None:
-        """They are replayed now, or never in this machine's life."""
+        """These records are replayed next, or never in this machine's life."""
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
-        """The records of `command` were not committed in time, and its asker has got COORDINATOR_NOT_AVAILABLE."""
+        """The records of `command` were not committed in time. Its caller got COORDINATOR_NOT_AVAILABLE."""
 
     def as_committed(self, committed: Any) -> Any:
-        """What readers see, where `committed` (a machine like this one) has replayed what is committed."""
+        """The view for readers, where `committed` (a machine like this one) has replayed only committed records."""
+
+
+class CopyableMachine(Protocol):
+    """A machine whose state can be copied into a snapshot or a fork of the broker."""
+
+    def kept(self) -> object:
+        """Everything that commands and records have changed. The values must not refer to the broker around them."""
+
+    def take(self, kept: Any) -> None:
+        """Take over the state of the machine that returned `kept`.
+
+        Called on a new machine, which may keep the values.
+        """

@@ -1,33 +1,157 @@
-"""A partition of this broker as the journal of a coordinator."""
+"""A partition of this broker as the journal of a coordinator: builds the batches and appends them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, final
 
-from odradek.broker.runtime.coordinator_batch import GrowingBatch, build_coordinator_batch, split, stored
 from odradek.broker.runtime.held_appends import HeldAppends
-from odradek.broker.runtime.loader import SLICE_BYTES, load
-from odradek.broker.runtime.machine import Machine, Producer
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.loading import SLICE_BYTES, load
+from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import Buffer
+from odradek.protocol.record_batch import HEADER_SIZE, TRANSACTIONAL_FLAG, assemble
+from odradek.protocol.records import encode_varint
 from odradek.storage.partition_log import AppendOrigin
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
 
+DECODE_OWN_RECORDS = os.environ.get("ODRADEK_DECODE_OWN_RECORDS", "0") not in ("", "0")
+"""Whether coordinators decode the records they have just encoded, instead of replaying the decoded values."""
+
 _LARGEST_HELD: Final = 16 * 1024
-"""Bytes of a batch of held appends."""
+"""The most bytes of a batch of held appends."""
+_BATCH_OVERHEAD = HEADER_SIZE
+_RECORD_OVERHEAD = 32
+_NO_PRODUCER = Producer(-1, -1)
+
+_VARINTS: Final = [encode_varint(number) for number in range(1 << 10)]
+"""Encoded small numbers: lengths of fields and indexes of records."""
+
+
+def build_coordinator_batch(
+    records: Sequence[NewRecord], now_ms: int, producer: Producer | None, base_sequence: int
+) -> bytes:
+    """One record batch as a coordinator writes it: transactional if it is written in the name of a producer.
+
+    Gives the same bytes as `odradek.protocol.record_batch.build_batch`, without making a `Record` for each: every
+    commit of offsets comes through here.
+    """
+    body: list[bytes] = []
+    _encode(records, 0, body)
+    return _assembled(body, len(records), now_ms, producer, base_sequence)
+
+
+@final
+class GrowingBatch:
+    """A growing batch of at most `limit` bytes: all records have the timestamp `now_ms` and no producer.
+
+    Its first record gets `base_offset`.
+    """
+
+    __slots__ = ("_body", "_count", "_left", "base_offset", "now_ms")
+
+    def __init__(self, base_offset: int, now_ms: int, limit: int) -> None:
+        self.base_offset = base_offset
+        self.now_ms = now_ms
+        self._left = limit - HEADER_SIZE
+        self._body: list[bytes] = []
+        self._count = 0
+
+    def add(self, records: Sequence[NewRecord], now_ms: int) -> int:
+        """Add records; returns the offset of the first one, or -1 if the time differs or not all of them fit."""
+        if now_ms != self.now_ms:
+            return -1
+        body, count = self._body, self._count
+        before = len(body)
+        size = _encode(records, count, body)
+        if size > self._left:
+            del body[before:]
+            return -1
+        self._left -= size
+        self._count = count + len(records)
+        return self.base_offset + count
+
+    def built(self, base_sequence: int) -> bytes:
+        """The batch as bytes, see `build_coordinator_batch`."""
+        return _assembled(self._body, self._count, self.now_ms, None, base_sequence)
+
+
+def _encode(records: Sequence[NewRecord], index: int, body: list[bytes]) -> int:
+    """Add records to a batch's body, the first one at `index`; returns their size in bytes."""
+    total = 0
+    for record in records:
+        key, value = record.key, record.value
+        place, of_key = _length(index), _length(len(key))
+        size = 2 + len(place) + len(of_key) + len(key)
+        if value is None:
+            size += 2
+            of_size = _length(size)
+            body += (of_size, b"\0\0", place, of_key, key, b"\1\0")
+        else:
+            of_value = _length(len(value))
+            size += len(of_value) + len(value) + 1
+            of_size = _length(size)
+            body += (of_size, b"\0\0", place, of_key, key, of_value, value, b"\0")
+        total += len(of_size) + size
+        index += 1
+    return total
+
+
+def _assembled(body: list[bytes], count: int, now_ms: int, producer: Producer | None, base_sequence: int) -> bytes:
+    attributes, (producer_id, producer_epoch) = (
+        (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
+    )
+    header = (attributes, count - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, count)
+    return assemble(0, 0, header, b"".join(body))
+
+
+def _length(number: int) -> bytes:
+    return _VARINTS[number] if number < len(_VARINTS) else encode_varint(number)
+
+
+def stored(
+    records: Sequence[NewRecord], offset: int, producer: Producer | None, *, decode: bool = DECODE_OWN_RECORDS
+) -> list[LogRecord]:
+    """New records as `Machine.replay` takes them; `offset` is that of the first one.
+
+    With `decode` they are without decoded values, so that the machine has to decode them.
+    """
+    producer_id, producer_epoch = producer or _NO_PRODUCER
+    made: list[LogRecord] = []
+    for record in records:
+        decoded = None if decode else record.decoded
+        made.append(LogRecord(record.key, record.value, offset, producer_id, producer_epoch, decoded))
+        offset += 1
+    return made
+
+
+def split(records: Sequence[NewRecord], max_batch_bytes: int) -> Iterator[Sequence[NewRecord]]:
+    """Split records into runs that each fit into a batch of so many bytes."""
+    limit = max_batch_bytes - _BATCH_OVERHEAD
+    part: list[NewRecord] = []
+    size = 0
+    for record in records:
+        record_size = _RECORD_OVERHEAD + len(record.key) + len(record.value or b"")
+        if part and size + record_size > limit:
+            yield part
+            part, size = [], 0
+        part.append(record)
+        size += record_size
+    yield part
+
+
 _NO_BATCH: Final = GrowingBatch(0, 0, 0)
 
 
 class PartitionJournal:
     """A partition of this broker as a journal.
 
-    `_batch`: what is held back, while `Partition.held` is this journal. `_request`: the number of the request that has
-    put the latest into it.
+    `_batch`: the held appends, while `Partition.held` is this journal. `_request`: the number of the last request
+    that added to it.
     """
 
     def __init__(
@@ -38,9 +162,9 @@ class PartitionJournal:
         keyed: bool = True,
         held_appends: HeldAppends | None = None,
     ) -> None:
-        """`keyed`: of the records of one key only the last one counts. A log that stores changes is not.
+        """`keyed`: only the last record of a key counts. False for a log that stores changes.
 
-        `held_appends`: tells when appends may be held back; never without it.
+        `held_appends`: says when appends may be held back; None: never.
         """
         self._partition = partition
         self._base_sequence = base_sequence
@@ -93,7 +217,7 @@ class PartitionJournal:
         return stored(records, info.base_offset, producer)
 
     def _hold(self, records: Sequence[NewRecord], now_ms: int) -> int:
-        """Hold records back; returns the offset that the first one is going to get, -1 if they have to be appended."""
+        """Hold records back; returns the offset that the first one will get, or -1 if they have to be appended now."""
         partition = self._partition
         request = self._held_appends.request
         is_other_request = self._request != request

@@ -14,8 +14,7 @@ from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.topic_source import TopicFacts
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text

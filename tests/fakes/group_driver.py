@@ -12,11 +12,9 @@ from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncRepl
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.shard import Shard
-from odradek.broker.runtime.shard_state import ShardState
+from odradek.broker.runtime.machine import Command, Effect
+from odradek.broker.runtime.replies import ReplySlot
+from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.clocks import clock_at

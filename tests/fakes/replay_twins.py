@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from odradek.broker.runtime.machine import Producer
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import LogRecord, NewRecord, Producer
 from tests.fakes.journal import FakeJournal
 
 
@@ -19,9 +18,9 @@ class ReplayTwins:
 
     def replay(self, records: Iterable[LogRecord]) -> None:
         for record in records:
-            self.told += record.said is not None
+            self.told += record.decoded is not None
             self.holding.replay(record)
-            self.decoding.replay(record.saying(None))
+            self.decoding.replay(record.with_decoded(None))
         self.check()
 
     def replay_marker(self, producer: Producer, commit: bool) -> None:

@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import KafkaError
 from tests.fakes.clocks import clock_at
@@ -90,4 +86,4 @@ class Stage:
         self.story.append(effect.text)
 
     def do(self, records: Iterable[tuple[bytes, bytes | None]] = (), **kwargs: Any) -> Do:
-        return Do(lambda: decided([NewRecord(*record) for record in records], **kwargs))
+        return Do(lambda: make_outcome([NewRecord(*record) for record in records], **kwargs))

@@ -20,10 +20,8 @@ from odradek.broker.coordinator.transaction.commands import (
 from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction, read_record
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.shard import Shard
-from odradek.broker.runtime.shard_state import ShardState
+from odradek.broker.runtime.machine import Command, Effect
+from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal

@@ -91,7 +91,6 @@ _LIVES_ON = {
     "GroupService",
     "ParkedConnections",
     "Shard",
-    "ShardLife",
     "ShareStateService",
     "TransactionService",
 }

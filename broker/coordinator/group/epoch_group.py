@@ -7,8 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from odradek.broker.coordinator.group.group import ExpiryBasis
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.effects import Effect, Schedule
+from odradek.broker.runtime.machine import Command, Effect, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 

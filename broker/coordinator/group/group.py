@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
     from odradek.broker.coordinator.group.group_type import GroupType
     from odradek.broker.coordinator.group.offset_records import CommittedOffset
-    from odradek.broker.runtime.effects import Effect
-    from odradek.broker.runtime.records import NewRecord
+    from odradek.broker.runtime.machine import Effect, NewRecord
 
 ExpiryBasis = Callable[["CommittedOffset"], int]
 """From when the retention of an offset counts: milliseconds since the epoch."""

@@ -24,10 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from odradek.broker.coordinator.group.group import ExpiryBasis as ExpiryBasis
 from odradek.broker.coordinator.group.group import Group as Group
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -108,7 +105,7 @@ class GroupKind(Protocol):
         """Topics were made, grown or deleted; what is decided from that follows with the groups' next commands."""
 
     def kept(self) -> Any:
-        """What it knows besides the groups; see `runtime.copying.Copyable`."""
+        """What it knows besides the groups; see `runtime.machine.CopyableMachine`."""
 
     def take(self, kept: Any) -> None:
         """Know what another one knew. Its groups are here already."""

@@ -24,11 +24,7 @@ from odradek.broker.coordinator.group.registry import CommittedGroups, Groups
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
 from odradek.broker.coordinator.group.topic_source import FixedTopics, TopicSource
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect, Schedule
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid_text
 
@@ -130,7 +126,7 @@ class GroupMachine:
             raise KafkaError(commit_error(error.code)) from error
         if isinstance(command, c.DeleteGroup | c.DeleteOffsets):
             raise KafkaError(group_error(error.code)) from error
-        return decided(reply=outcome.reply, effects=outcome.effects)
+        return make_outcome(reply=outcome.reply, effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """See `Machine`."""
@@ -166,12 +162,12 @@ class GroupMachine:
     # -- copies
 
     def kept(self) -> object:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         kinds_kept = {kind_type: kind.kept() for kind_type, kind in self._kinds.items()}
         return self.groups.live(), self.stored.offsets, self.stored.pending, kinds_kept
 
     def take(self, kept: tuple[dict[str, Group], Any, Any, dict[GroupType, Any]]) -> None:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         groups, self.stored.offsets, self.stored.pending, kinds_kept = kept
         self.groups.live().update(groups)
         for kind_type, kind_kept in kinds_kept.items():
@@ -259,4 +255,4 @@ class GroupMachine:
 
     def _metadata_changed(self, command: c.MetadataChanged, now_ms: int) -> Outcome[None]:
         effects = [e for kind in self._kinds.values() for e in kind.on_metadata_changed(command, now_ms)]
-        return decided(effects=effects)
+        return make_outcome(effects=effects)

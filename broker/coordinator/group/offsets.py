@@ -19,10 +19,7 @@ from odradek.broker.coordinator.group.offset_records import encode_offset_key, e
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect, Schedule
-from odradek.broker.runtime.machine import Outcome, Producer
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, Producer, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 
@@ -79,7 +76,7 @@ class OffsetBook:
             effects = group.check_commit(command)
         expires = -1 if command.retention_ms == -1 else min(now_ms + command.retention_ms, _MAX_LONG)
         records, codes = self._records(command.group_id, command.offsets, now_ms, expires)
-        return decided(records, reply=codes, effects=effects, then=then)
+        return make_outcome(records, reply=codes, effects=effects, then=then)
 
     def commit_in_transaction(self, command: TxnOffsetCommit, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Store offsets that wait for the end of the producer's transaction."""
@@ -92,7 +89,7 @@ class OffsetBook:
         offsets = [offset._replace(topic_id=ZERO_UUID) for offset in command.offsets]
         records, codes = self._records(command.group_id, offsets, now_ms, -1)
         producer = Producer(command.producer_id, command.producer_epoch)
-        return decided(records, reply=codes, producer=producer, then=then)
+        return make_outcome(records, reply=codes, producer=producer, then=then)
 
     def _create(
         self, group_id: str, generation_id: int, api_version: int, now_ms: int
@@ -120,9 +117,9 @@ class OffsetBook:
                 codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
             codes.append(_NONE)
-            said = (offset, leader_epoch, metadata or "", now_ms, expires, topic_id)
+            decoded = (offset, leader_epoch, metadata or "", now_ms, expires, topic_id)
             key = encode_offset_key(group_id, topic, partition)
-            records.append(NewRecord(key, encode_offset_value(*said), said if expires < 0 else None))
+            records.append(NewRecord(key, encode_offset_value(*decoded), decoded if expires < 0 else None))
         return records, codes
 
     # -- reading
@@ -177,13 +174,13 @@ class OffsetBook:
             codes.append(_NONE)
             if self._known(command.group_id, topic, partition):
                 records.append(NewRecord(encode_offset_key(command.group_id, topic, partition)))
-        return decided(records, reply=codes)
+        return make_outcome(records, reply=codes)
 
     def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
         """Delete a group without members, with all its offsets."""
         group = self._groups.existing(command.group_id)
         group.check_delete()
-        return decided(self.deletion(group), effects=group.on_removed())
+        return make_outcome(self.deletion(group), effects=group.on_removed())
 
     def deletion(self, group: Group) -> list[NewRecord]:
         """The records that delete a group and all its offsets."""
@@ -200,7 +197,7 @@ class OffsetBook:
             for place in self._places(group_id)
             if place in gone
         ]
-        return decided(records, atomic=False)
+        return make_outcome(records, atomic=False)
 
     # -- expiring
 
@@ -218,7 +215,7 @@ class OffsetBook:
                 records += group.tombstones()
                 effects += group.on_removed()
         effects.append(Schedule(EXPIRY_TIMER, self._settings.offsets_check_interval_ms, command))
-        return decided(records, effects=effects, atomic=False)
+        return make_outcome(records, effects=effects, atomic=False)
 
     def _expired(self, group: Group, now_ms: int) -> tuple[list[tuple[str, int]], bool]:
         """The offsets of a group that have expired, and whether nothing is left then."""

@@ -8,8 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from odradek.broker.coordinator.group.commands import MemberCommand, MemberInEpochCommand
 from odradek.broker.coordinator.group.epoch_group import EpochMember
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Outcome, make_outcome
 
 
 class WithMembers(Protocol):
@@ -38,7 +37,7 @@ class Overdue(ABC, Generic[G]):
         group = self._find(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
         if group is None or member is None:
-            return decided()
+            return make_outcome()
         return self._put_out(group, member, now_ms)
 
     def expire_revocation(self, command: MemberInEpochCommand, now_ms: int) -> Outcome[None]:
@@ -46,5 +45,5 @@ class Overdue(ABC, Generic[G]):
         group = self._find(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
         if group is None or member is None or member.epoch != command.member_epoch:
-            return decided()
+            return make_outcome()
         return self._put_out(group, member, now_ms)

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Any, Final, TypeVar, final
 
 from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.message_codec import codec
@@ -129,17 +129,17 @@ def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRec
     return told_record(key, encode_value(value, version), value)
 
 
-def told_record(key: bytes, value: bytes, said: Any) -> NewRecord:
+def told_record(key: bytes, value: bytes, decoded: Any) -> NewRecord:
     """A record with what its value says, in the form that `Machine.replay` makes of it."""
-    return NewRecord(key, value, said)
+    return NewRecord(key, value, decoded)
 
 
 def value_of(kind: type[V], record: NewRecord | LogRecord) -> V | None:
     """What a record says, None for a tombstone. Not to be changed."""
     if record.value is None:
         return None
-    said: V | None = record.said
-    return decode_value(kind, record.value) if said is None else said
+    decoded: V | None = record.decoded
+    return decode_value(kind, record.value) if decoded is None else decoded
 
 
 def encode_value(value: CoordinatorRecord, version: int = 0) -> bytes:

@@ -13,7 +13,7 @@ from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSetting
 from odradek.broker.coordinator.group.topic_source import TopicSource
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import CoordinatorService, Surroundings
-from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
 
 _MINUTE_MS = 60_000

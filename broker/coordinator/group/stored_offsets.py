@@ -9,7 +9,7 @@ from odradek.broker.coordinator.group.offset_records import (
     decode_offset_key,
     decode_offset_value,
 )
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import LogRecord
 
 TopicPartition = tuple[str, int]
 Offsets = dict[TopicPartition, CommittedOffset]
@@ -65,11 +65,11 @@ class StoredOffsets:
         if record.value is None:
             self._remove_offset(group_id, place)
             return
-        said = record.said
-        if said is None:
+        decoded = record.decoded
+        if decoded is None:
             offset = decode_offset_value(record.value, record.offset)
         else:
-            offset = CommittedOffset._make((*said, record.offset))
+            offset = CommittedOffset._make((*decoded, record.offset))
         if record.producer_id < 0:
             offsets = self.offsets.get(group_id)
             if offsets is None:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from odradek.broker.coordinator.group.commands import GroupCommand
 from odradek.broker.coordinator.group.kinds import Group
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Effect, Outcome
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
 _GONE = "Dead"

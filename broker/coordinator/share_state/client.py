@@ -8,7 +8,7 @@ from odradek.broker.coordinator.share_state.commands import ReadState, WriteStat
 from odradek.broker.coordinator.share_state.service import ShareStateService
 from odradek.broker.partitions.share.share_partition import StateWrite
 from odradek.broker.partitions.share.states import ShareKey, StoredState
-from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _AS_MEMBERS_GET_THEM = {

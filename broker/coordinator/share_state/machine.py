@@ -22,11 +22,7 @@ from odradek.broker.coordinator.share_state.records import (
 )
 from odradek.broker.coordinator.share_state.stored_states import StoredStates
 from odradek.broker.partitions.share.states import ShareKey, StoredState
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect, Schedule
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 PRUNE_TIMER = "prune"
@@ -112,7 +108,7 @@ class ShareStateMachine:
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
         """See `Machine`: whoever asked gets the error; pruning is tried again later."""
-        return None if isinstance(command, c.ShareCommand) else decided(effects=outcome.effects)
+        return None if isinstance(command, c.ShareCommand) else make_outcome(effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """See `Machine`."""
@@ -143,11 +139,11 @@ class ShareStateMachine:
     # -- copies
 
     def kept(self) -> object:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         return self._stored, self._pruned_to
 
     def take(self, kept: tuple[StoredStates, int]) -> None:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         self._stored, self._pruned_to = kept
 
     # -- deciding
@@ -170,7 +166,7 @@ class ShareStateMachine:
             now_ms,
             now_ms,
         )
-        return decided([_snapshot(key, state)])
+        return make_outcome([_snapshot(key, state)])
 
     def _read(self, command: c.ReadState, now_ms: int) -> Outcome[StoredState]:
         key, leader_epoch = command.key, command.leader_epoch
@@ -183,9 +179,9 @@ class ShareStateMachine:
         self._check_topic(key)
         reply = StoredState(state.state_epoch, state.start_offset, state.batches)
         if leader_epoch in (-1, self._stored.highest_leader_epoch(key)):
-            return decided(reply=reply)
+            return make_outcome(reply=reply)
         delta = ShareDelta(state.snapshot_epoch, leader_epoch, state.start_offset, state.delivery_complete_count, ())
-        return decided([self._record(key, state, delta, now_ms)], reply=reply)
+        return make_outcome([self._record(key, state, delta, now_ms)], reply=reply)
 
     def _write(self, command: c.WriteState, now_ms: int) -> Outcome[None]:
         key = command.key
@@ -205,22 +201,22 @@ class ShareStateMachine:
             command.delivery_complete_count,
             tuple(combine((), command.batches, command.start_offset)),
         )
-        return decided([self._record(key, state, delta, now_ms)])
+        return make_outcome([self._record(key, state, delta, now_ms)])
 
     def _delete(self, command: c.DeleteState, now_ms: int) -> Outcome[None]:
         self._check_partition(command.key)
         self._check_topic(command.key)
         if command.key not in self.states:
-            return decided()
-        return decided([NewRecord(encode_key(SNAPSHOT, command.key))])
+            return make_outcome()
+        return make_outcome([NewRecord(encode_key(SNAPSHOT, command.key))])
 
     def _summary(self, command: c.ReadSummary, now_ms: int) -> Outcome[c.StateSummary]:
         self._check_partition(command.key)
         self._check_topic(command.key)
         state = self.states.get(command.key)
         if state is None:
-            return decided(reply=c.StateSummary(0, 0, UNINITIALIZED, UNINITIALIZED))
-        return decided(
+            return make_outcome(reply=c.StateSummary(0, 0, UNINITIALIZED, UNINITIALIZED))
+        return make_outcome(
             reply=c.StateSummary(
                 state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count
             )
@@ -251,9 +247,9 @@ class ShareStateMachine:
         """Kafka keeps everything from the oldest of the last snapshots on."""
         oldest = self._stored.oldest_snapshot
         if oldest <= self._pruned_to:
-            return decided(effects=[self._next_prune()])
+            return make_outcome(effects=[self._next_prune()])
         self._pruned_to = oldest
-        return decided(effects=[PruneLog(oldest), self._next_prune()])
+        return make_outcome(effects=[PruneLog(oldest), self._next_prune()])
 
     def _snapshot_idle(self, command: c.SnapshotIdle, now_ms: int) -> Outcome[None]:
         records: list[NewRecord] = []
@@ -262,11 +258,11 @@ class ShareStateMachine:
                 if now_ms - state.write_ms >= self._settings.idle_interval_ms:
                     fresh = state._replace(snapshot_epoch=state.snapshot_epoch + 1, write_ms=now_ms)
                     records.append(_snapshot(key, fresh))
-        return decided(records, effects=[self._next_idle()], atomic=False)
+        return make_outcome(records, effects=[self._next_idle()], atomic=False)
 
     def _forget_topics(self, command: c.ForgetDeletedTopics, now_ms: int) -> Outcome[None]:
         gone = [key for key in self.states if not self._partition_count(key.topic_id)]
-        return decided([NewRecord(encode_key(SNAPSHOT, key)) for key in gone], atomic=False)
+        return make_outcome([NewRecord(encode_key(SNAPSHOT, key)) for key in gone], atomic=False)
 
     def _next_prune(self) -> Effect:
         return Schedule(PRUNE_TIMER, self._settings.prune_interval_ms, c.Prune())

@@ -9,8 +9,7 @@ from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import CoordinatorService, Surroundings
 from odradek.broker.coordinator.share_state.commands import ForgetDeletedTopics, ShareCommand
 from odradek.broker.coordinator.share_state.machine import PruneLog, ShareStateMachine, ShareStateSettings
-from odradek.broker.runtime.command import Command, R
-from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Command, Effect, R
 from odradek.broker.runtime.shard import Shard
 
 

@@ -13,7 +13,7 @@ from odradek.broker.coordinator.share_state.records import (
     decode_update,
 )
 from odradek.broker.partitions.share.states import ShareKey
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import LogRecord
 
 _NO_EPOCH = -1
 
@@ -60,7 +60,7 @@ class StoredStates:
         key = decode_key(record.key)
         if record.key.startswith(UPDATE):
             if record.value is not None:
-                self._update(key, record.said or decode_update(record.value))
+                self._update(key, record.decoded or decode_update(record.value))
         elif record.key.startswith(SNAPSHOT):
             self._snapshot(key, record, updates_per_snapshot)
 
@@ -70,7 +70,7 @@ class StoredStates:
             for table in (self._leader_epochs, self._state_epochs, self._updates, self._snapshots):
                 table.pop(key, None)
             return
-        state: ShareState = record.said or decode_snapshot(record.value)
+        state: ShareState = record.decoded or decode_snapshot(record.value)
         self._note_epochs(key, state.leader_epoch, state.state_epoch)
         self.states[key] = state
         self._snapshots[key] = record.offset

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction
-from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Effect
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.native import mypyc_attr
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from odradek.broker.coordinator.transaction.commands import GoOn, HoldReached, MarkersWritten, WriteMarkers
 from odradek.broker.coordinator.transaction.holds import HoldBook, marker_point
 from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction
-from odradek.broker.runtime.effects import Effect, Schedule
+from odradek.broker.runtime.machine import Effect, Schedule
 from odradek.protocol.native import mypyc_attr
 
 MARKER_RETRY_MS = 100
@@ -97,11 +97,11 @@ class Endings:
         return transaction if ending is None else transaction.with_partitions(frozenset(ending.waiting))
 
     def kept(self) -> dict[str, Ending]:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         return self._by_id
 
     def take(self, kept: dict[str, Ending]) -> None:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         self._by_id = kept
 
 

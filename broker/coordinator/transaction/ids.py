@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from odradek.broker.coordinator.transaction.states import RULES, TransactionState
 from odradek.broker.coordinator.transaction.transaction import Transaction, record_key, record_value, said_by
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -62,11 +62,11 @@ class TransactionalIds:
         return NewRecord(key, value, new if transaction_version else None)
 
     def kept(self) -> tuple[dict[str, Transaction], set[str]]:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         return self.by_id, self.open
 
     def take(self, kept: tuple[dict[str, Transaction], set[str]]) -> None:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         self.by_id, self.open = kept
 
 

@@ -9,7 +9,7 @@ from odradek.broker.coordinator.transaction.id_pattern import compile_id_pattern
 from odradek.broker.coordinator.transaction.service import TransactionService
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import Transaction
-from odradek.broker.runtime.shard_state import ShardState
+from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

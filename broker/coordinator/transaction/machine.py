@@ -30,11 +30,7 @@ from odradek.broker.coordinator.transaction.settings import TransactionSettings
 from odradek.broker.coordinator.transaction.states import ENDING, RULES, EndAction, InitAction
 from odradek.broker.coordinator.transaction.transaction import NO_PRODUCER_EPOCH, TopicPartition, Transaction, said_by
 from odradek.broker.coordinator.transaction.upkeep import Upkeep
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _log = logging.getLogger("odradek.broker.coordinator.transaction")
@@ -93,11 +89,11 @@ class TransactionMachine:
     ) -> Outcome[Any] | None:
         """Clients get the error that Kafka makes of it; what nobody waits for is tried again."""
         if isinstance(command, MarkersWritten):
-            return decided(effects=self._endings.store_later(command))
+            return make_outcome(effects=self._endings.store_later(command))
         if isinstance(command, ExpireIds):
-            return decided(effects=self._upkeep.set_timers())
+            return make_outcome(effects=self._upkeep.set_timers())
         if isinstance(command, AbortTransaction):
-            return decided()
+            return make_outcome()
         raise KafkaError(refusal(error.code)) from error
 
     # -- ReplicatedMachine
@@ -136,11 +132,11 @@ class TransactionMachine:
     # -- copies
 
     def kept(self) -> object:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         return self._ids.kept(), self._endings.kept(), self._upkeep.kept(), self._last_epochs
 
     def take(self, kept: Any) -> None:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         ids, endings, upkeep, self._last_epochs = kept
         self._ids.take(ids)
         self._endings.take(endings)
@@ -169,20 +165,20 @@ class TransactionMachine:
 
         reply = ProducerIdentity(new.producer_id, new.producer_epoch)
         _log.info("transactional id %s has producer %d, epoch %d", transactional_id, *reply)
-        return decided([self._record(old, new)], reply=reply, then=then)
+        return make_outcome([self._record(old, new)], reply=reply, then=then)
 
     def _add_partitions(self, command: AddPartitions, now_ms: int) -> Outcome[None]:
         self._ids.check_settled(command.transactional_id)
         old = must_exist(self._ids.get(command.transactional_id))
         new = decisions.add_partitions(old, command, now_ms)
         if new is None:
-            return decided()
+            return make_outcome()
         then = None if self._upkeep.watches_open else self._upkeep.set_timers
-        return decided([self._record(old, new)], then=then)
+        return make_outcome([self._record(old, new)], then=then)
 
     def _verify_partitions(self, command: VerifyPartitions, _: int) -> Outcome[dict[TopicPartition, ErrorCode]]:
         transaction = must_exist(self._ids.get(command.transactional_id))
-        return decided(reply=decisions.verify_partitions(transaction, command))
+        return make_outcome(reply=decisions.verify_partitions(transaction, command))
 
     def _end_transaction(self, command: EndTransaction, now_ms: int) -> Outcome[ProducerIdentity]:
         known = self._ids.get(command.transactional_id)
@@ -192,7 +188,7 @@ class TransactionMachine:
         old = must_exist(known)
         action = decisions.end_action(old, command)
         if action is EndAction.DONE:
-            return decided(reply=ProducerIdentity(old.producer_id, old.producer_epoch))
+            return make_outcome(reply=ProducerIdentity(old.producer_id, old.producer_epoch))
         step = decisions.prepare_end(
             old,
             self._last_epoch(old.transactional_id),
@@ -205,7 +201,7 @@ class TransactionMachine:
         return self._prepare(old, step, now_ms, decisions.identity_after(step.transaction))
 
     def _describe(self, command: DescribeTransaction, _: int) -> Outcome[Transaction | None]:
-        return decided(reply=self.described(command.transactional_id))
+        return make_outcome(reply=self.described(command.transactional_id))
 
     def described(self, transactional_id: str) -> Transaction | None:
         """The id's state; a transaction that ends shows the partitions whose marker is missing, as Kafka's does."""
@@ -240,19 +236,19 @@ class TransactionMachine:
             self._last_epochs[old.transactional_id] = last_epoch
             return self._endings.begin(prepared, now_ms)
 
-        return decided([self._record(old, prepared)], reply=reply, then=then)
+        return make_outcome([self._record(old, prepared)], reply=reply, then=then)
 
     def _markers_written(self, command: MarkersWritten, _: int) -> Outcome[None]:
         transactional_id = command.transactional_id
         prepared = self._ids.get(transactional_id)
         ending = self._endings.get(transactional_id)
         if prepared is None or ending is None or transactional_id in self._ids.unsettled:
-            return decided()
+            return make_outcome()
         if prepared.producer_id != command.producer_id or prepared.producer_epoch != command.producer_epoch:
-            return decided()
+            return make_outcome()
         if not ending.waiting.issubset(command.partitions):
             ending.waiting.difference_update(command.partitions)
-            return decided(effects=[retry(transactional_id)] if command.again else [])
+            return make_outcome(effects=[retry(transactional_id)] if command.again else [])
         return self._complete(prepared, ending)
 
     def _complete(self, prepared: Transaction, ending: Ending) -> Outcome[None]:
@@ -260,38 +256,38 @@ class TransactionMachine:
         done = decisions.complete(prepared, ending.decided_ms)
         held = self._endings.held_before(done)
         if held is not None:
-            return decided(effects=[held])
-        return decided([self._record(prepared, done)], then=partial(self._endings.over, prepared.transactional_id))
+            return make_outcome(effects=[held])
+        return make_outcome([self._record(prepared, done)], then=partial(self._endings.over, prepared.transactional_id))
 
     def _go_on(self, command: GoOn, _: int) -> Outcome[None]:
         prepared = self._ids.get(command.transactional_id)
         if prepared is None or command.transactional_id not in self._endings:
-            return decided()
-        return decided(effects=self._endings.advance(prepared))
+            return make_outcome()
+        return make_outcome(effects=self._endings.advance(prepared))
 
     # -- timers
 
     def _abort_timed_out(self, _: AbortTimedOut, now_ms: int) -> Outcome[None]:
-        return decided(effects=self._upkeep.abort_timed_out(now_ms))
+        return make_outcome(effects=self._upkeep.abort_timed_out(now_ms))
 
     def _abort_transaction(self, command: AbortTransaction, now_ms: int) -> Outcome[None]:
         transaction = self._upkeep.still_open(command.expected)
         if transaction is None:
-            return decided()
+            return make_outcome()
         _log.info("transaction of %s was open for too long and is aborted", transaction.transactional_id)
         return self._fence(transaction, now_ms)
 
     def _expire_ids(self, _: ExpireIds, now_ms: int) -> Outcome[None]:
         expired = self._upkeep.expired(now_ms)
         if not expired:
-            return decided(effects=self._upkeep.set_timers())
+            return make_outcome(effects=self._upkeep.set_timers())
 
         def then() -> Sequence[Effect]:
             for transactional_id in expired:
                 self._last_epochs.pop(transactional_id, None)
             return self._upkeep.set_timers()
 
-        return decided(tombstones(expired), then=then, atomic=False)
+        return make_outcome(tombstones(expired), then=then, atomic=False)
 
     # -- small parts
 

@@ -11,8 +11,8 @@ from odradek.broker.coordinator.service import HasId
 from odradek.broker.coordinator.transaction.transaction import MAX_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
-from odradek.broker.runtime.inbox import ReplySlot
 from odradek.broker.runtime.machine import Producer
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.partition_log import AppendOrigin

@@ -28,9 +28,8 @@ from odradek.broker.coordinator.transaction.verification import (
     TransactionVerifier,
     produce_error,
 )
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.machine import Producer
+from odradek.broker.runtime.machine import Effect, Producer
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final, final
 
 from odradek.broker.coordinator.transaction.states import TransactionState
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.native import mypyc_attr
@@ -84,11 +84,11 @@ class Transaction:
 
     def with_partitions(self, partitions: frozenset[TopicPartition]) -> Transaction:
         """The same with other partitions."""
-        said = list(self._said())
-        said[_PARTITIONS_AT] = partitions
-        return Transaction(*said)
+        fields = list(self._fields())
+        fields[_PARTITIONS_AT] = partitions
+        return Transaction(*fields)
 
-    def _said(self) -> tuple[Any, ...]:
+    def _fields(self) -> tuple[Any, ...]:
         """All fields, in the order of the arguments."""
         return (
             self.transactional_id,
@@ -106,16 +106,16 @@ class Transaction:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Transaction) and self._said() == other._said()
+        return isinstance(other, Transaction) and self._fields() == other._fields()
 
     def __hash__(self) -> int:
-        return hash(self._said())
+        return hash(self._fields())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Transaction, self._said()
+        return Transaction, self._fields()
 
     def __repr__(self) -> str:
-        return f"Transaction{self._said()!r}"
+        return f"Transaction{self._fields()!r}"
 
 
 _PARTITIONS_AT = 5
@@ -186,8 +186,8 @@ def read_record(key: bytes, value: bytes | None) -> tuple[str, Transaction | Non
 
 def said_by(record: NewRecord | LogRecord) -> tuple[str, Transaction | None]:
     """The same as `read_record`, without decoding where the record tells."""
-    said: Transaction | None = record.said
-    return read_record(record.key, record.value) if said is None else (said.transactional_id, said)
+    decoded: Transaction | None = record.decoded
+    return read_record(record.key, record.value) if decoded is None else (decoded.transactional_id, decoded)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

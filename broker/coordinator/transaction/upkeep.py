@@ -7,7 +7,7 @@ from odradek.broker.coordinator.transaction.ids import TransactionalIds
 from odradek.broker.coordinator.transaction.settings import TransactionSettings
 from odradek.broker.coordinator.transaction.states import RULES, TransactionState
 from odradek.broker.coordinator.transaction.transaction import Transaction
-from odradek.broker.runtime.effects import Effect, Schedule
+from odradek.broker.runtime.machine import Effect, Schedule
 
 
 class Upkeep:
@@ -72,9 +72,9 @@ class Upkeep:
         ]
 
     def kept(self) -> object:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         return self._set
 
     def take(self, kept: set[str]) -> None:
-        """See `runtime.copying.Copyable`."""
+        """See `runtime.machine.CopyableMachine`."""
         self._set = kept

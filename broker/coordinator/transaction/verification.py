@@ -15,8 +15,8 @@ from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.internal_topic import TopicStore
 from odradek.broker.coordinator.transaction.commands import AddPartitions, VerifyPartitions
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
-from odradek.broker.runtime.command import Command, R
-from odradek.broker.runtime.inbox import ReplySlot
+from odradek.broker.runtime.machine import Command, R
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _UNREACHABLE = frozenset(

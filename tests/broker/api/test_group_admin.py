@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.runtime.shard_state import ShardState
+from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from odradek.broker.requests.parked import Parked
-from odradek.broker.runtime.shard_state import ShardState
+from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol

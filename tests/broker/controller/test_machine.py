@@ -11,7 +11,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.config.changes import Assignment, Change
 from odradek.broker.controller import commands
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS, ControllerMachine
-from odradek.broker.runtime.command import Command
+from odradek.broker.runtime.machine import Command
 from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.message import MetadataRecord

@@ -14,8 +14,7 @@ from hypothesis.stateful import initialize
 
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Command, LogRecord
 from odradek.protocol.errors import KafkaError
 from tests.broker.coordinator.group import test_properties as classic
 from tests.broker.coordinator.group.consumer import test_properties as consumer
@@ -139,9 +138,9 @@ def test_transactions(seed: int, length: int) -> None:
 
 def test_the_debug_switch_takes_away_what_records_say() -> None:
     """A process that is started with it decodes; one without it does not."""
-    program = "from odradek.broker.runtime.coordinator_batch import stored; "
-    program += "from odradek.broker.runtime.records import NewRecord; "
-    program += "print(stored([NewRecord(b'k', b'v', 'said')], 0, None)[0].said)"
+    program = "from odradek.broker.runtime.partition_journal import stored; "
+    program += "from odradek.broker.runtime.machine import NewRecord; "
+    program += "print(stored([NewRecord(b'k', b'v', 'said')], 0, None)[0].decoded)"
     for value, said in (("1", "None"), ("0", "said"), ("", "said")):
         environment = {**os.environ, "ODRADEK_DECODE_OWN_RECORDS": value}
         told = subprocess.run(

@@ -9,11 +9,7 @@ import pytest
 
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import CoordinatorService, Surroundings
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome, Producer
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Producer, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.data_plane import DataPlane
 from tests.fakes.nodes import set_node_up
@@ -40,7 +36,7 @@ class CountingMachine:
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
         assert isinstance(command, Add)
         key = command.key.encode()
-        return decided([NewRecord(key, b"%d" % now_ms)], reply=self.counts.get(key, 0) + 1)
+        return make_outcome([NewRecord(key, b"%d" % now_ms)], reply=self.counts.get(key, 0) + 1)
 
     def replay(self, record: LogRecord) -> None:
         self.counts[record.key] = self.counts.get(record.key, 0) + 1

@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Answer, Effect, Schedule
-from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord, NewRecord
-from odradek.broker.runtime.shard import Shard
-from odradek.broker.runtime.shard_state import ShardState
+from odradek.broker.runtime.machine import (
+    Answer,
+    Command,
+    Effect,
+    LogRecord,
+    NewRecord,
+    Outcome,
+    Schedule,
+    make_outcome,
+)
+from odradek.broker.runtime.replies import ReplySlot
+from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
@@ -120,7 +124,7 @@ class Stage:
         self.shard.start()
 
     def give(self, *keys: bytes, **outcome: Any) -> Any:
-        return self.shard.begin(Do(decided([NewRecord(key, b"") for key in keys], **outcome)))
+        return self.shard.begin(Do(make_outcome([NewRecord(key, b"") for key in keys], **outcome)))
 
     @property
     def live(self) -> list[bytes]:
@@ -186,7 +190,7 @@ def test_a_reply_without_records_waits_for_what_was_written_before(stage: Stage)
 
 
 def test_timers_run_whoever_has_the_record(stage: Stage) -> None:
-    stage.give(b"a", effects=[Schedule("t", 100, Do(decided(effects=[Note("tick")])))])
+    stage.give(b"a", effects=[Schedule("t", 100, Do(make_outcome(effects=[Note("tick")])))])
     stage.advance(0.1)
     assert stage.story == ["tick"]
 
@@ -221,7 +225,7 @@ def test_a_command_that_is_parked_with_a_record_has_waited_long_enough_then_too(
 
 
 def test_whoever_cannot_wait_gets_the_reply_that_is_decided(stage: Stage) -> None:
-    assert stage.shard.ask_now(Do(decided([NewRecord(b"a", b"")], reply=1))) == 1
+    assert stage.shard.ask_now(Do(make_outcome([NewRecord(b"a", b"")], reply=1))) == 1
 
 
 def test_a_reader_may_wait_for_everything(stage: Stage) -> None:
@@ -268,7 +272,7 @@ def test_a_leader_that_loads_what_is_not_committed_does_not_show_it(stage: Stage
 
 def test_without_a_leader_nothing_is_carried_out(stage: Stage) -> None:
     slot = stage.give(b"a")
-    stage.shard.timers.schedule("t", 0, Do(decided([NewRecord(b"late", b"")])))
+    stage.shard.timers.schedule("t", 0, Do(make_outcome([NewRecord(b"late", b"")])))
     stage.journal.leader_epoch = 1
     stage.shard.resign()
     stage.shard.fire_due()
@@ -325,14 +329,14 @@ def test_too_few_replicas_in_sync_take_no_record(cautious: Stage) -> None:
 
 def test_whoever_cannot_wait_cannot_be_told(cautious: Stage) -> None:
     with pytest.raises(KafkaError, match="kept behind"):
-        cautious.shard.ask_now(Do(decided([NewRecord(b"a", b"")], reply=1)))
+        cautious.shard.ask_now(Do(make_outcome([NewRecord(b"a", b"")], reply=1)))
 
 
 def test_what_an_effect_gives_is_carried_out_after_what_is_committed(cautious: Stage) -> None:
     def perform(effect: Effect) -> None:
-        cautious.shard.follow_up(Do(decided([NewRecord(b"then", b"")])))
+        cautious.shard.follow_up(Do(make_outcome([NewRecord(b"then", b"")])))
 
-    cautious.shard._steps._perform = perform
+    cautious.shard._executor._perform = perform
     cautious.give(b"first", effects=[Note("")])
     cautious.journal.commit()
     assert cautious.live == [b"first"]

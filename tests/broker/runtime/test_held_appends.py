@@ -14,9 +14,8 @@ from odradek.broker.metadata.registrations import PartitionRegistration
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.runtime.held_appends import HeldAppends
-from odradek.broker.runtime.machine import Producer
+from odradek.broker.runtime.machine import NewRecord, Producer
 from odradek.broker.runtime.partition_journal import PartitionJournal
-from odradek.broker.runtime.records import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.record_batch import iter_batches

@@ -1,22 +1,122 @@
+"""Reading a coordinator's log: what is replayed, and in which order."""
+
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import pytest
 
-from odradek.broker.runtime.loading import Loading
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.loading import Loading, load
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Producer
+from odradek.protocol.record_batch import Codec, build_batch
+from odradek.protocol.records import Record
 from tests.fakes.journal import FakeJournal
 from tests.fakes.shard_stage import Scribe
+
+NOW_MS = 1_800_000_000_000
+
+
+class Reader:
+    """A machine that notes what it is given."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str | None, int]] = []
+        self.producers: set[tuple[int, int]] = set()
+
+    def replay(self, record: LogRecord) -> None:
+        value = None if record.value is None else record.value.decode()
+        self.seen.append((record.key.decode(), value, record.offset))
+        self.producers.add((record.producer_id, record.producer_epoch))
+
+    def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
+        self.seen.append(("commit" if commit else "abort", str(producer_id), -1))
+
+    def decide(self, command: Command[None], now_ms: int) -> Outcome[None]:
+        raise NotImplementedError
+
+    def refused(self, *_: object) -> None:
+        raise NotImplementedError
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        return ()
 
 
 @pytest.fixture
 def journal() -> FakeJournal:
-    journal = FakeJournal()
-    journal.append([NewRecord(b"a", b"1")], 0, None)
-    return journal
+    return FakeJournal()
 
 
-def test_a_load_ends_with_the_log(journal: FakeJournal) -> None:
-    loading, machine = Loading(journal), Scribe([])
+def put(journal: FakeJournal, *records: tuple[str, str | None], producer: Producer | None = None) -> None:
+    journal.append([NewRecord(k.encode(), None if v is None else v.encode()) for k, v in records], NOW_MS, producer)
+
+
+def read(journal: FakeJournal) -> Reader:
+    reader = Reader()
+    for _ in load(journal, reader):
+        pass
+    return reader
+
+
+def test_of_the_records_of_one_key_in_a_run_the_last_is_replayed_in_its_place(journal: FakeJournal) -> None:
+    put(journal, ("a", "1"), ("b", "1"), ("a", "2"))
+    put(journal, ("c", "1"))
+    put(journal, ("b", None), ("a", "3"))
+    reader = read(journal)
+    assert reader.seen == [("c", "1", 3), ("b", None, 4), ("a", "3", 5)]
+    assert reader.producers == {(-1, -1)}
+
+
+def test_runs_end_with_the_slice(journal: FakeJournal) -> None:
+    journal.batches_per_slice = 1
+    put(journal, ("a", "1"))
+    put(journal, ("a", "2"))
+    assert read(journal).seen == [("a", "1", 0), ("a", "2", 1)]
+
+
+def test_from_the_first_transaction_on_every_batch_is_replayed(journal: FakeJournal) -> None:
+    put(journal, ("a", "1"))
+    put(journal, ("a", "2"))
+    put(journal, ("a", "3"), producer=Producer(7, 1))
+    put(journal, ("a", "4"))
+    journal.append_marker(Producer(7, 1), 0, True, NOW_MS)
+    put(journal, ("a", "5"))
+    put(journal, ("a", "6"))
+    reader = read(journal)
+    transaction = [("a", "3", 2), ("a", "4", 3), ("commit", "7", -1)]
+    assert reader.seen == [("a", "2", 1), *transaction, ("a", "5", 5), ("a", "6", 6)]
+    assert reader.producers == {(-1, -1), (7, 1)}
+
+
+def test_records_with_far_deltas_headers_and_timestamps_of_their_own(journal: FakeJournal) -> None:
+    records = [
+        Record(i, NOW_MS + i % 3, b"k%d" % i, b"v" * (i % 200), ((f"h{i}", b"x"),) if i % 2 else ()) for i in range(200)
+    ]
+    journal._put(build_batch(records))
+    assert read(journal).seen == [(f"k{i}", "v" * (i % 200), i) for i in range(200)]
+
+
+def test_what_the_cleaner_leaves_of_a_batch_keeps_its_offsets(journal: FakeJournal) -> None:
+    kept = [Record(3, NOW_MS, b"a", b"1"), Record(150, NOW_MS, b"b", None)]
+    journal._put(build_batch(kept, base_offset=0, keep_offsets=True, last_offset=199))
+    put(journal, ("c", "1"))
+    assert read(journal).seen == [("a", "1", 3), ("b", None, 150), ("c", "1", 200)]
+
+
+def test_compressed_batches_and_records_without_a_key(journal: FakeJournal) -> None:
+    journal._put(build_batch([Record(0, NOW_MS, b"a", b"1"), Record(1, NOW_MS, None, b"2")], codec=Codec.GZIP))
+    journal._put(build_batch([Record(0, NOW_MS, None, b"3"), Record(1, NOW_MS, b"", b"4")]))
+    assert read(journal).seen == [("a", "1", 0), ("", "4", 3)]
+
+
+@pytest.fixture
+def short_log() -> FakeJournal:
+    short_log = FakeJournal()
+    short_log.append([NewRecord(b"a", b"1")], 0, None)
+    return short_log
+
+
+def test_a_load_ends_with_the_log(short_log: FakeJournal) -> None:
+    loading, machine = Loading(short_log), Scribe([])
     assert not loading.can_go_on
     loading.begin(machine)
     while not loading.replay_slice():
@@ -25,8 +125,8 @@ def test_a_load_ends_with_the_log(journal: FakeJournal) -> None:
     assert (loading.can_go_on, loading.count) == (False, 1)
 
 
-def test_a_held_load_waits(journal: FakeJournal) -> None:
-    loading = Loading(journal)
+def test_a_held_load_waits(short_log: FakeJournal) -> None:
+    loading = Loading(short_log)
     loading.held = True
     loading.begin(Scribe([]))
     assert not loading.can_go_on
@@ -37,15 +137,15 @@ def test_a_held_load_waits(journal: FakeJournal) -> None:
     assert loading.count == 0
 
 
-def test_another_leader_outdates_it(journal: FakeJournal) -> None:
-    loading = Loading(journal)
+def test_another_leader_outdates_it(short_log: FakeJournal) -> None:
+    loading = Loading(short_log)
     assert not loading.is_outdated
-    journal.leader_epoch += 1
+    short_log.leader_epoch += 1
     assert loading.is_outdated
     loading.stop()
     assert loading.is_outdated
     loading.stop(resigned=True)
     assert not loading.is_outdated
-    journal.leader_epoch += 1
+    short_log.leader_epoch += 1
     loading.begin(Scribe([]))
     assert not loading.is_outdated

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.runtime.timers import TimerQueue
+from odradek.broker.clock import BrokerClock
+from odradek.broker.coordinator.group.commands import ExpireOffsets
+from odradek.broker.runtime.machine import Command, Pause, Schedule
+from odradek.broker.runtime.timers import ShardTimers, TimerQueue
+from tests.fakes.clocks import clock_at
 
 
 class Named:
@@ -95,3 +101,56 @@ def test_clear_forgets_all() -> None:
     assert len(timers) == 0
     with pytest.raises(StopIteration):
         next(iter(timers.pop_due(10)))
+
+
+COMMAND: Command[None] = ExpireOffsets()
+
+
+def frozen_clock() -> BrokerClock:
+    return clock_at(1_000)
+
+
+def test_a_pause_is_over_at_once_while_the_clock_stands_still() -> None:
+    timers = ShardTimers(frozen_clock())
+    timers.set(Schedule("a", 50, COMMAND), 1_000)
+    timers.set(Pause("b", 50, COMMAND), 1_000)
+    assert (timers.queue.deadline_of("a"), timers.queue.deadline_of("b")) == (1_050, 1_000)
+    running = ShardTimers(BrokerClock(start_ms=1_000))
+    running.set(Pause("b", 50, COMMAND), 1_000)
+    assert running.queue.deadline_of("b") == 1_050
+
+
+def test_timers_shift_with_the_clock() -> None:
+    timers = ShardTimers(frozen_clock())
+    timers.set(Schedule("a", 50, COMMAND), 1_000)
+    timers.set(Schedule("b", 20, COMMAND), 1_000)
+    timers.shift(-500)
+    assert [entry[:2] for entry in timers.queue.entries()] == [("b", 520), ("a", 550)]
+
+
+def test_whoever_sleeps_is_woken_by_a_word_and_by_an_earlier_timer() -> None:
+    async def main() -> None:
+        clock = frozen_clock()
+        clock.attach()
+        timers = ShardTimers(clock)
+        woken: list[str] = []
+
+        async def sleep(name: str) -> None:
+            await timers.sleep()
+            woken.append(name)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sleep, "word")
+            await trio.testing.wait_all_tasks_blocked()
+            timers.wake()
+        timers.set(Schedule("later", 60_000, COMMAND), clock.now_ms())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sleep, "timer")
+            await trio.testing.wait_all_tasks_blocked()
+            timers.set(Schedule("still later", 90_000, COMMAND), clock.now_ms())
+            await trio.testing.wait_all_tasks_blocked()
+            assert woken == ["word"]
+            timers.set(Schedule("sooner", 30_000, COMMAND), clock.now_ms())
+        assert woken == ["word", "timer"]
+
+    trio.run(main)

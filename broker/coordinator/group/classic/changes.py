@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from odradek.broker.runtime.command import R
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R, make_outcome
 
 
 class Changes:
@@ -25,8 +21,8 @@ class Changes:
 
     def answered(self, reply: R) -> Outcome[R]:
         """The outcome of a command that is answered now."""
-        return decided(self.records, reply=reply, effects=self.effects, then=self.then, waits=self.waits)
+        return make_outcome(self.records, reply=reply, effects=self.effects, then=self.then, waits=self.waits)
 
     def parked(self, ticket: Hashable) -> Outcome[R]:
         """The outcome of a command that is answered later, under this ticket."""
-        return decided(self.records, park=ticket, effects=self.effects, then=self.then, waits=self.waits)
+        return make_outcome(self.records, park=ticket, effects=self.effects, then=self.then, waits=self.waits)

@@ -28,8 +28,7 @@ from odradek.broker.coordinator.group.group import Group
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
 from odradek.broker.coordinator.group.offset_records import CommittedOffset
-from odradek.broker.runtime.effects import Cancel, Effect, Schedule
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 

@@ -16,9 +16,7 @@ from odradek.broker.coordinator.group.classic.replies import JoinedMember, JoinR
 from odradek.broker.coordinator.group.classic.states import EMPTY, PREPARING_REBALANCE, JoinAction
 from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.registry import Groups
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Answer, Cancel, Effect, Schedule
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Answer, Cancel, Effect, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
@@ -58,16 +56,16 @@ class Joining:
         """
         timeout = command.session_timeout_ms
         if not self._settings.min_session_timeout_ms <= timeout <= self._settings.max_session_timeout_ms:
-            return decided(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT), waits=False)
+            return make_outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT), waits=False)
         changes = Changes(now_ms)
         changes.waits = False
         present = self._groups.get(command.group_id)
         if isinstance(present, ClassicGroup):
             return self._join_group(present, command, changes)
         if present is not None and not (present.is_empty and present.group_type in _GIVE_WAY):
-            return decided(reply=join_refused("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
+            return make_outcome(reply=join_refused("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
         if command.member_id:
-            return decided(reply=join_refused(command.member_id, _UNKNOWN), waits=False)
+            return make_outcome(reply=join_refused(command.member_id, _UNKNOWN), waits=False)
         if present is not None:
             changes.records += present.tombstones()
             changes.effects += present.on_removed()

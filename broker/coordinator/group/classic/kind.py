@@ -17,11 +17,7 @@ from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, make_outcome
 from odradek.protocol.errors import KafkaError
 
 
@@ -64,7 +60,7 @@ class ClassicKind:
                 live.end()
                 self._groups.remove(group_id, ClassicGroup)
             return
-        stored = self.stored[group_id] = record.said or decode_group_value(record.value)
+        stored = self.stored[group_id] = record.decoded or decode_group_value(record.value)
         if live is not None:
             live.take_stored(stored)
         else:
@@ -77,8 +73,8 @@ class ClassicKind:
         if isinstance(command, c.SyncGroup):
             return self._members.assignment_refused(command, group_error(error.code), now_ms)
         if isinstance(command, c.JoinGroup):
-            return decided(reply=join_refused("", group_error(error.code)))
-        return decided(reply=outcome.reply, effects=outcome.effects)
+            return make_outcome(reply=join_refused("", group_error(error.code)))
+        return make_outcome(reply=outcome.reply, effects=outcome.effects)
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
         """See `ReplicatedMachine`: members whose assignment was not committed in time have to join again."""

@@ -23,9 +23,7 @@ from odradek.broker.coordinator.group.classic.records import group_record
 from odradek.broker.coordinator.group.classic.replies import SyncReply, sync_refused
 from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, STABLE, SyncAction
 from odradek.broker.coordinator.group.registry import Groups
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Answer, Effect, Schedule
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Answer, Effect, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
@@ -52,21 +50,21 @@ class Members:
         """A member wants its assignment; the leader brings everybody's, which is stored before anybody gets it."""
         group = self._find(command.group_id)
         if group is None:
-            return decided(reply=sync_refused(_UNKNOWN), waits=False)
+            return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
         try:
             member = group.validate_member(command.member_id, command.instance_id)
         except KafkaError as error:
-            return decided(reply=sync_refused(error.code), waits=False)
+            return make_outcome(reply=sync_refused(error.code), waits=False)
         if command.generation_id != group.generation:
-            return decided(reply=sync_refused(ErrorCode.ILLEGAL_GENERATION), waits=False)
+            return make_outcome(reply=sync_refused(ErrorCode.ILLEGAL_GENERATION), waits=False)
         if _differs(command.protocol_type, group.protocol_type) or _differs(command.protocol_name, group.protocol):
-            return decided(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
+            return make_outcome(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
         leads = group.leader == member.member_id
         action = group.rules.sync_leader if leads else group.rules.sync_follower
         if action is SyncAction.UNKNOWN:
-            return decided(reply=sync_refused(_UNKNOWN), waits=False)
+            return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
         if action is SyncAction.REJOIN:
-            return decided(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), waits=False)
+            return make_outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), waits=False)
         changes = Changes(now_ms)
         self._rebalance.has_synced(group, member.member_id, changes)
         if action is SyncAction.GIVE:
@@ -128,7 +126,7 @@ class Members:
         member = group.validate_member(command.member_id, command.instance_id)
         if command.generation_id != group.generation:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-        return decided(
+        return make_outcome(
             reply=group.rules.heartbeat,
             effects=(Schedule(member.session_key, member.session_timeout_ms, member.expiry),),
         )
@@ -137,7 +135,7 @@ class Members:
         """Members leave by member id, or are removed by instance id (KIP-345)."""
         group = self._find(command.group_id)
         if group is None:
-            return decided(reply=[_UNKNOWN] * len(command.members))
+            return make_outcome(reply=[_UNKNOWN] * len(command.members))
         changes = Changes(now_ms)
         codes = [self._leave_one(group, member_id, instance, changes) for member_id, instance in command.members]
         if ErrorCode.NONE in codes:
@@ -167,7 +165,7 @@ class Members:
         group = self._find(command.group_id)
         changes = Changes(now_ms)
         if group is None:
-            return decided()
+            return make_outcome()
         member = group.members.get(command.member_id)
         if member is None:
             if command.member_id in group.pending_join:
@@ -201,7 +199,7 @@ class Members:
         group = self._find(command.group_id)
         changes = Changes(now_ms)
         if group is None or group.generation != command.generation_id or not group.pending_sync:
-            return decided()
+            return make_outcome()
         for member_id in sorted(group.pending_sync):
             member = group.members.get(member_id)
             if member is not None:

@@ -31,7 +31,7 @@ from odradek.broker.coordinator.group.classic.states import (
 )
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.runtime.effects import Answer, Cancel, Pause, Schedule
+from odradek.broker.runtime.machine import Answer, Cancel, Pause, Schedule
 from odradek.protocol.errors import ErrorCode
 
 _log = logging.getLogger("odradek.broker.coordinator.group")

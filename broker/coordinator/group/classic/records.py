@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.records import decode_key, decode_value, encode_key, encode_value
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 
 GROUP_METADATA_VERSION = 3
@@ -70,8 +70,8 @@ def encode_group_value(group: StoredGroup) -> bytes:
 
 def group_record(group_id: str, group: StoredGroup) -> NewRecord:
     """The record of a generation. A member without a rebalance timeout of its own is read with another one."""
-    said = None if any(member.rebalance_timeout_ms == -1 for member in group.members) else group
-    return NewRecord(encode_group_key(group_id), encode_group_value(group), said)
+    decoded = None if any(member.rebalance_timeout_ms == -1 for member in group.members) else group
+    return NewRecord(encode_group_key(group_id), encode_group_value(group), decoded)
 
 
 def decode_group_key(key: bytes) -> str:

@@ -30,9 +30,7 @@ from odradek.broker.coordinator.group.consumer.targets import Change, last_targe
 from odradek.broker.coordinator.group.consumer.timers import join_key, session_key, sync_key
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Cancel, Effect, Schedule
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Cancel, Effect, Outcome, Schedule, make_outcome
 from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, decode_subscription
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 
@@ -71,7 +69,7 @@ class ClassicMembers:
         """A classic member joins, or joins again to get on with its assignment. Answered at once."""
         timeout_ms = command.session_timeout_ms
         if not self._settings.min_session_timeout_ms <= timeout_ms <= self._settings.max_session_timeout_ms:
-            return decided(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
+            return make_outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
         group = self._group(command.group_id)
         if not self._progress.configs.mixes:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -79,7 +77,7 @@ class ClassicMembers:
         check_room(group, member_id, self._progress.configs.max_size)
         self._check_protocols(group, command)
         if not command.member_id and command.instance_id is None and command.api_version >= _MEMBER_ID_REQUIRED_FROM:
-            return decided(reply=join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
+            return make_outcome(reply=join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
         step = Step(group, now_ms, visible=command.visible)
         replaced = group.static_member(command.instance_id)
         before = self._member(step, command, member_id)
@@ -163,11 +161,11 @@ class ClassicMembers:
                 raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
             _check_protocol(classic, command)
         except KafkaError as error:
-            return decided(reply=sync_refused(error.code))
+            return make_outcome(reply=sync_refused(error.code))
         group_id, member_id = group.group_id, member.member_id
         if group.assignment_epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
             effects = self._ask_to_join(group, member)
-            return decided(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), effects=effects)
+            return make_outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), effects=effects)
         metadata = classic.protocols[0][1]
         reply = SyncReply(
             protocol_type=command.protocol_type,
@@ -177,7 +175,7 @@ class ClassicMembers:
         session = Schedule(
             session_key(group_id, member_id), classic.session_timeout_ms, FenceMember(group_id, member_id)
         )
-        return decided(reply=reply, effects=(Cancel(sync_key(group_id, member_id)), session))
+        return make_outcome(reply=reply, effects=(Cancel(sync_key(group_id, member_id)), session))
 
     # -- living and leaving
 
@@ -191,9 +189,9 @@ class ClassicMembers:
         expiry = FenceMember(group_id, member_id)
         effects: list[Effect] = [Schedule(session_key(group_id, member_id), classic.session_timeout_ms, expiry)]
         if not _must_join(group, member):
-            return decided(reply=ErrorCode.NONE, effects=effects)
+            return make_outcome(reply=ErrorCode.NONE, effects=effects)
         effects += self._ask_to_join(group, member)
-        return decided(reply=ErrorCode.REBALANCE_IN_PROGRESS, effects=effects)
+        return make_outcome(reply=ErrorCode.REBALANCE_IN_PROGRESS, effects=effects)
 
     def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Members leave by member id, or are removed by instance id, whatever protocol they speak."""
@@ -256,7 +254,7 @@ def _subscription(command: JoinGroup) -> ConsumerProtocolSubscription:
 
 def _joined(member: Member, command: JoinGroup, subscription: ConsumerProtocolSubscription) -> Member:
     timeout_ms = command.rebalance_timeout_ms
-    said = Member(
+    decoded = Member(
         member.member_id,
         instance_id=member.instance_id if command.instance_id is None else command.instance_id,
         rack_id=subscription.rack_id or member.rack_id,
@@ -267,7 +265,7 @@ def _joined(member: Member, command: JoinGroup, subscription: ConsumerProtocolSu
         server_assignor=member.server_assignor,
         classic=ClassicMember(command.session_timeout_ms, command.protocols),
     )
-    return as_far_as(said, member)
+    return as_far_as(decoded, member)
 
 
 def _join_reply(member: Member) -> JoinReply:

@@ -22,9 +22,7 @@ from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.overdue import Overdue
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.subscriptions import count_down
-from odradek.broker.runtime.command import R
-from odradek.broker.runtime.effects import Cancel
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Cancel, Outcome, R
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

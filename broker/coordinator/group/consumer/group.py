@@ -17,8 +17,7 @@ from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.member_order import MemberOrder
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
 from odradek.broker.coordinator.group.target import TargetAssignment
-from odradek.broker.runtime.effects import Cancel, Effect
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.native import mypyc_attr
 
 CONSUMER_PROTOCOL = "consumer"

@@ -36,9 +36,7 @@ from odradek.broker.coordinator.group.consumer.step import Step
 from odradek.broker.coordinator.group.consumer.targets import Change
 from odradek.broker.coordinator.group.consumer.timers import session
 from odradek.broker.coordinator.group.registry import Groups
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Schedule
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -110,7 +108,7 @@ class Heartbeats:
     def _still(self, group_id: str, member: Member) -> Outcome[HeartbeatReply]:
         interval_ms = self._progress.configs.heartbeat_interval_ms(group_id)
         reply = HeartbeatReply(member.member_id, member.epoch, interval_ms)
-        return decided(reply=reply, effects=(self._session(group_id, member.member_id),))
+        return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
 
     def _session(self, group_id: str, member_id: str) -> Schedule:
         """The member's session, which begins anew."""
@@ -191,7 +189,7 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
     timeout_ms = command.rebalance_timeout_ms
     if command.says_nothing and _is_same(member, command):
         return member
-    said = Member(
+    decoded = Member(
         member.member_id,
         member.instance_id if command.instance_id is None else command.instance_id,
         member.rack_id if command.rack_id is None else command.rack_id,
@@ -202,4 +200,4 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
         member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         member.server_assignor if assignor is None else assignor,
     )
-    return as_far_as(said, member)
+    return as_far_as(decoded, member)

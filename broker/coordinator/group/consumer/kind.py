@@ -27,11 +27,7 @@ from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.records import known_key
 from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.topic_groups import TopicGroups
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, make_outcome
 from odradek.protocol.errors import KafkaError
 
 
@@ -94,9 +90,9 @@ class ConsumerKind:
         """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
         code = group_error(error.code)
         if isinstance(command, classic.JoinGroup):
-            return decided(reply=join_refused(command.member_id, code))
+            return make_outcome(reply=join_refused(command.member_id, code))
         if isinstance(command, classic.SyncGroup):
-            return decided(reply=sync_refused(code))
+            return make_outcome(reply=sync_refused(code))
         raise KafkaError(code) from error
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:

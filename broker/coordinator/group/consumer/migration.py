@@ -34,10 +34,7 @@ from odradek.broker.coordinator.group.consumer.timers import member_timers, sess
 from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.runtime.command import R
-from odradek.broker.runtime.effects import Answer, Cancel, Effect, Schedule
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, R, Schedule
 from odradek.protocol.consumer_protocol import (
     AssignedPartitions,
     ConsumerProtocolAssignment,

@@ -31,7 +31,7 @@ from odradek.broker.coordinator.group.consumer.targets import (
 from odradek.broker.coordinator.group.consumer.timers import rebalance_key
 from odradek.broker.coordinator.group.known_topics import KnownTopics
 from odradek.broker.coordinator.group.subscriptions import count_down, count_up
-from odradek.broker.runtime.effects import Cancel, Schedule
+from odradek.broker.runtime.machine import Cancel, Schedule
 
 _LOOK_AGAIN_MS = (1 << 31) - 1
 _REGEX_PAUSE_MS = 10_000

@@ -17,7 +17,7 @@ from odradek.broker.coordinator.group.records import (
     new_record,
     told_record,
 )
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -100,8 +100,8 @@ def _member_value(
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
     """The group's epoch."""
-    said = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    return told_record(_epoch_key(group_id), epoch_value(epoch, metadata_hash) or encode_value(said), said)
+    decoded = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
+    return told_record(_epoch_key(group_id), epoch_value(epoch, metadata_hash) or encode_value(decoded), decoded)
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
@@ -115,8 +115,8 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewR
 
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
     """The target assignment of all is complete."""
-    said = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
-    return told_record(_target_epoch_key(group_id), epoch_value(epoch, timestamp) or encode_value(said), said)
+    decoded = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
+    return told_record(_target_epoch_key(group_id), epoch_value(epoch, timestamp) or encode_value(decoded), decoded)
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:

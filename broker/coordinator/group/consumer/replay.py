@@ -20,7 +20,7 @@ from odradek.broker.coordinator.group.consumer.member import (
 )
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import decode_value, known_key, record_type_of, value_of
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -73,38 +73,38 @@ def _apply_member(group: ConsumerGroup, key: Any, record: Written) -> None:
     if record.value is None:
         group.remove_member(member_id)
         return
-    said: Member = record.said or _read_member(member_id, record.value)
+    decoded: Member = record.decoded or _read_member(member_id, record.value)
     present = group.members.get(member_id)
     if present is not None:
-        said = as_far_as(said, present)
-    group.put_member(said)
+        decoded = as_far_as(decoded, present)
+    group.put_member(decoded)
 
 
 def _read_member(member_id: str, value: bytes) -> Member:
     """The member as it has not got anything yet."""
-    said = decode_value(ConsumerGroupMemberMetadataValue, value)
+    decoded = decode_value(ConsumerGroupMemberMetadataValue, value)
     classic = None
-    if said.classic_member_metadata is not None:
-        protocols = tuple((p.name, bytes(p.metadata)) for p in said.classic_member_metadata.supported_protocols)
-        classic = ClassicMember(said.classic_member_metadata.session_timeout_ms, protocols)
+    if decoded.classic_member_metadata is not None:
+        protocols = tuple((p.name, bytes(p.metadata)) for p in decoded.classic_member_metadata.supported_protocols)
+        classic = ClassicMember(decoded.classic_member_metadata.session_timeout_ms, protocols)
     return Member(
         member_id,
-        instance_id=said.instance_id,
-        rack_id=said.rack_id,
-        client_id=said.client_id,
-        client_host=said.client_host,
-        topics=sorted_names(said.subscribed_topic_names),
-        regex=said.subscribed_topic_regex,
-        rebalance_timeout_ms=said.rebalance_timeout_ms,
-        server_assignor=said.server_assignor,
+        instance_id=decoded.instance_id,
+        rack_id=decoded.rack_id,
+        client_id=decoded.client_id,
+        client_host=decoded.client_host,
+        topics=sorted_names(decoded.subscribed_topic_names),
+        regex=decoded.subscribed_topic_regex,
+        rebalance_timeout_ms=decoded.rebalance_timeout_ms,
+        server_assignor=decoded.server_assignor,
         classic=classic,
     )
 
 
 def _apply_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
-    said = value_of(ConsumerGroupMetadataValue, record)
-    if said is not None:
-        group.set_epoch(said.epoch, said.metadata_hash)
+    decoded = value_of(ConsumerGroupMetadataValue, record)
+    if decoded is not None:
+        group.set_epoch(decoded.epoch, decoded.metadata_hash)
 
 
 def _apply_partition_metadata(group: ConsumerGroup, key: Any, record: Written) -> None:
@@ -116,7 +116,7 @@ def _apply_target(group: ConsumerGroup, key: Any, record: Written) -> None:
     if record.value is None:
         group.target.remove(member_id)
         return
-    partitions: Partitions | None = record.said
+    partitions: Partitions | None = record.decoded
     if partitions is None:
         rows = decode_value(ConsumerGroupTargetAssignmentMemberValue, record.value).topic_partitions
         partitions = stored_order({row.topic_id: row.partitions for row in rows})
@@ -124,11 +124,11 @@ def _apply_target(group: ConsumerGroup, key: Any, record: Written) -> None:
 
 
 def _apply_target_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
-    said = value_of(ConsumerGroupTargetAssignmentMetadataValue, record)
-    if said is None:
+    decoded = value_of(ConsumerGroupTargetAssignmentMetadataValue, record)
+    if decoded is None:
         group.set_assignment(-1, 0)
     else:
-        group.set_assignment(said.assignment_epoch, said.assignment_timestamp)
+        group.set_assignment(decoded.assignment_epoch, decoded.assignment_timestamp)
 
 
 def _apply_current(group: ConsumerGroup, key: Any, record: Written) -> None:
@@ -139,8 +139,8 @@ def _apply_current(group: ConsumerGroup, key: Any, record: Written) -> None:
             gone = standing(present, LEAVING, LEAVING, present.state, NOTHING, NOTHING)
             group.put_member(gone)
         return
-    said: Member = record.said or _read_current(member_id, record.value)
-    group.put_member(as_far_as(present or Member(member_id), said))
+    decoded: Member = record.decoded or _read_current(member_id, record.value)
+    group.put_member(as_far_as(present or Member(member_id), decoded))
 
 
 def _read_current(member_id: str, value: bytes) -> Member:
@@ -169,11 +169,11 @@ def _epochs(rows: Iterable[TopicPartitions], member_epoch: int) -> Epochs:
 
 def _apply_regex(group: ConsumerGroup, key: Any, record: Written) -> None:
     regex: str = key.regular_expression
-    said = value_of(ConsumerGroupRegularExpressionValue, record)
-    if said is None:
+    decoded = value_of(ConsumerGroupRegularExpressionValue, record)
+    if decoded is None:
         group.set_regex(regex, None)
     else:
-        group.set_regex(regex, ResolvedRegex(frozenset(said.topics), said.version, said.timestamp))
+        group.set_regex(regex, ResolvedRegex(frozenset(decoded.topics), decoded.version, decoded.timestamp))
 
 
 _STATES = {int(state): state for state in MemberState}

@@ -12,8 +12,7 @@ from odradek.broker.coordinator.group.consumer.regexes import NO_TOPICS, Resolve
 from odradek.broker.coordinator.group.consumer.step import Step
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.subscriptions import count_down, count_up
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Outcome, make_outcome
 from odradek.protocol.errors import KafkaError
 
 logger = logging.getLogger(__name__)
@@ -32,7 +31,7 @@ class Resolution:
         """Store what each pattern matches now; the group rebalances if that, or a topic, has changed."""
         group = self._groups.find(command.group_id, ConsumerGroup)
         if group is None:
-            return decided()
+            return make_outcome()
         group.resolving = False
         group.checked_topics_version = self._progress.topics_version
         step = Step(group, now_ms)

@@ -7,11 +7,7 @@ from collections.abc import Callable, Sequence
 from odradek.broker.coordinator.group.commands import Visible
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.kinds import GroupChanged
-from odradek.broker.runtime.command import R
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R, make_outcome
 
 
 class Step:
@@ -43,7 +39,7 @@ class Step:
         if self.records:
             self.effects.append(GroupChanged(self.group.group_id))
         if not self.later:
-            return decided(self.records, reply=reply, effects=self.effects)
+            return make_outcome(self.records, reply=reply, effects=self.effects)
 
         def settle() -> Sequence[Effect]:
             group = live()
@@ -52,4 +48,4 @@ class Step:
                     change(group)
             return ()
 
-        return decided(self.records, reply=reply, effects=self.effects, then=settle)
+        return make_outcome(self.records, reply=reply, effects=self.effects, then=settle)

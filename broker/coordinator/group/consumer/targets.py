@@ -12,7 +12,7 @@ from odradek.broker.coordinator.group.consumer.member_specs import LazySpecs
 from odradek.broker.coordinator.group.consumer.records import target_epoch_record, target_record
 from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
 from odradek.broker.coordinator.group.topic_source import TopicSource
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.native import mypyc_attr

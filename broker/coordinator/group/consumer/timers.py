@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from functools import lru_cache
 
 from odradek.broker.coordinator.group.consumer.commands import FenceMember
-from odradek.broker.runtime.effects import Schedule
+from odradek.broker.runtime.machine import Schedule
 
 
 def session_key(group_id: str, member_id: str) -> Hashable:

@@ -13,8 +13,7 @@ from odradek.broker.coordinator.group.share.members import ShareMember, TopicSta
 from odradek.broker.coordinator.group.share.records import group_tombstones
 from odradek.broker.coordinator.group.subscriptions import count_down, count_up
 from odradek.broker.coordinator.group.target import TargetAssignment
-from odradek.broker.runtime.effects import Cancel, Effect
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

@@ -20,10 +20,7 @@ from odradek.broker.coordinator.group.share.group import ShareGroup, session_key
 from odradek.broker.coordinator.group.share.member_specs import group_spec
 from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMember, TopicStates, joined
 from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Cancel, Effect, Schedule
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable, slots_to_hold
 from odradek.protocol.java_maps import hash_of_uuid
@@ -74,21 +71,21 @@ class Heartbeats:
     def _still(self, group_id: str, member: ShareMember) -> Outcome[c.HeartbeatReply]:
         configs = self._context.configs
         reply = c.HeartbeatReply(member.epoch, configs.group(group_id, "share.heartbeat.interval.ms"), None)
-        return decided(reply=reply, effects=(session(configs, group_id, member.member_id),))
+        return make_outcome(reply=reply, effects=(session(configs, group_id, member.member_id),))
 
     def expire(self, command: c.ExpireShareMember, now_ms: int) -> Outcome[None]:
         """A member has been silent for too long."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or command.member_id not in group.members:
-            return decided()
-        return decided(self._without(group, command.member_id), effects=[GroupChanged(group.group_id)])
+            return make_outcome()
+        return make_outcome(self._without(group, command.member_id), effects=[GroupChanged(group.group_id)])
 
     def _leave(self, command: c.ShareGroupHeartbeat) -> Outcome[c.HeartbeatReply]:
         group = self._existing(command.group_id)
         group.member(command.member_id)
         effects = [Cancel(session_key(group.group_id, command.member_id)), GroupChanged(group.group_id)]
         records = self._without(group, command.member_id)
-        return decided(records, reply=c.HeartbeatReply(LEAVE, 0, None), effects=effects)
+        return make_outcome(records, reply=c.HeartbeatReply(LEAVE, 0, None), effects=effects)
 
     def _without(self, group: ShareGroup, member_id: str) -> list[NewRecord]:
         topics = group.topics_with(None, without=member_id)
@@ -159,7 +156,7 @@ class _Heartbeat:
         told = command.member_epoch == JOIN or command.topics is not None or member.assigned != before.assigned
         interval = self._configs.group(group.group_id, "share.heartbeat.interval.ms")
         reply = c.HeartbeatReply(member.epoch, interval, member.assigned if told else None)
-        return decided(self._records, reply=reply, effects=effects)
+        return make_outcome(self._records, reply=reply, effects=effects)
 
     def _updated(self) -> ShareMember:
         command, before = self._command, self._before

@@ -17,10 +17,7 @@ from odradek.broker.coordinator.group.share.heartbeat import Heartbeats, session
 from odradek.broker.coordinator.group.share.members import LEAVE, ShareMember
 from odradek.broker.coordinator.group.share.offsets import ShareOffsets
 from odradek.broker.coordinator.group.share.records import topic_states
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.effects import Effect, Schedule
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored import share_group_current_member_assignment as current
 from odradek.protocol.generated.stored import share_group_member_metadata as member_metadata

@@ -15,10 +15,7 @@ from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.group.share.members import TopicStates, joined
 from odradek.broker.coordinator.group.share.records import states_record
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_uuid
@@ -37,7 +34,7 @@ class ShareOffsets:
         """The share coordinator has done what `InitializeStates` asked for, or has not."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or not command.places:
-            return decided()
+            return make_outcome()
         still: dict[bytes, TopicStates] = {}
         for topic_id, row in group.initializing.items():
             left = row.partitions - frozenset(command.places.get(topic_id, ()))
@@ -51,8 +48,8 @@ class ShareOffsets:
             }
             done = joined(done, rows)
         elif not group.initializing:
-            return decided()
-        return decided([self._record(group, still, done, group.deleting)])
+            return make_outcome()
+        return make_outcome([self._record(group, still, done, group.deleting)])
 
     def alter(self, command: c.AlterShareOffsets, now_ms: int) -> Outcome[int]:
         """Begin share partitions anew; a group that nobody has joined yet is made by it."""
@@ -62,14 +59,14 @@ class ShareOffsets:
         group = found or ShareGroup(command.group_id)
         group.check_delete()
         if not command.offsets:
-            return decided(reply=group.epoch)
+            return make_outcome(reply=group.epoch)
         wanted = {
             topic_id: TopicStates(self._name_of(topic_id), frozenset(offsets))
             for topic_id, offsets in command.offsets.items()
         }
         deleting = {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in wanted}
         record = self._record(group, joined(group.initializing, wanted), group.initialized, deleting)
-        return decided([record], reply=group.epoch)
+        return make_outcome([record], reply=group.epoch)
 
     def begin_delete(
         self, command: c.BeginDeleteOffsets, now_ms: int
@@ -78,7 +75,7 @@ class ShareOffsets:
         group = self._existing(command.group_id)
         group.check_delete()
         if not group.has_states:
-            return decided(reply=({}, []))
+            return make_outcome(reply=({}, []))
         initialized, deleting = dict(group.initialized), dict(group.deleting)
         places: dict[bytes, list[int]] = {}
         unknown: list[str] = []
@@ -95,15 +92,15 @@ class ShareOffsets:
                 places[facts.topic_id] = list(range(facts.partitions))
             else:
                 unknown.append(name)
-        return decided([self._record(group, group.initializing, initialized, deleting)], reply=(places, unknown))
+        return make_outcome([self._record(group, group.initializing, initialized, deleting)], reply=(places, unknown))
 
     def end_delete(self, command: c.EndDeleteOffsets, now_ms: int) -> Outcome[None]:
         """The share coordinator has forgotten them."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or not group.has_states:
-            return decided()
+            return make_outcome()
         left = {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in command.topic_ids}
-        return decided([self._record(group, group.initializing, group.initialized, left)])
+        return make_outcome([self._record(group, group.initializing, group.initialized, left)])
 
     def begin_delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
         """Everything that is stored for the group goes before the group itself does."""
@@ -119,33 +116,33 @@ class ShareOffsets:
                 gone = joined(gone, again)
         record = states_record(group.group_id, {}, {}, {topic_id: row.name for topic_id, row in gone.items()})
         places = {topic_id: sorted(row.partitions) for topic_id, row in gone.items()}
-        return decided([record], effects=[c.DeleteStates(group.group_id, places)])
+        return make_outcome([record], effects=[c.DeleteStates(group.group_id, places)])
 
     def end_delete_group(self, command: c.EndDeleteGroup, now_ms: int) -> Outcome[None]:
         """Nothing is stored for the group any more."""
         group = self._context.groups.find(command.group_id, ShareGroup)
-        return decided() if group is None else self._deleted(group)
+        return make_outcome() if group is None else self._deleted(group)
 
     def forget_topics(self, command: c.ForgetDeletedTopics, now_ms: int) -> Outcome[None]:
         """Topics exist no more; the share coordinator has heard of it by itself."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None:
-            return decided()
+            return make_outcome()
         known = {*group.initializing, *group.initialized, *group.deleting}
         gone = {topic_id for topic_id in known if self._context.topics.by_id(topic_id) is None}
         if not gone:
-            return decided()
+            return make_outcome()
         record = self._record(
             group,
             {topic_id: row for topic_id, row in group.initializing.items() if topic_id not in gone},
             {topic_id: row for topic_id, row in group.initialized.items() if topic_id not in gone},
             {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in gone},
         )
-        return decided([record])
+        return make_outcome([record])
 
     def _deleted(self, group: ShareGroup) -> Outcome[None]:
         effects: list[Effect] = list(group.on_removed())
-        return decided(group.tombstones(), effects=effects)
+        return make_outcome(group.tombstones(), effects=effects)
 
     def _record(
         self,

@@ -17,7 +17,7 @@ from odradek.broker.coordinator.share_state.commands import DeleteState, Initial
 from odradek.broker.coordinator.share_state.records import UNINITIALIZED
 from odradek.broker.coordinator.share_state.service import ShareStateService
 from odradek.broker.partitions.share.states import ShareKey
-from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import KafkaError
 

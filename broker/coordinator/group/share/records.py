@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.coordinator.group.share.members import ShareMember, TopicStates
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored import share_group_current_member_assignment as current
 from odradek.protocol.generated.stored import share_group_state_partition_metadata as states
 from odradek.protocol.generated.stored import share_group_target_assignment_member as target

@@ -8,7 +8,7 @@ from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.streams.commands import TopicsRefused
 from odradek.broker.coordinator.group.streams.effects import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.topology import TopicInfo
-from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import KafkaError
 

@@ -10,9 +10,7 @@ from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.records import epoch_record, member_tombstones
 from odradek.broker.coordinator.group.streams.step import Step
 from odradek.broker.coordinator.group.streams.timers import member_timers
-from odradek.broker.runtime.command import R
-from odradek.broker.runtime.effects import Cancel
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Cancel, Outcome, R
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

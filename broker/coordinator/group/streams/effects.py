@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from odradek.broker.coordinator.group.streams.topology import TopicInfo
-from odradek.broker.runtime.effects import Effect
+from odradek.broker.runtime.machine import Effect
 
 
 class CreateInternalTopics(Effect):

@@ -17,8 +17,7 @@ from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.tasks import NO_TARGET, Target
 from odradek.broker.coordinator.group.streams.timers import initial_delay_key, member_timers
 from odradek.broker.coordinator.group.streams.topology import Topology
-from odradek.broker.runtime.effects import Cancel, Effect
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.native import mypyc_attr
 
 NOT_READY = "NotReady"

@@ -28,9 +28,7 @@ from odradek.broker.coordinator.group.streams.step import Step
 from odradek.broker.coordinator.group.streams.targets import compute_targets
 from odradek.broker.coordinator.group.streams.timers import session_key
 from odradek.broker.coordinator.group.topic_source import TopicSource
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Schedule
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _RETRY_HEARTBEATS = 2
@@ -99,7 +97,7 @@ class Heartbeats:
     def _still(self, group_id: str, member: Member, endpoint_epoch: int) -> Outcome[HeartbeatReply]:
         interval_ms = self._configs.heartbeat_interval_ms(group_id)
         reply = HeartbeatReply(member.member_id, member.epoch, interval_ms, endpoint_epoch=endpoint_epoch)
-        return decided(reply=reply, effects=(self._session(group_id, member.member_id),))
+        return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
 
     def _session(self, group_id: str, member_id: str) -> Schedule:
         """The member's session, which begins anew."""
@@ -161,12 +159,12 @@ class Heartbeats:
         """A new group gets its first assignment; its members hear of it with their next heartbeats."""
         group = self._groups.find(command.group_id, StreamsGroup)
         if group is None:
-            return decided()
+            return make_outcome()
         group.soft.waits_for_first = False
         configured = group.soft.configured
         up_to_date = group.epoch <= group.assignment_epoch
         if group.is_empty or up_to_date or configured is None or not self._progress.may_assign(group, now_ms):
-            return decided()
+            return make_outcome()
         step = Step(group, now_ms)
         configs = group.assignment_configs
         _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms)
@@ -180,7 +178,7 @@ class Heartbeats:
             until_ms = now_ms + command.retry_ms
             refused = {name: (reason, until_ms) for name, reason in command.reasons.items()}
             group.soft.refused = {**group.soft.refused_at(now_ms), **refused}
-        return decided()
+        return make_outcome()
 
     # -- the answer
 

@@ -21,10 +21,7 @@ from odradek.broker.coordinator.group.streams.readiness import Topologies
 from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
 from odradek.broker.coordinator.group.streams.timers import rebalance_key, session_key
 from odradek.broker.coordinator.group.topic_groups import TopicGroups
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
 from odradek.protocol.errors import KafkaError
 
 

@@ -16,7 +16,7 @@ from odradek.broker.coordinator.group.streams.step import Step
 from odradek.broker.coordinator.group.streams.targets import compute_targets
 from odradek.broker.coordinator.group.streams.tasks import NO_TARGET, Owned, Target
 from odradek.broker.coordinator.group.streams.timers import initial_delay_key, rebalance_key
-from odradek.broker.runtime.effects import Cancel, Schedule
+from odradek.broker.runtime.machine import Cancel, Schedule
 
 
 class Progress:

@@ -9,7 +9,7 @@ from odradek.broker.coordinator.group.streams.configured import java_text
 from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.tasks import Target, TaskEpochs, Tasks
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
 from odradek.protocol.generated.stored import streams_group_metadata as group

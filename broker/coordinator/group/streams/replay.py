@@ -10,7 +10,7 @@ from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import LEAVING, Endpoint, Member, MemberState
 from odradek.broker.coordinator.group.streams.tasks import NOTHING_HELD, Held, Target
 from odradek.broker.coordinator.group.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
 from odradek.protocol.generated.stored import streams_group_metadata as group_metadata

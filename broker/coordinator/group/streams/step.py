@@ -8,11 +8,7 @@ from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.streams.group import SoftState, StreamsGroup
 from odradek.broker.coordinator.group.streams.problems import Status
-from odradek.broker.runtime.command import R
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, R, make_outcome
 
 
 class Step:
@@ -41,7 +37,7 @@ class Step:
         if self.records:
             self.effects.append(GroupChanged(group_id))
         if not later:
-            return decided(self.records, reply=reply, effects=self.effects)
+            return make_outcome(self.records, reply=reply, effects=self.effects)
 
         def settle() -> Sequence[Effect]:
             group = groups.find_live(group_id, StreamsGroup)
@@ -50,4 +46,4 @@ class Step:
                     change(group.soft)
             return ()
 
-        return decided(self.records, reply=reply, effects=self.effects, then=settle)
+        return make_outcome(self.records, reply=reply, effects=self.effects, then=settle)

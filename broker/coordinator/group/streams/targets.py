@@ -12,7 +12,7 @@ from odradek.broker.coordinator.group.streams.member import Member
 from odradek.broker.coordinator.group.streams.records import target_epoch_record, target_record
 from odradek.broker.coordinator.group.streams.sticky import MemberSpec, SubtopologySpec, assign
 from odradek.broker.coordinator.group.streams.tasks import NO_TARGET, Target
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 
 
 def compute_targets(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, MemberTimers, known_member, resumed
-from odradek.broker.runtime.effects import Schedule
+from odradek.broker.runtime.machine import Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

@@ -25,11 +25,7 @@ from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.records import decode_key, encode_key, encode_value
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.consumer_group_metadata import (
     ConsumerGroupMetadataKey,
@@ -128,10 +124,10 @@ class CrowdKind:
             epoch += 1
         key = encode_key(ConsumerGroupMetadataKey(command.group_id))
         records.append(NewRecord(key, encode_value(ConsumerGroupMetadataValue(epoch))))
-        return decided(records, reply=f"epoch {epoch}")
+        return make_outcome(records, reply=f"epoch {epoch}")
 
     def classic_beat(self, command: Heartbeat, now_ms: int) -> Outcome[Any]:
-        return decided(reply=E.REBALANCE_IN_PROGRESS)
+        return make_outcome(reply=E.REBALANCE_IN_PROGRESS)
 
     def replay(self, record_type: int, record: LogRecord) -> None:
         assert record_type == 3
@@ -144,7 +140,7 @@ class CrowdKind:
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        return decided(reply="refused")
+        return make_outcome(reply="refused")
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         return ()

@@ -6,8 +6,7 @@ from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation,
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
 from odradek.broker.coordinator.group.overdue import Overdue
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Outcome, make_outcome
 
 NOW_MS = 1_000
 
@@ -19,7 +18,7 @@ class Out(Overdue[ConsumerGroup]):
 
     def _put_out(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
         self.gone.append(f"{group.group_id} {member.member_id} {now_ms}")
-        return decided()
+        return make_outcome()
 
 
 @pytest.fixture

@@ -21,9 +21,8 @@ from odradek.broker.coordinator.group.commands import (
     TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.machine import Producer
+from odradek.broker.runtime.machine import Command, Producer
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.examples import examples

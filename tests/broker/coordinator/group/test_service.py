@@ -14,7 +14,7 @@ from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGro
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.service import GroupService, read_settings
-from odradek.broker.runtime.shard_state import ShardState
+from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.nodes import set_node_up

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.coordinator.group.offset_records import encode_offset_key, encode_offset_value
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.primitives import ZERO_UUID
 
 

@@ -10,9 +10,7 @@ import pytest
 from odradek.broker.coordinator.group.consumer.commands import FenceMember
 from odradek.broker.coordinator.group.share.commands import ExpireShareMember
 from odradek.broker.coordinator.group.story import follow
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.machine import Outcome
+from odradek.broker.runtime.machine import Effect, Outcome, make_outcome
 from odradek.protocol.errors import KafkaError
 from tests.broker.coordinator.group.share.driver import ShareDriver
 from tests.fakes.consumer_group_driver import ConsumerDriver
@@ -96,7 +94,7 @@ def test_what_a_step_does_by_itself_stays() -> None:
         done.append("then")
         return []
 
-    outcome: Outcome[None] = decided(then=then)
+    outcome: Outcome[None] = make_outcome(then=then)
     follow(lambda _: None, FenceMember("g", "m"), outcome)
     assert outcome.then is not None
     assert list(outcome.then()) == []

@@ -11,9 +11,7 @@ from odradek.broker.coordinator.share_state import commands as c
 from odradek.broker.coordinator.share_state.machine import PruneLog, ShareStateMachine
 from odradek.broker.coordinator.share_state.records import SNAPSHOT
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Command, LogRecord, Outcome
 from odradek.protocol.errors import KafkaError
 
 TOPIC = bytes(15) + b"\1"
@@ -43,7 +41,7 @@ class Driver:
         for new in outcome.records:
             record = LogRecord(new.key, new.value, len(self.log), -1, -1)
             self.log.append(record)
-            self.replay(record.saying(new.said))
+            self.replay(record.with_decoded(new.decoded))
         return outcome
 
     def replay(self, record: LogRecord) -> None:

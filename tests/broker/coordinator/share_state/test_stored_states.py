@@ -13,7 +13,7 @@ from odradek.broker.coordinator.share_state.records import (
 )
 from odradek.broker.coordinator.share_state.stored_states import StoredStates
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import LogRecord
 
 KEY = ShareKey("g", bytes(range(16)), 0)
 OTHER = ShareKey("g", bytes(range(16)), 1)

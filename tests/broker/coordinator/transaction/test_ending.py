@@ -8,7 +8,7 @@ from odradek.broker.coordinator.transaction.ending import MARKER_RETRY_MS, Endin
 from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.states import TransactionState as S
 from odradek.broker.coordinator.transaction.transaction import Transaction
-from odradek.broker.runtime.effects import Effect, Schedule
+from odradek.broker.runtime.machine import Effect, Schedule
 
 A, B = ("a", 0), ("b", 1)
 PREPARED = Transaction("t", 7, 1, 1000, S.PREPARE_COMMIT, frozenset({B, A}), 5, 6)

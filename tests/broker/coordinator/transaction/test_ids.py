@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.coordinator.transaction.ids import TransactionalIds, tombstones
 from odradek.broker.coordinator.transaction.states import TransactionState as S
 from odradek.broker.coordinator.transaction.transaction import Transaction
-from odradek.broker.runtime.records import LogRecord, NewRecord
+from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 EMPTY = Transaction("t", 7, 0, 1000)
@@ -15,7 +15,7 @@ ONGOING = Transaction("t", 7, 0, 1000, S.ONGOING, frozenset({("a", 0)}), 5, 5)
 
 
 def stored(record: NewRecord, *, decoded: bool = False) -> LogRecord:
-    return LogRecord(record.key, record.value, 0, -1, -1, None if decoded else record.said)
+    return LogRecord(record.key, record.value, 0, -1, -1, None if decoded else record.decoded)
 
 
 @pytest.mark.parametrize("decoded", [False, True])
@@ -32,8 +32,8 @@ def test_an_id_is_what_its_last_record_says(decoded: bool) -> None:
 
 def test_before_transaction_version_1_a_record_does_not_say_all() -> None:
     ids = TransactionalIds()
-    assert ids.record(None, EMPTY, 0).said is None
-    assert ids.record(None, EMPTY, 1).said is EMPTY
+    assert ids.record(None, EMPTY, 0).decoded is None
+    assert ids.record(None, EMPTY, 1).decoded is EMPTY
 
 
 def test_a_way_that_the_table_does_not_have() -> None:

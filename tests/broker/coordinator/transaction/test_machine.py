@@ -13,7 +13,7 @@ from odradek.broker.coordinator.transaction.commands import (
 )
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import Transaction, record_key, record_value
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.journal import FakeJournal
 from tests.fakes.transactions import START_MS, FakeTransactionCoordinator, Marker

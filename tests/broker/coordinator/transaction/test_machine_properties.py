@@ -18,7 +18,7 @@ from odradek.broker.coordinator.transaction.holds import Hold, marker_point
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS, RULES
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import LogRecord
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError

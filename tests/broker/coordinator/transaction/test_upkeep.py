@@ -7,8 +7,7 @@ from odradek.broker.coordinator.transaction.ids import TransactionalIds
 from odradek.broker.coordinator.transaction.states import TransactionState as S
 from odradek.broker.coordinator.transaction.transaction import Transaction
 from odradek.broker.coordinator.transaction.upkeep import Upkeep
-from odradek.broker.runtime.effects import Effect, Schedule
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Effect, LogRecord, Schedule
 from tests.fakes.transactions import FakeSettings
 
 WEEK_MS = 7 * 24 * 3600 * 1000
@@ -21,7 +20,7 @@ class Scene:
 
     def know(self, transaction: Transaction) -> Transaction:
         record = self.ids.record(None, transaction, 2)
-        self.ids.replay(LogRecord(record.key, record.value, 0, -1, -1, record.said))
+        self.ids.replay(LogRecord(record.key, record.value, 0, -1, -1, record.decoded))
         return transaction
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.coordinator.group.classic.changes import Changes
-from odradek.broker.runtime.effects import Cancel
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import Cancel, NewRecord, Outcome
 
 
 def test_an_answered_and_a_parked_outcome() -> None:

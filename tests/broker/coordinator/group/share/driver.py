@@ -10,9 +10,7 @@ from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.group.topic_source import TopicFacts
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import Command, LogRecord, Outcome
 
 TOPIC = bytes(15) + b"\1"
 OTHER = bytes(15) + b"\2"
@@ -64,7 +62,7 @@ class ShareDriver:
         for new in outcome.records:
             record = LogRecord(new.key, new.value, len(self.log), -1, -1)
             self.log.append(record)
-            self.replay(record.saying(new.said))
+            self.replay(record.with_decoded(new.decoded))
         more = () if outcome.then is None else outcome.then()
         for effect in (*outcome.effects, *more):
             if isinstance(effect, c.InitializeStates):

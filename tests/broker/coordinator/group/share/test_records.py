@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.coordinator.group.share import records as r
 from odradek.broker.coordinator.group.share.members import ShareMember, TopicStates
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.stored import decode_group_record
 from odradek.protocol.uuids import uuid_to_text

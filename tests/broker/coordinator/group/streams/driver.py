@@ -14,10 +14,8 @@ from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.tasks import Owned
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
 from odradek.broker.coordinator.group.topic_source import TopicFacts
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.effects import Effect
-from odradek.broker.runtime.shard import Shard
-from odradek.broker.runtime.shard_state import ShardState
+from odradek.broker.runtime.machine import Command, Effect
+from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.clocks import clock_at
 from tests.fakes.group_driver import START_MS

@@ -14,7 +14,7 @@ from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartb
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.tasks import Owned
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
-from odradek.broker.runtime.records import LogRecord
+from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, durable

@@ -10,7 +10,7 @@ from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import LEAVING, Member, MemberState
 from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
 from odradek.broker.coordinator.group.streams.tasks import Held, Target
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from tests.broker.coordinator.group.streams.driver import COUNTING
 from tests.broker.coordinator.group.streams.test_records import MEMBER

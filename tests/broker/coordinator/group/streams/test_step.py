@@ -6,7 +6,7 @@ from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.streams.group import SoftState, StreamsGroup
 from odradek.broker.coordinator.group.streams.step import Step
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord
 
 
 def wait(soft: SoftState) -> None:

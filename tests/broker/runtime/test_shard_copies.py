@@ -8,14 +8,9 @@ from typing import Any
 import pytest
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.command import Command
-from odradek.broker.runtime.copying import pickled, take
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Answer, Effect, Schedule
-from odradek.broker.runtime.inbox import ReplySlot
-from odradek.broker.runtime.machine import Outcome
-from odradek.broker.runtime.records import LogRecord
-from odradek.broker.runtime.shard import Shard
+from odradek.broker.runtime.machine import Answer, Command, Effect, LogRecord, Outcome, Schedule, make_outcome
+from odradek.broker.runtime.replies import ReplySlot
+from odradek.broker.runtime.shard import Shard, pickled_state, restore_state
 from odradek.broker.runtime.timers import TimerQueue
 from odradek.protocol.errors import KafkaError
 from tests.fakes.clocks import clock_at
@@ -48,11 +43,11 @@ class Counter:
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
         if isinstance(command, Wait):
-            return decided(park="ticket")
+            return make_outcome(park="ticket")
         if isinstance(command, Let):
-            return decided(effects=[Answer("ticket", "done")])
+            return make_outcome(effects=[Answer("ticket", "done")])
         self.count += 1
-        return decided(reply=self.count, effects=[Schedule("again", 60_000, Note())])
+        return make_outcome(reply=self.count, effects=[Schedule("again", 60_000, Note())])
 
     def replay(self, record: LogRecord) -> None:
         raise AssertionError("nothing is stored")
@@ -124,7 +119,7 @@ def test_tickets_and_timers_come_back_as_one() -> None:
     for key, deadline in (("b", 20), ("a", 10), ("c", 30)):
         timers.schedule(key, deadline, Note())
     timers.schedule("a", 25, Note())
-    assert list(take(pickled(machine, timers, [1, "x"]), other, fresh)) == [1, "x"]
+    assert list(restore_state(pickled_state(machine, timers, [1, "x"]), other, fresh)) == [1, "x"]
     assert other.count == 3
     assert [key for key, _ in fresh.pop_due(100)] == ["b", "a", "c"]
 

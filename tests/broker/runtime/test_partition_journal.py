@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from odradek.broker.runtime.coordinator_batch import build_coordinator_batch, split, stored
-from odradek.broker.runtime.machine import Producer
-from odradek.broker.runtime.records import NewRecord
+from odradek.broker.runtime.machine import NewRecord, Producer
+from odradek.broker.runtime.partition_journal import build_coordinator_batch, split, stored
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 
@@ -19,13 +18,13 @@ def test_a_batch_is_what_the_general_builder_makes() -> None:
 
 def test_what_is_replayed_has_offset_and_producer() -> None:
     records = [NewRecord(b"a", b"1", "one"), NewRecord(b"b")]
-    plain = stored(records, 7, None, decoded=False)
-    assert [(r.key, r.value, r.offset, r.producer_id, r.said) for r in plain] == [
+    plain = stored(records, 7, None, decode=False)
+    assert [(r.key, r.value, r.offset, r.producer_id, r.decoded) for r in plain] == [
         (b"a", b"1", 7, -1, "one"),
         (b"b", None, 8, -1, None),
     ]
-    (first, _) = stored(records, 7, Producer(3, 1), decoded=True)
-    assert (first.producer_id, first.producer_epoch, first.said) == (3, 1, None)
+    (first, _) = stored(records, 7, Producer(3, 1), decode=True)
+    assert (first.producer_id, first.producer_epoch, first.decoded) == (3, 1, None)
 
 
 def test_records_are_split_where_a_batch_is_full() -> None:

@@ -1,14 +1,13 @@
-"""Decide, append, replay, effects, reply: in this order and in one step."""
+"""Decide, append, replay, effects, reply: in this order, in one step, one command at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from odradek.broker.runtime.decided import decided
-from odradek.broker.runtime.effects import Cancel, Effect, Schedule
-from odradek.broker.runtime.machine import Producer
+from odradek.broker.runtime.machine import Cancel, Effect, Producer, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.shard_stage import Note, Stage
 
@@ -36,7 +35,7 @@ def test_a_refused_append_changes_nothing(stage: Stage) -> None:
     with pytest.raises(KafkaError):
         stage.shard.ask_now(command)
     assert stage.story == ["decide", "refused MESSAGE_TOO_LARGE"]
-    stage.shard.machine.instead = decided(reply="instead", effects=[Note("other")])
+    stage.shard.machine.instead = make_outcome(reply="instead", effects=[Note("other")])
     assert stage.shard.ask_now(command) == "instead"
     assert stage.story[-1] == "other"
     assert stage.journal.end_offset == 0
@@ -69,3 +68,42 @@ def test_timers_run_when_they_are_due(stage: Stage) -> None:
     stage.clock.advance(0.001)
     stage.shard.fire_due()
     assert stage.story.count("tick") == 1
+
+
+def test_commands_of_effects_wait_for_their_turn(stage: Stage) -> None:
+    slots: list[Any] = []
+
+    def perform(effect: Effect) -> None:
+        slots.append(stage.shard.submit(stage.do([(b"second", b"")], reply="second")))
+        stage.story.append("submitted")
+
+    stage.shard._executor._perform = perform
+    stage.shard.ask_now(stage.do([(b"first", b"")], effects=[Note("")], reply="first"))
+    assert stage.story == [
+        "decide",
+        "append",
+        "replay first@0",
+        "submitted",
+        "decide",
+        "append",
+        "replay second@1",
+    ]
+    assert slots[0].result() == "second"
+
+
+def test_waiting_commands_are_carried_out_in_the_order_in_which_they_came(stage: Stage) -> None:
+    def perform(effect: Effect) -> None:
+        for reply in ("second", "third"):
+            slots.append(stage.shard.submit(stage.do([(reply.encode(), b"")], reply=reply)))
+        assert stage.shard.is_busy
+
+    slots: list[Any] = []
+    stage.shard._executor._perform = perform
+    stage.shard.ask_now(stage.do([(b"first", b"")], effects=[Note("")], reply="first"))
+    assert [line for line in stage.story if line.startswith("replay")] == [
+        "replay first@0",
+        "replay second@1",
+        "replay third@2",
+    ]
+    assert [slot.result() for slot in slots] == ["second", "third"]
+    assert not stage.shard.is_busy

@@ -1,0 +1,48 @@
+"""Commands, outcomes and records are values, and can be copied with a broker's state."""
+
+from __future__ import annotations
+
+import pickle
+
+from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation
+from odradek.broker.runtime.machine import Cancel, LogRecord, NewRecord, Outcome, Producer, make_outcome
+
+
+def test_an_outcome_without_a_word_does_nothing() -> None:
+    outcome: Outcome[None] = make_outcome()
+    assert (outcome.records, outcome.effects) == ((), ())
+    assert (outcome.reply, outcome.park, outcome.then, outcome.producer) == (None, None, None, None)
+    assert outcome.atomic
+    assert outcome.waits
+
+
+def test_an_outcome_has_what_was_decided() -> None:
+    record, effect = NewRecord(b"k"), Cancel("timer")
+    outcome = make_outcome(
+        [record], reply=7, park="t", effects=[effect], producer=Producer(5, 2), atomic=False, waits=False
+    )
+    assert (outcome.records, outcome.effects) == ([record], [effect])
+    assert (outcome.reply, outcome.park, outcome.producer) == (7, "t", (5, 2))
+    assert not outcome.atomic
+    assert not outcome.waits
+
+
+def test_new_records_are_equal_that_say_the_same() -> None:
+    record = NewRecord(b"k", b"v", {"v": 1})
+    assert record == NewRecord(b"k", b"v", {"v": 1})
+    others = [NewRecord(b"", b"v", {"v": 1}), NewRecord(b"k", None, {"v": 1}), NewRecord(b"k", b"v"), (b"k", b"v")]
+    assert all(record != other for other in others)
+    assert repr(record) == "NewRecord(b'k', b'v', {'v': 1})"
+
+
+def test_a_stored_record_with_and_without_what_it_says() -> None:
+    record = LogRecord(b"k", b"v", 7, 5, 2).with_decoded("v")
+    assert (record.key, record.value, record.offset, record.decoded) == (b"k", b"v", 7, "v")
+    assert (record.producer_id, record.producer_epoch) == (5, 2)
+    assert record.with_decoded(None).decoded is None
+    assert repr(record) == "LogRecord(b'k', b'v', offset=7)"
+
+
+def test_commands_of_timers_can_be_copied() -> None:
+    copied = pickle.loads(pickle.dumps(ExpireRevocation("g", "m", 3)))
+    assert (copied.group_id, copied.member_id, copied.member_epoch) == ("g", "m", 3)
