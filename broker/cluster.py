@@ -47,7 +47,7 @@ from odradek.broker.requests.quota_switch import QuotaSwitch
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
 from odradek.broker.runtime.held_appends import HeldAppends
-from odradek.broker.transcript.known_topics import KnownTopics
+from odradek.broker.transcript.topic_positions import TopicHistory
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid_text
 from odradek.storage.memory_backend import MemoryBackend
@@ -131,7 +131,7 @@ class Cluster:
         self.membership = Membership(self.controller, self.nodes)
         memory = MemoryBackend(self.config.get_int("odradek.memory.bytes"))
         self.topics = PartitionRegistry(self.config, self.clock, memory)
-        self.known_topics = KnownTopics(self.topics)
+        self.topic_history = TopicHistory(self.topics)
         self.replicator = Replicator(self.controller, self.topics, self.config, self.clock)
         self.maintenance = Maintenance(self.config, self.clock, self.topics, self.bug_log.report)
         self.held_appends = HeldAppends()
@@ -146,7 +146,7 @@ class Cluster:
             BrokerConfigPublisher(self.config).publish,
             self.membership.publish,
             self.replicator.before_publish,
-            self.known_topics.publish,
+            self.topic_history.publish,
             self.topics.publish,
             self.replicator.publish,
             self._publish_to_coordinators,

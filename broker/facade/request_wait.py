@@ -12,13 +12,13 @@ from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.future_wait import blocking_settled, trio_settled
 from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.requests import Requests
+from odradek.broker.transcript.request_list import Requests
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.call import Call
-    from odradek.broker.transcript.reader import Reader
-    from odradek.broker.transcript.selection import Selection
+    from odradek.broker.transcript.recorded_request import TranscriptReader
+    from odradek.broker.transcript.request_list import Selection
 
 _LOOK_AGAIN_S = 0.2  # whether the broker still runs
 _SHOWN = 12
@@ -50,7 +50,9 @@ class Watcher:
 class RequestWait:
     """Collects the requests that are meant as they come to their end. A ``with`` block ends the wait."""
 
-    def __init__(self, cluster: Cluster, look: Call, reader: Reader, selection: Selection, count: int) -> None:
+    def __init__(
+        self, cluster: Cluster, look: Call, reader: TranscriptReader, selection: Selection, count: int
+    ) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise ValueError(f"a number of requests to wait for is 1 or more, not {count!r}")
         self._cluster = cluster

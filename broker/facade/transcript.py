@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
-from odradek.broker.transcript.reader import Reader
-from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.requests import Conditions, Requests
+from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
+from odradek.broker.transcript.request_list import Conditions, Requests
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -23,7 +22,7 @@ class TranscriptView(Sequence[RecordedRequest]):
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         clock = cluster.clock
-        self._reader = Reader(cluster.known_topics, clock.ms_at, clock.changes[0].source_s)
+        self._reader = TranscriptReader(cluster.topic_history, clock.ms_at, clock.changes[0].source_s)
 
     def all(self) -> Requests:
         """The requests as they are now; later ones do not come in."""

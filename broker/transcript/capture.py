@@ -1,10 +1,10 @@
 """A transcript as a capture file (libpcap's format) for Wireshark, whose Kafka dissector decodes it.
 
-Nobody listened on the network: the TCP segments are made up around the messages that were kept, with the addresses of
-their connections. Records that were not kept are zeros; of messages that were not kept at all there is the header, in a
-packet that was "limited during capture". Times are real ones, from the broker's start on. Brokers get Kafka's own
-port, and node n on the loopback the address 127.0.0.n, so that several stay apart. Requests to the schema registry are
-left out.
+The TCP segments are not real: they are made from the messages that were kept, with the addresses of their
+connections. Records that were not kept are zeros. A message that was not kept at all has its header only, in a packet
+that was "limited during capture". Times are real ones, counted from the broker's start. Brokers get Kafka's own port,
+and node n on the loopback gets the address 127.0.0.n, so that nodes differ.
+Requests to the schema registry are left out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from struct import Struct, pack
 from typing import BinaryIO, NamedTuple
 
 from odradek.broker.requests.exchange import REGISTRY_KEY, Exchange, Head
-from odradek.broker.transcript.kept_messages import whole_bytes
-from odradek.broker.transcript.recorded_request import Facts, RecordedRequest
+from odradek.broker.transcript.recorded_request import Facts, RecordedRequest, whole_bytes
 from odradek.protocol.headers import RequestHeader, encode_request_header
 
 _FILE_HEADER = pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262_144, 101)
@@ -29,7 +28,7 @@ _WINDOW = 65_535
 
 
 class _Message(NamedTuple):
-    """A message on its way: `data` may be shorter than its `size`."""
+    """A message to send. `data` may be shorter than its `size`."""
 
     seconds: float
     connection: str
@@ -40,7 +39,7 @@ class _Message(NamedTuple):
 
 
 class _End:
-    """One end of a connection. `next_sequence`: of the first byte that it has not sent."""
+    """One end of a connection. `next_sequence`: the number of the next byte that it sends."""
 
     def __init__(self, host: str, port: int) -> None:
         self.address = ip_address(host)
@@ -57,16 +56,16 @@ class _Link:
 
 
 def write_capture(requests: Iterable[RecordedRequest], file: BinaryIO, facts: Facts, port: int | None) -> None:
-    """Write the requests and answers in the order of their times; `port`: what brokers have in the file."""
+    """Write requests and answers in the order of their times. `port`: the brokers' port in the file."""
     began_us = facts.ms_at(facts.origin_s) * 1000
     messages: list[_Message] = []
     for recorded in requests:
         exchange = recorded.exchange
         if exchange.api_key == REGISTRY_KEY:
             continue
-        messages.append(_question(exchange))
+        messages.append(_request(exchange))
         if exchange.answer_size:
-            messages.append(_answer(exchange))
+            messages.append(_response(exchange))
     messages.sort(key=lambda each: each.seconds)
     links: dict[str, _Link] = {}
     file.write(_FILE_HEADER)
@@ -79,7 +78,7 @@ def write_capture(requests: Iterable[RecordedRequest], file: BinaryIO, facts: Fa
         _send(file, link, message, time_us)
 
 
-def _question(exchange: Exchange) -> _Message:
+def _request(exchange: Exchange) -> _Message:
     data = whole_bytes(exchange.frame)
     if data is None:
         header = RequestHeader(exchange.api_key, exchange.version, exchange.correlation_id, exchange.client_id)
@@ -89,7 +88,7 @@ def _question(exchange: Exchange) -> _Message:
     return _Message(exchange.seconds, exchange.connection, exchange.node_id, True, framed, exchange.size + 4)
 
 
-def _answer(exchange: Exchange) -> _Message:
+def _response(exchange: Exchange) -> _Message:
     data = whole_bytes(exchange.answer)
     if data is None:
         kept = exchange.answer.data if isinstance(exchange.answer, Head) else b""
@@ -110,7 +109,7 @@ def _link(message: _Message, port: int | None) -> _Link:
 
 
 def _host_and_port(text: str) -> tuple[str, int]:
-    """Loopback and port 0 for a connection that has no address (of a test without sockets)."""
+    """Host and port of a connection; loopback and port 0 if it has none (in a test without sockets)."""
     host, _, port = text.rpartition(":")
     try:
         return str(ip_address(host.strip("[]"))), int(port)
@@ -143,7 +142,7 @@ def _send(file: BinaryIO, link: _Link, message: _Message, time_us: int) -> None:
 
 
 def _packet(end: _End, other: _End, flags: int, data: bytes, length: int = 0) -> bytes:
-    """IP and TCP headers and the data; the headers tell of `length` bytes, of which the last may be missing."""
+    """IP and TCP headers and the data. The headers say `length`, which may be more than the data has."""
     acknowledged = other.next_sequence if flags & _ACK else 0
     tcp = _TCP.pack(
         end.port,

@@ -1,27 +1,33 @@
-"""A request that a client sent, and its answer, as a user looks at them."""
+"""A recorded request with its answer, as users see it, and the decoding of what the broker kept."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from odradek.broker.requests.exchange import TOLD, Exchange, HttpMessage, RawExchange, Told, api_name
+from odradek.broker.requests.exchange import TOLD, Exchange, Head, HttpMessage, Kept, RawExchange, Told, api_name
 from odradek.broker.requests.problems import error_name, problems_of
 from odradek.broker.requests.subjects import subjects_of
 from odradek.broker.requests.topic_names import TopicsById
-from odradek.broker.transcript.kept_messages import decoded_answer, decoded_request
-from odradek.broker.transcript.lines import line_of
-from odradek.broker.transcript.positions import TopicPosition, flat, positions_of
-from odradek.broker.transcript.summary import Summary
+from odradek.broker.transcript.request_text import Summary, line_of
+from odradek.broker.transcript.topic_positions import FetchSessions, TopicPosition, flat, positions_of
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.headers import decode_request_header, decode_response_header
 from odradek.protocol.message import ApiMessage
+from odradek.protocol.message_codec import codec
+from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 
 _MANY_ERRORS = 1000
 
 
 class Facts(Protocol):
-    """What is not in an exchange itself. `origin_s`: the broker's start, in the time of `ClockFace.source`."""
+    """The facts that an exchange does not contain.
+
+    `origin_s`: the broker's start, in the time of `ClockFace.source`.
+    """
 
     @property
     def origin_s(self) -> float: ...
@@ -47,12 +53,13 @@ class HttpRequest(NamedTuple):
 
 
 class RecordedRequest:
-    """One request to the broker, or to the schema registry beside it, and its answer. Messages are decoded when they
-    are asked for.
+    """One request to the broker, or to the schema registry, with its answer.
 
-    `client_id`, `client` (host:port) and `connection` say who asked; `node`: which node. `api` and `version`: what.
-    `at`: seconds of real time since the broker began; `time_ms`: when, on the broker's clock (milliseconds since 1970).
-    `size`: bytes of the request.
+    Messages are decoded when they are asked for.
+
+    `client_id`, `client` (host:port) and `connection` identify the client, `node` the node, `api` and `version` the
+    request. `at`: seconds of real time since the broker started. `time_ms`: the time on the broker's clock
+    (milliseconds since 1970). `size`: bytes of the request.
     """
 
     def __init__(self, raw: RawExchange, facts: Facts) -> None:
@@ -62,7 +69,7 @@ class RecordedRequest:
 
     @property
     def exchange(self) -> Exchange:
-        """What the broker keeps of it, as it is now."""
+        """What the broker has kept of it so far."""
         return Exchange._make(self._raw)
 
     @property
@@ -72,7 +79,7 @@ class RecordedRequest:
 
     @property
     def client(self) -> str:
-        """Where the request came from, host:port."""
+        """The address of the client, host:port."""
         return _ends(self.exchange.connection)[1]
 
     @property
@@ -82,12 +89,12 @@ class RecordedRequest:
 
     @property
     def client_id(self) -> str | None:
-        """What the client calls itself."""
+        """The client id."""
         return self.exchange.client_id
 
     @property
     def node(self) -> int:
-        """The node that was asked."""
+        """The node that the request was sent to."""
         return self.exchange.node_id
 
     @property
@@ -107,27 +114,30 @@ class RecordedRequest:
 
     @property
     def at(self) -> float:
-        """When it came: seconds of real time since the broker began (of a trio run's clock with ``open_broker``)."""
+        """When it arrived.
+
+        Seconds of real time since the broker started (of a trio run's clock with ``open_broker``).
+        """
         return self.exchange.seconds - self._facts.origin_s
 
     @property
     def time_ms(self) -> int:
-        """When it came, on the broker's clock: milliseconds since 1970."""
+        """When it arrived, on the broker's clock: milliseconds since 1970."""
         return self._facts.ms_at(self.exchange.seconds)
 
     @property
     def time(self) -> datetime:
-        """When it came, on the broker's clock, in UTC."""
+        """When it arrived, on the broker's clock, in UTC."""
         return datetime.fromtimestamp(self.time_ms / 1000, UTC)
 
     @property
     def size(self) -> int:
-        """The request's bytes."""
+        """The size of the request in bytes."""
         return self.exchange.size
 
     @property
     def response_size(self) -> int | None:
-        """The answer's bytes; None without an answer."""
+        """The size of the answer in bytes; None without an answer."""
         exchange = self.exchange
         return exchange.answer_size if exchange.answer_size else None
 
@@ -179,7 +189,7 @@ class RecordedRequest:
 
     @property
     def topics(self) -> tuple[TopicPosition, ...]:
-        """The partitions that it is about, with offsets where it has some."""
+        """The partitions that it is about, with their offsets if it has any."""
         return self.summary.topics
 
     @property
@@ -199,17 +209,17 @@ class RecordedRequest:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """The errors in the answer with what they are about: ``orders-1 NOT_LEADER_OR_FOLLOWER``."""
+        """The errors in the answer with their subjects: ``orders-1 NOT_LEADER_OR_FOLLOWER``."""
         return tuple(text for _, text in self.summary.problems)
 
     @property
     def topics_by_id(self) -> TopicsById:
-        """The names behind topic ids."""
+        """Topics by id."""
         return self._facts.topics
 
     @property
     def summary(self) -> Summary:
-        """What was read out of the messages."""
+        """The summary of the messages."""
         known = self._raw[TOLD]
         if isinstance(known, Summary):
             return known
@@ -218,9 +228,9 @@ class RecordedRequest:
     def read(
         self, request: ApiMessage | None, answer: ApiMessage | None, session: tuple[TopicPosition, ...] = ()
     ) -> Summary:
-        """Make the summary of the decoded messages, and keep it once the request has come to its end.
+        """Make the summary of the decoded messages. It is stored once the request has ended.
 
-        `session`: what a Fetch goes on to read without naming it.
+        `session`: the partitions that a Fetch reads without naming them.
         """
         self._session = session
         exchange = self.exchange
@@ -282,3 +292,79 @@ def _ends(connection: str) -> tuple[str, str]:
     both, _, _ = connection.rpartition("-")
     broker, _, client = both.rpartition("-")
     return broker, client
+
+
+def whole_bytes(kept: Kept) -> bytes | None:
+    """The bytes of a message, with zeros for records that were not kept; None if more than that is missing."""
+    if isinstance(kept, bytes):
+        return kept
+    if kept is None or isinstance(kept, Head | Told | HttpMessage):
+        return None
+    return b"".join(head + bytes(length - len(head)) for head, length in kept)
+
+
+def is_trimmed(kept: Kept) -> bool:
+    """Whether `whole_bytes` fills in zeros."""
+    return not isinstance(kept, bytes | Head | Told | HttpMessage) and kept is not None
+
+
+def decoded_request(exchange: Exchange) -> ApiMessage | None:
+    """The request; None if it was not kept, or cannot be decoded."""
+    frame = whole_bytes(exchange.frame)
+    if frame is None:
+        return None
+    spec = API_BY_KEY[exchange.api_key]
+    version = exchange.version
+    if spec.key == API_VERSIONS_KEY:
+        version = min(version, spec.max_version)
+    try:
+        _, position = decode_request_header(frame)
+        return codec(spec.request, version).decode(memoryview(frame), position)[0]
+    except ProtocolError:
+        return None
+
+
+def decoded_answer(exchange: Exchange) -> ApiMessage | None:
+    """The answer; None if there is none, it was not kept, or cannot be decoded."""
+    answer: Any = whole_bytes(exchange.answer)
+    if answer is None:
+        return None
+    spec = API_BY_KEY[exchange.api_key]
+    version = exchange.version
+    if spec.key == API_VERSIONS_KEY and version > spec.max_version:
+        version = 0
+    try:
+        frame = memoryview(answer)[4:]
+        _, position = decode_response_header(frame, spec.response_header_version(version))
+        return codec(spec.response, version).decode(frame, position)[0]
+    except ProtocolError:
+        return None
+
+
+_FETCH_KEY = 1
+
+
+class TranscriptReader:
+    """Makes `RecordedRequest`s, in the order of the requests. It is the `Facts` of a broker. Any thread may use it."""
+
+    def __init__(self, topics: TopicsById, ms_at: Callable[[float], int], origin_s: float) -> None:
+        self.topics = topics
+        self.ms_at = ms_at
+        self.origin_s = origin_s
+        self._sessions = FetchSessions(topics)
+        self._lock = threading.Lock()
+
+    def read(self, exchanges: Iterable[RawExchange]) -> list[RecordedRequest]:
+        """Convert exchanges. Fetches are summarised at once, because their sessions depend on the ones before."""
+        with self._lock:
+            return [self._recorded(raw) for raw in exchanges]
+
+    def _recorded(self, raw: RawExchange) -> RecordedRequest:
+        recorded = RecordedRequest(raw, self)
+        exchange = Exchange._make(raw)
+        if exchange.api_key == _FETCH_KEY and raw[TOLD] is None:
+            request, answer = decoded_request(exchange), decoded_answer(exchange)
+            if request is not None:
+                session = self._sessions.read(exchange.node_id, request, answer)
+                recorded.read(request, answer, session)
+        return recorded

@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
     from odradek.broker.telemetry.pushes import TelemetryPush
-    from odradek.broker.transcript.positions import TopicPosition
     from odradek.broker.transcript.recorded_request import RecordedRequest
-    from odradek.broker.transcript.requests import Requests
+    from odradek.broker.transcript.request_list import Requests
+    from odradek.broker.transcript.topic_positions import TopicPosition
     from odradek.protocol.errors import ErrorCode, KafkaError
     from odradek.protocol.message import ApiMessage
 
@@ -184,7 +184,7 @@ _HOMES = {
     "RegistryFault": "odradek.broker.requests.registry_fault",
     "RemoteBroker": "odradek.broker.facade.remote.broker",
     "RemoteFork": "odradek.broker.facade.remote.broker",
-    "Requests": "odradek.broker.transcript.requests",
+    "Requests": "odradek.broker.transcript.request_list",
     "SchemaInfo": "odradek.broker.schemas.record_schemas",
     "Security": "odradek.broker.facade.security",
     "SharePartitionInfo": "odradek.broker.facade.groups.info",
@@ -199,7 +199,7 @@ _HOMES = {
     "TelemetryPush": "odradek.broker.telemetry.pushes",
     "TopicInfo": "odradek.broker.facade.topics",
     "TopicPage": "odradek.broker.facade.listing",
-    "TopicPosition": "odradek.broker.transcript.positions",
+    "TopicPosition": "odradek.broker.transcript.topic_positions",
     "TopicSpec": "odradek.broker.facade.topic_spec",
     "TopicSummary": "odradek.broker.facade.listing",
     "TransactionHold": "odradek.broker.facade.generated.blocking.transactions",

@@ -11,8 +11,7 @@ from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.remote.table import operation_of
 from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.requests import Conditions, Requests
-from odradek.broker.transcript.saved import read_lines
+from odradek.broker.transcript.request_list import Conditions, Requests, load_transcript
 
 if TYPE_CHECKING:
     from odradek.broker.facade.remote.transport import Transport
@@ -54,4 +53,4 @@ class RemoteTranscript(Transcript):
 
     def _ask(self, member: str, **arguments: Any) -> Requests:
         found = self._remote.ask(operation_of(Transcript, member), None, arguments)
-        return read_lines(map(json.dumps, found))
+        return load_transcript(map(json.dumps, found))

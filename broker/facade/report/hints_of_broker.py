@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from odradek.broker.facade.report.hints_of_protocols import is_wrong_protocol
 from odradek.broker.facade.report.situation import Situation
-from odradek.broker.transcript.lines import client_of
-from odradek.broker.transcript.shown import few
+from odradek.broker.transcript.request_text import client_of, few
 
 _ENDS_BY_TIME = ("Fetch", "JoinGroup", "SyncGroup", "ShareFetch", "Produce")
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade.report.situation import Situation
-from odradek.broker.transcript.lines import client_of
-from odradek.broker.transcript.positions import topic_name
 from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.shown import few
+from odradek.broker.transcript.request_text import client_of, few
+from odradek.broker.transcript.topic_positions import topic_name
 
 _LATEST = -1
 _ROUTINE = {"MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"}

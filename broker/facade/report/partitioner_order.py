@@ -10,10 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.transcript.kept_messages import is_trimmed
-from odradek.broker.transcript.lines import client_of
-from odradek.broker.transcript.positions import topic_name
-from odradek.broker.transcript.record_counts import count_records
+from odradek.broker.transcript.recorded_request import is_trimmed
+from odradek.broker.transcript.request_text import client_of, count_records
+from odradek.broker.transcript.topic_positions import topic_name
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.record_batch import HEADER, HEADER_SIZE, RecordBatch, iter_batches

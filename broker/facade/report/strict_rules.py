@@ -11,10 +11,9 @@ from odradek.broker.facade.report.partitioner_order import partitioner_order
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.text import duration
 from odradek.broker.facade.report.unregistered_schema import unregistered_schema
-from odradek.broker.transcript.lines import client_of
-from odradek.broker.transcript.positions import topic_name
-from odradek.broker.transcript.record_counts import count_records
 from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.broker.transcript.request_text import client_of, count_records
+from odradek.broker.transcript.topic_positions import topic_name
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.record_batch import HEADER, HEADER_SIZE
 

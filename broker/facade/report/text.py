@@ -9,9 +9,8 @@ from odradek.broker.facade.groups.info import GroupInfo, MemberInfo
 from odradek.broker.facade.report.hints import hints_of
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.topics import TopicInfo
-from odradek.broker.transcript.lines import lines_of
 from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.shown import few
+from odradek.broker.transcript.request_text import few, lines_of
 
 _PARTITIONS = 24
 _GROUPS = 8

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.schemas.framing import readings
-from odradek.broker.transcript.lines import client_of
-from odradek.broker.transcript.positions import topic_name
+from odradek.broker.transcript.request_text import client_of
+from odradek.broker.transcript.topic_positions import topic_name
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import iter_batches
 from odradek.protocol.records import Record

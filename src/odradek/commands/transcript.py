@@ -12,7 +12,7 @@ from odradek.commands import CommandError
 
 if TYPE_CHECKING:
     from odradek.broker.transcript.recorded_request import RecordedRequest
-    from odradek.broker.transcript.requests import Requests
+    from odradek.broker.transcript.request_list import Requests
 
 _CONDITIONS = ("topic", "partition", "group", "transactional_id", "client_id", "node", "error", "state", "since")
 
@@ -61,13 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(file: str) -> Requests:
-    from odradek.broker.transcript.saved import TranscriptError, read_lines
+    from odradek.broker.transcript.json_lines import TranscriptError
+    from odradek.broker.transcript.request_list import load_transcript
 
     try:
         if file == "-":
-            return read_lines(sys.stdin)
+            return load_transcript(sys.stdin)
         with open(file, encoding="utf-8") as lines:
-            return read_lines(lines)
+            return load_transcript(lines)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from error
     except UnicodeDecodeError:

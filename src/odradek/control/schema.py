@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from odradek.broker.facade.remote.decoding import fields_of
 from odradek.broker.facade.remote.table import HANDLES
-from odradek.broker.transcript.requests import Requests
+from odradek.broker.transcript.request_list import Requests
 
 Schema = dict[str, Any]
 _PLAIN: dict[Any, Schema] = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from odradek.broker.facade.remote.encoding import encoded
-from odradek.broker.transcript.selection import Selection
+from odradek.broker.transcript.request_list import Selection
 
 if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.undo import Undo

@@ -6,12 +6,21 @@ from datetime import UTC, datetime
 
 import pytest
 
-from odradek.broker.requests.exchange import Told
+from odradek.broker.requests.exchange import Head, Told
 from odradek.broker.requests.subjects import Subjects
-from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.broker.transcript.recorded_request import (
+    RecordedRequest,
+    TranscriptReader,
+    decoded_answer,
+    decoded_request,
+    is_trimmed,
+    whole_bytes,
+)
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from tests.fakes.exchanges import Names, raw_exchange, recorded
+from tests.fakes.exchanges import ORDERS_ID, Names, raw_exchange, recorded
 
 
 def test_who_asked_what_when() -> None:
@@ -63,3 +72,45 @@ def test_of_a_secret_one_it_is_told_what_it_was_about() -> None:
     one = RecordedRequest(raw, Names())
     assert (one.topics, one.group, one.errors) == ((("orders", 1, None),), "g", ("SASL_AUTHENTICATION_FAILED",))
     assert one.request is None
+
+
+def test_zeros_stand_for_what_was_left_out() -> None:
+    assert whole_bytes(((b"ab", 2), (b"c", 3))) == b"abc\0\0"
+    assert whole_bytes(b"abc") == b"abc"
+    assert [whole_bytes(kept) for kept in (None, Head(b"a", 5), Told(None, ()))] == [None, None, None]
+    assert [is_trimmed(kept) for kept in (((b"c", 3),), b"abc", None, Head(b"a", 5))] == [True, False, False, False]
+
+
+def test_both_messages_are_decoded() -> None:
+    request, answer = ApiVersionsRequest("me", "1"), ApiVersionsResponse(0, throttle_time_ms=7)
+    kept = recorded(request, 3, answer).exchange
+    assert decoded_request(kept) == request
+    assert decoded_answer(kept) == answer
+
+
+def test_what_cannot_be_decoded_is_none() -> None:
+    kept = recorded(ApiVersionsRequest("me", "1"), 3, frame=b"\0\x12\0\3\0\0\0\1").exchange
+    assert decoded_request(kept) is None
+    assert decoded_answer(kept) is None
+
+
+def test_a_version_of_api_versions_that_nobody_knows_yet_is_answered_in_version_0() -> None:
+    known = recorded(ApiVersionsRequest(), 0, ApiVersionsResponse(35)).exchange
+    newer = known._replace(version=99)
+    assert decoded_answer(newer) == ApiVersionsResponse(35)
+
+
+def test_a_fetch_is_about_what_its_session_has() -> None:
+    names = Names()
+    reader = TranscriptReader(names, names.ms_at, names.origin_s)
+    first = FetchRequest(session_epoch=0, topics=[FetchTopic("", ORDERS_ID, [FetchPartition(2, fetch_offset=7)])])
+    raws = [
+        raw_exchange(first, 16, FetchResponse(session_id=3)),
+        raw_exchange(HeartbeatRequest("g"), 4, HeartbeatResponse()),
+        raw_exchange(FetchRequest(session_id=3, session_epoch=1), 16),
+    ]
+    for _ in range(2):
+        one, heartbeat, waiting = reader.read(raws)
+        assert one.topics == waiting.topics == (("orders", 2, 7),)
+        assert str(waiting).endswith("orders-2@7 -> still waiting")
+        assert heartbeat.group == "g"

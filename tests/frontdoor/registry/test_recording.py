@@ -69,9 +69,9 @@ def test_they_are_saved_and_left_out_of_captures(registry: Ask, broker: odradek.
     registry("GET", "/nothing")
     broker.requests.save(tmp_path / "all.jsonl")
     broker.requests.save_capture(tmp_path / "all.pcap")
-    from odradek.broker.transcript.saved import read_lines
+    from odradek.broker.transcript.request_list import load_transcript
 
-    [read] = read_lines((tmp_path / "all.jsonl").read_text().splitlines())
+    [read] = load_transcript((tmp_path / "all.jsonl").read_text().splitlines())
     [written] = broker.requests
     assert (str(read), read.http) == (str(written), written.http)
     only_the_header = 24

@@ -14,8 +14,7 @@ from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.request_wait import RequestWait, Watcher
 from odradek.broker.facade.transcript import TranscriptView
 from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.requests import Conditions, Requests
-from odradek.broker.transcript.selection import Selection
+from odradek.broker.transcript.request_list import Conditions, Requests, Selection
 
 
 class Transcript(TranscriptView):

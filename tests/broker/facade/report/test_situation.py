@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.report.situation import situation_of
-from odradek.broker.transcript.requests import Requests
+from odradek.broker.transcript.request_list import Requests
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.fakes.exchanges import Names, recorded

@@ -1,19 +1,23 @@
-"""Where a request was about: topics, partitions and offsets."""
+"""Which topics, partitions and offsets a request is about."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.requests.subjects import subjects_of
-from odradek.broker.requests.topic_names import TopicsById
+from odradek.broker.requests.topic_names import HasName, TopicsById
 from odradek.protocol.message import ZERO_UUID, ApiMessage
+
+if TYPE_CHECKING:
+    from odradek.broker.metadata.delta import MetadataDelta
+    from odradek.broker.metadata.image import MetadataImage
 
 
 class TopicPosition(NamedTuple):
-    """A partition of a topic, and an offset in it: where it was read or committed, or where records were appended.
+    """A partition of a topic, and an offset in it that is read, committed or appended at.
 
-    `partition`: None for the whole topic. `offset`: None where the request has none.
+    `partition`: None for the whole topic. `offset`: None if the request has none.
     """
 
     topic: str
@@ -29,7 +33,7 @@ _Name = Callable[[Any], str]
 
 
 def positions_of(request: Any, answer: Any, topics: TopicsById) -> list[TopicPosition]:
-    """What a request names, in its order; of Produce, where its records are."""
+    """The positions that a request names, in its order. Those of Produce have the offsets from the answer."""
 
     def name_of(item: Any) -> str:
         name = getattr(item, "topic", None) or getattr(item, "name", None)
@@ -42,7 +46,7 @@ def positions_of(request: Any, answer: Any, topics: TopicsById) -> list[TopicPos
 
 
 def topic_name(topics: TopicsById, topic_id: bytes) -> str:
-    """The name behind an id; the id itself where nobody knows it."""
+    """The name of a topic id, or the id as text if it is unknown."""
     known = topics.by_id(topic_id)
     if known is not None:
         return known.name
@@ -110,7 +114,7 @@ def _named(request: ApiMessage, topics: TopicsById) -> list[TopicPosition]:
 
 
 def flat(topics: Iterable[tuple[str, Iterable[int]]]) -> list[TopicPosition]:
-    """Partitions by topic as positions; a topic without partitions as a whole."""
+    """Partitions by topic as positions. A topic without partitions is one position."""
     return [
         position
         for name, partitions in topics
@@ -118,3 +122,61 @@ def flat(topics: Iterable[tuple[str, Iterable[int]]]) -> list[TopicPosition]:
             [TopicPosition(name, index) for index in sorted(partitions)] if partitions else [TopicPosition(name)]
         )
     ]
+
+
+_Content = dict[tuple[str, int], int]
+
+
+class FetchSessions:
+    """The fetch sessions (KIP-227) of a cluster, rebuilt from its requests: most Fetches do not name what they read."""
+
+    def __init__(self, topics: TopicsById) -> None:
+        self._topics = topics
+        self._sessions: dict[tuple[int, int], _Content] = {}
+
+    def read(self, node_id: int, request: Any, answer: Any) -> tuple[TopicPosition, ...]:
+        """All partitions of a Fetch's session; empty if the start of the session was not recorded."""
+        named: _Content = {
+            (place.topic, place.partition): place.offset or 0
+            for place in positions_of(request, None, self._topics)
+            if place.partition is not None
+        }
+        if request.session_epoch <= 0:
+            if answer is not None and answer.session_id:
+                self._sessions[node_id, answer.session_id] = dict(named)
+            return ()
+        content = self._sessions.get((node_id, request.session_id))
+        if content is None:
+            return ()
+        content |= named
+        for topic in request.forgotten_topics_data:
+            name = topic.topic or topic_name(self._topics, topic.topic_id)
+            for index in topic.partitions:
+                content.pop((name, index), None)
+        return tuple(TopicPosition(topic, index, offset) for (topic, index), offset in content.items())
+
+
+_MAX_DELETED = 10_000
+
+
+class _DeletedTopic(NamedTuple):
+    name: str
+
+
+class TopicHistory:
+    """Topics by id: those that exist and the last 10,000 that were deleted. Owner: the cluster."""
+
+    def __init__(self, topics: TopicsById) -> None:
+        self._topics = topics
+        self._deleted: dict[bytes, HasName] = {}
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """See `odradek.broker.controller.controller.Publisher`."""
+        for topic_id, topic in delta.deleted.items():
+            self._deleted[topic_id] = _DeletedTopic(topic.name)
+            if len(self._deleted) > _MAX_DELETED:
+                del self._deleted[next(iter(self._deleted))]
+
+    def by_id(self, topic_id: bytes) -> HasName | None:
+        """The topic, or only its name if it was deleted."""
+        return self._topics.by_id(topic_id) or self._deleted.get(topic_id)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from odradek.broker.transcript.positions import TopicPosition, flat, topic_name
+from odradek.broker.cluster import Cluster
+from odradek.broker.transcript.topic_positions import FetchSessions, TopicPosition, flat, topic_name
 from odradek.protocol.generated.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+)
 from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.generated.messages.offset_commit import (
@@ -65,3 +72,35 @@ def test_others_name_their_topics() -> None:
 def test_a_topic_that_nobody_knows_has_its_id_for_a_name() -> None:
     assert topic_name(Names(), ORDERS_ID) == "orders"
     assert topic_name(Names(), bytes(15) + b"\2") == "AAAAAAAAAAAAAAAAAAAAAg"
+
+
+def fetch(epoch: int, *partitions: tuple[int, int], forgotten: tuple[int, ...] = ()) -> FetchRequest:
+    topics = [FetchTopic("", ORDERS_ID, [FetchPartition(index, fetch_offset=offset) for index, offset in partitions])]
+    gone = [ForgottenTopic("", ORDERS_ID, list(forgotten))] if forgotten else []
+    return FetchRequest(session_id=9 if epoch else 0, session_epoch=epoch, topics=topics, forgotten_topics_data=gone)
+
+
+def test_a_session_is_followed() -> None:
+    sessions = FetchSessions(Names())
+    assert sessions.read(1, fetch(0, (0, 5), (1, 7)), FetchResponse(session_id=9)) == ()
+    assert sessions.read(1, fetch(1, (1, 8)), FetchResponse(session_id=9)) == (("orders", 0, 5), ("orders", 1, 8))
+    assert sessions.read(1, fetch(2, forgotten=(0,)), None) == (("orders", 1, 8),)
+    assert sessions.read(2, fetch(3), None) == ()  # of another node
+
+
+def test_a_fetch_without_a_session_names_all() -> None:
+    sessions = FetchSessions(Names())
+    assert sessions.read(1, fetch(-1, (0, 5)), FetchResponse()) == ()
+    assert sessions.read(1, fetch(1), None) == ()
+
+
+def test_a_deleted_topic_keeps_its_name() -> None:
+    cluster = Cluster()
+    topic_id = cluster.create_topic("orders", partitions=1).topic_id
+    known = cluster.topic_history.by_id(topic_id)
+    assert known is cluster.topics.get("orders")
+    cluster.delete_topic("orders")
+    gone = cluster.topic_history.by_id(topic_id)
+    assert gone is not None
+    assert gone.name == "orders"
+    assert cluster.topic_history.by_id(bytes(16)) is None
