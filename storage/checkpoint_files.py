@@ -106,7 +106,10 @@ def format_meta_properties(meta: MetaProperties) -> bytes:
 
 def parse_meta_properties(data: bytes) -> MetaProperties:
     """A meta.properties file of version 1, or of the older version 0 (broker.id)."""
-    fields = parse_properties(data)
+    try:
+        fields = parse_properties(data)
+    except ValueError as error:
+        raise CheckpointFormatError(str(error)) from None
     version = fields.get("version", "0")
     if version not in _NODE_ID_KEYS:
         raise CheckpointFormatError(f"version {version!r} is neither 0 nor 1")

@@ -10,7 +10,10 @@ _NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
-    """The keys and values as `java.util.Properties` reads them (Latin-1, a later key wins)."""
+    """The keys and values as `java.util.Properties` reads them (Latin-1, a later key wins).
+
+    ValueError, in Java's words, for a backslash and `u` without four hexadecimal digits.
+    """
     found: dict[str, str] = {}
     for line in _logical_lines(re.split(r"\r\n|\r|\n", data.decode("latin-1"))):
         match = _SPLIT.fullmatch(line)
@@ -39,6 +42,8 @@ def _logical_lines(lines: list[str]) -> list[str]:
 def _unescaped(text: str) -> str:
     def character(match: re.Match[str]) -> str:
         escape = match[1]
+        if escape == "u":
+            raise ValueError("Malformed \\uxxxx encoding.")
         return chr(int(escape[1:], 16)) if len(escape) == 5 else _NAMED.get(escape, escape)
 
     return _ESCAPE.sub(character, text)

@@ -30,6 +30,8 @@ def client_options(path: Path | None) -> dict[str, str]:
         given = parse_properties(path.read_bytes())
     except OSError as error:
         raise SecurityOptionError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise SecurityOptionError(f"{path}: {error}") from None
     options = security_options(given)
     if others := sorted(set(given) - set(options)):
         print(f"{path}: only security options count here, not {', '.join(others)}", file=sys.stderr)

@@ -63,3 +63,6 @@ def test_wrong_files_are_refused(tmp_path: Path, file: Path) -> None:
     file.write_text("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.password=hush\n")
     with pytest.raises(SecurityOptionError, match=r"PLAIN needs sasl\.username"):
         client_options(file)
+    file.write_text("sasl.password=\\u12\n")
+    with pytest.raises(SecurityOptionError, match=r"client\.properties: Malformed"):
+        client_options(file)

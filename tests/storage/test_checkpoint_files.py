@@ -89,6 +89,7 @@ def test_what_is_no_checkpoint(data: bytes, message: str) -> None:
         (b"version=1\nnode.id=1\n", "cluster.id is missing"),
         (b"version=1\nnode.id=one\ncluster.id=x", "node.id is no number: 'one'"),
         (b"version=2\nnode.id=1\ncluster.id=x", "version '2' is neither 0 nor 1"),
+        (b"version=1\nnode.id=1\ncluster.id=\\u12", "Malformed"),
     ],
 )
 def test_what_is_no_meta_properties(data: bytes, message: str) -> None:

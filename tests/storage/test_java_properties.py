@@ -22,3 +22,9 @@ from odradek.storage.java_properties import parse_properties
 )
 def test_properties(data: bytes, expected: dict[str, str]) -> None:
     assert parse_properties(data) == expected
+
+
+@pytest.mark.parametrize("data", [b"a=\\u00e", b"a=\\u00zz", b"\\u=1"])
+def test_an_unfinished_escape_is_refused_in_javas_words(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"Malformed \\uxxxx encoding\."):
+        parse_properties(data)

@@ -52,6 +52,12 @@ def test_a_value_that_does_not_fit_is_refused() -> None:
     assert BrokerConfig({"num.partitions": "1"}, file={"num.partitions": "x"}).get("num.partitions") == 1
 
 
+def test_a_file_that_java_cannot_read_is_refused(file: Path) -> None:
+    file.write_text("listeners=\\u12\n")
+    with pytest.raises(ConfigError, match="Malformed"):
+        read_config_file(file)
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         broker_config({}, tmp_path / "none")
