@@ -19,7 +19,7 @@ SPREAD := -n auto --dist worksteal -p no:rerunfailures -m "not ($(HEAVY))"
 LIGHT  := $(addprefix --ignore=tests/,clients conformance crash frontdoor/control/test_schemathesis.py) -p no:schemathesis
 
 # Tests that reach compiled modules (tests/layout/test_compiled.py holds the list against src/odradek/_compiled.py).
-COMPILED_TESTS := tests/protocol tests/storage $(addprefix tests/broker/,api coordinator net partitions replication requests runtime) \
+COMPILED_TESTS := tests/protocol tests/storage $(addprefix tests/broker/,api coordinator fast net partitions replication requests runtime) \
 	$(wildcard tests/broker/test_*.py) tests/layout/test_compiled.py
 COMPILED := PYTHONPATH=build/compiled
 HEADER := $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include") + "/Python.h")'

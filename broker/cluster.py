@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
@@ -31,6 +32,7 @@ from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.service import Surroundings
+from odradek.broker.lane import Lane, PlainLane
 from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType, directory_of
 from odradek.broker.metadata.node import Endpoint, Node
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -46,7 +48,6 @@ from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.quota_switch import QuotaSwitch
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.requests.services import Services
-from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.broker.transcript.topic_positions import TopicHistory
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid_text
@@ -134,7 +135,7 @@ class Cluster:
         self.topic_history = TopicHistory(self.topics)
         self.replicator = Replicator(self.controller, self.topics, self.config, self.clock)
         self.maintenance = Maintenance(self.config, self.clock, self.topics, self.bug_log.report)
-        self.held_appends = HeldAppends()
+        self.lane = _lane_of(self.config)
         self.durability: Durability | None = None
         self.directory: DataDirectory | None = None
         self.schema_registry_url: str | None = None
@@ -162,7 +163,7 @@ class Cluster:
         else:
             self._keep_on_disk(directories, metadata_directory(self.config) if data_dir is None else None)
         self._gates: Gates | None = None
-        self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability)
+        self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
         self.server = Server(
             self.nodes,
             self.dispatcher,
@@ -171,7 +172,8 @@ class Cluster:
             bugs=self.bug_log,
             open_tls=self._open_tls,
             gates=self._gates_at_start(),
-            held_appends=self.held_appends,
+            new_poller=self.lane.new_poller,
+            new_buffer=self.lane.new_buffer,
         )
         self.quota_switch.attach(self.dispatcher, self.server)
         self._tls: TlsListeners | None = None
@@ -337,7 +339,7 @@ class Cluster:
         return TelemetryService(self.config, self.clock, self.image)
 
     def _surroundings(self) -> Surroundings:
-        return Surroundings(self.clock, self.start, self.bug_log.report, self.held_appends)
+        return Surroundings(self.clock, self.start, self.bug_log.report, self.lane.new_journal)
 
     @property
     def groups(self) -> GroupService:
@@ -597,3 +599,12 @@ def _first_node_id(config: BrokerConfig, directories: Sequence[Path]) -> int:
 
         number = next((found for path in directories if (found := stored_node_id(path)) is not None), None)
     return 1 if number is None else number
+
+
+def _lane_of(config: BrokerConfig) -> Lane:
+    """The fast lane, unless the config or the environment turns it off."""
+    if os.environ.get("ODRADEK_FAST") == "0" or not config.get_bool("odradek.fast"):
+        return PlainLane()
+    from odradek.broker.fast.lane import FastLane
+
+    return FastLane()

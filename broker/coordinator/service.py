@@ -9,7 +9,6 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.internal_topic import InternalTopic
 from odradek.broker.coordinator.routing import partition_for
 from odradek.broker.partitions.partition import Partition
-from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.broker.runtime.machine import Command, Effect, Machine, Producer, R
 from odradek.broker.runtime.partition_journal import PartitionJournal
 from odradek.broker.runtime.replies import ReplySlot
@@ -36,14 +35,14 @@ class HasId(Protocol):
 class Surroundings(NamedTuple):
     """What every coordinator needs of its broker.
 
-    `start` runs a shard's task until the broker stops. `report(where, error)` is told of bugs. `held_appends`: tells
-    when appends may be held back; never without it.
+    `start` runs a shard's task until the broker stops. `report(where, error)` is told of bugs. `new_journal`: see
+    `Lane`.
     """
 
     clock: BrokerClock
     start: Callable[[Callable[[], Awaitable[None]]], None]
     report: Callable[[str, BaseException], None]
-    held_appends: HeldAppends | None = None
+    new_journal: Callable[..., PartitionJournal] = PartitionJournal
 
 
 class CoordinatorService(Generic[M]):
@@ -253,7 +252,4 @@ class CoordinatorService(Generic[M]):
         return shard
 
     def _journal(self, partition: Partition) -> PartitionJournal:
-        held_appends = self._surroundings.held_appends
-        return PartitionJournal(
-            partition, base_sequence=self._base_sequence, keyed=self._keyed, held_appends=held_appends
-        )
+        return self._surroundings.new_journal(partition, base_sequence=self._base_sequence, keyed=self._keyed)

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import trio
 
 from odradek.broker.net.connection_states import RULES, ConnectionState
-from odradek.broker.net.receive_buffer import SMALL, ReceiveBuffer, SpeaksTlsError
+from odradek.broker.net.receive_buffer import ReceiveBuffer, SpeaksTlsError
 from odradek.broker.net.sending import send_large
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Disturbed, Pending, Throttled
@@ -59,10 +59,20 @@ class Transport(Protocol):
         """End it."""
 
 
-class Watcher(Protocol):
-    """What a connection leaves to the poller. `parks`: whether it answers parked requests."""
+class Poller(Protocol):
+    """Who reads and answers for connections that wait for nothing but a request; see `odradek.broker.fast`.
 
-    parks: ClassVar[bool]
+    Without one each connection waits in its own task.
+    """
+
+    def add(self, connection: Connection) -> None:
+        """Watch a connection's socket until it is closed."""
+
+    def watch(self, connection: Connection, begin: Callable[[], None]) -> None:
+        """Serve a new connection, which is watched; `begin` is called when it needs a task of its own."""
+
+    def forget(self, connection: Connection) -> None:
+        """Leave a connection alone that `watch` was called for."""
 
     def park(self, connection: Connection, parked: Parked) -> None:
         """Answer the connection's request when it is woken or its deadline comes."""
@@ -72,6 +82,12 @@ class Watcher(Protocol):
 
     async def idle(self, connection: Connection) -> None:
         """Serve the connection; return when it needs its own task."""
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+
+    def close(self) -> None:
+        """Give back what the system holds for it; called when all tasks have ended."""
 
 
 class Held(Pending):
@@ -100,16 +116,16 @@ class Connection:
     """Serves one socket until the client, an error or the server ends it.
 
     `state` says who reads and what is waited for (`connection_states`). The connection's own task runs
-    `serve`; it begins when it is first needed (`ConnectionTask`), and sleeps in the poller while the connection is
-    watched or parked. The next request is read when the
-    last one is answered (Kafka mutes a connection in the same way), so answers need no reordering.
+    `serve`. The next request is read when the last one is answered (Kafka mutes a connection in the same way), so
+    answers need no reordering. Where there is a poller, it reads and answers while the connection is watched or parked,
+    and the task begins when something else has to be waited for (`ConnectionTask`).
 
     `unread`: whether the socket may have something that nobody was told of; False only if the last read took all there
     was, and no event has come since. It is asked when a parked request has been answered.
     `wire` stands in the socket's place while a test makes the link to the client a bad one; `new_wire` makes one.
-    `_left` belongs to the state: the request that is parked or waits, the parts that are to be sent, or the error
-    that closed the connection. `_held`: the answer to the last request while the poller has it held back (`hold`),
-    which is never longer than its turn.
+    `_pending`: the request that is parked or waits. `_unsent`: what the socket had no room for. `_error`: why the
+    connection is closed. `_held`: the answer to the last request while the poller holds it back (`_holds`), which is
+    never longer than its turn.
     """
 
     __slots__ = (
@@ -117,15 +133,17 @@ class Connection:
         "_buffer",
         "_clock",
         "_dispatcher",
+        "_error",
         "_gate",
         "_held",
-        "_left",
+        "_holds",
         "_look",
         "_max_request_bytes",
         "_muted_until_ms",
-        "_recv",
+        "_pending",
+        "_poller",
         "_socket",
-        "_watcher",
+        "_unsent",
         "closing",
         "info",
         "last_used_ms",
@@ -141,11 +159,12 @@ class Connection:
         node: Node,
         sock: Transport,
         info: ConnectionInfo,
-        watcher: Watcher,
+        poller: Poller | None,
         dispatcher: Dispatcher,
         clock: BrokerClock,
         max_request_bytes: int,
         new_gate: NewGate | None = None,
+        new_buffer: Callable[[int], ReceiveBuffer] = ReceiveBuffer,
     ) -> None:
         """`new_gate`: makes what clients log in at, for a listener where they have to."""
         self.node = node
@@ -156,14 +175,17 @@ class Connection:
         self.wire: Wire | None = None
         self.new_wire: Callable[[Connection], Wire] = _no_wire
         self.last_used_ms = clock.now_ms()
-        self._use(sock)
-        self._watcher = watcher
+        self._socket = sock
+        self._poller = poller
         self._dispatcher = dispatcher
         self._clock = clock
         self._max_request_bytes = max_request_bytes
-        self._buffer = ReceiveBuffer(max_request_bytes)
-        self._left: Pending | Parts | Exception | None = None
+        self._buffer = new_buffer(max_request_bytes)
+        self._pending: Pending | None = None
+        self._unsent: Parts | None = None
+        self._error: Exception | None = None
         self._held: Parts | None = None
+        self._holds = False
         self._muted_until_ms = 0
         self._begin: Begin = dispatcher.begin
         self._look: Look | None = None
@@ -176,15 +198,10 @@ class Connection:
         """The socket's file descriptor."""
         return self._socket.fileno()
 
-    def _use(self, transport: Transport) -> None:
-        """Read and send through this from now on."""
-        self._socket = transport
-        self._recv: Callable[[int], bytes] | None = transport.recv if isinstance(transport, socket.socket) else None
-
     def waits_for(self, parked: Parked) -> bool:
         """Whether this is the request that the connection is parked with."""
-        left = self._left
-        return self.state is _PARKED and isinstance(left, Pending) and left.response is parked
+        pending = self._pending
+        return self.state is _PARKED and pending is not None and pending.response is parked
 
     def client_has_gone(self) -> bool:
         """Whether the client has closed its end; to be asked while nobody reads."""
@@ -216,13 +233,13 @@ class Connection:
     def put_wire(self, wire: Wire) -> None:
         """Read and send through a wire, which has the connection's socket."""
         self.wire = wire
-        self._use(wire)
+        self._socket = wire
         self.unread = True
 
     def take_wire(self) -> None:
         """Read and send without the wire again."""
         if self.wire is not None:
-            self._use(self.wire.inner)
+            self._socket = self.wire.inner
             self.wire = None
             self.unread = True
 
@@ -243,16 +260,16 @@ class Connection:
     @property
     def client_id(self) -> str | None:
         """Who the client says it is, as far as it is known without reading its next request."""
-        if isinstance(self._left, Pending) and self.info.client_id is None:
-            context = getattr(self._left, "context", None)
+        if self._pending is not None and self.info.client_id is None:
+            context = getattr(self._pending, "context", None)
             self.info.client_id = None if context is None else context.client_id
         return self.info.client_id
 
     def cut(self, why: str) -> None:
         """Nothing more is read or answered, not even what has come already; to be called with a cancelled scope."""
-        left = self._left
-        if isinstance(left, Pending) and isinstance(left.response, CoroutineType) and not left.response.cr_suspended:
-            left.response.close()  # it has not begun
+        response = None if self._pending is None else self._pending.response
+        if isinstance(response, CoroutineType) and not response.cr_suspended:
+            response.close()  # it has not begun
         self._fail(CloseConnection(why))
 
     # -- before there is a task
@@ -274,8 +291,8 @@ class Connection:
             with nullcontext() if self._gate is None else self._gate.scope:
                 while self.state is not _CLOSED:
                     await self._step()
-            if isinstance(self._left, Exception):
-                raise self._left from None
+            if self._error is not None:
+                raise self._error from None
             _log.debug("%s closed by the client", self.info.id)
         except SpeaksTlsError as greeting:
             self._dispatcher.refused_login(self.info, str(greeting))
@@ -292,7 +309,6 @@ class Connection:
 
     async def _step(self) -> None:
         """Do what the state asks of the connection's task; it has another state then, or has let others run."""
-        left = self._left
         if self.state is _SERVING:
             if self.wire is not None:
                 await self.wire.until_free()
@@ -301,35 +317,51 @@ class Connection:
             if self.state is _SERVING:
                 await trio.lowlevel.checkpoint()
         elif self.state is _WAITING:
-            assert isinstance(left, Pending)
-            if isinstance(left, Held):
-                await self._let_in(left)
-                return
-            answer = await (self._dispatcher if self._gate is None else self._gate).finish(left)
-            if self.state is _CLOSED:  # it was cut
-                return
-            if isinstance(answer, Throttled):
-                self._mute(answer)
-            elif isinstance(answer, Disturbed):
-                self._disturb(answer)
-            elif self._send(answer):
-                self._go_on(_SERVING)
+            await self._finish()
         elif self.state is _SENDING:
-            assert isinstance(left, list)
-            if self.wire is None:
-                await trio.lowlevel.wait_writable(self._socket)
-            else:
-                await self.wire.wait_room()
-            if self.state is not _CLOSED and self._all_sent(send_large(self._socket, left)):
-                self._go_on(_MUTED if self._muted_until_ms else _SERVING)
+            await self._send_rest()
         elif self.state is _MUTED:
             await self._clock.sleep_until_ms(self._muted_until_ms)
             self._muted_until_ms = 0
             self.last_used_ms = self._clock.now_ms()
             if self.state is not _CLOSED:
                 self._go_on(_SERVING)
+        elif self._poller is not None:
+            await self._poller.idle(self)
         else:
-            await self._watcher.idle(self)
+            await trio.lowlevel.wait_readable(self.fileno())
+            if self.wire is not None:
+                await self.wire.until_free()
+            self.serve_now(until_empty=True)
+
+    async def _finish(self) -> None:
+        """Wait for the response of the request, and send it."""
+        pending = self._pending
+        assert pending is not None
+        if isinstance(pending, Held):
+            await self._let_in(pending)
+            return
+        answer = await (self._dispatcher if self._gate is None else self._gate).finish(pending)
+        if self.state is _CLOSED:  # it was cut
+            return
+        if isinstance(answer, Throttled):
+            self._mute(answer)
+        elif isinstance(answer, Disturbed):
+            self._disturb(answer)
+        elif self._send(answer):
+            self._go_on(_SERVING)
+
+    async def _send_rest(self) -> None:
+        """Wait for room in the socket, and send some of what is left."""
+        if self.wire is None:
+            await trio.lowlevel.wait_writable(self._socket)
+        else:
+            await self.wire.wait_room()
+        if self.state is _CLOSED:
+            return
+        assert self._unsent is not None
+        if self._all_sent(send_large(self._socket, self._unsent)):
+            self._go_on(_MUTED if self._muted_until_ms else _SERVING)
 
     def _disturb(self, answer: Disturbed) -> None:
         """Let an answer leave as a fault says."""
@@ -352,11 +384,11 @@ class Connection:
 
     def close(self) -> None:
         """Close the socket, and drop what is owed. Only in the connection's task, or where there are none any more."""
-        if isinstance(self._left, Pending):
-            self._dispatcher.abandoned(self._left)
-            if isinstance(self._left.response, Parked):
-                self._left.response.abandon()
-        self._left = None
+        if self._pending is not None:
+            self._dispatcher.abandoned(self._pending)
+            if isinstance(self._pending.response, Parked):
+                self._pending.response.abandon()
+        self._pending = self._unsent = self._error = None
         self.state = _CLOSED
         self._socket.close()
         if self._gate is not None:
@@ -364,7 +396,7 @@ class Connection:
         for told in self.info.on_closed:
             told()
 
-    # -- in the poller's task
+    # -- while it is watched or parked: in its own task, or in the poller's
 
     def serve_now(self, *, until_empty: bool, hold: bool = False) -> bool:
         """The socket of a watched connection can be read: answer what has come, up to a request that has to wait.
@@ -372,10 +404,12 @@ class Connection:
         `until_empty`: there may be more than one read takes, such as the end of the stream. `hold`: the answer to the
         last request may be held back until `send_held`; tells whether one is.
         """
+        self._holds = hold
         try:
-            self._read(until_empty=until_empty, hold=hold)
+            self._read(until_empty=until_empty)
         except Exception as error:
             self._fail(error)
+        self._holds = False
         return self._held is not None
 
     def send_held(self) -> None:
@@ -391,7 +425,7 @@ class Connection:
         That is where it is larger than `most` bytes, or goes through something else than a socket.
         """
         held = self._held
-        if held is None or self._recv is None or self.state is _CLOSED:
+        if held is None or self.state is _CLOSED or not isinstance(self._socket, socket.socket):
             return None
         size = 0
         for part in held:
@@ -405,9 +439,9 @@ class Connection:
     def was_sent(self, answer: bytes, sent: int) -> None:
         """Only so many bytes of what `take_held` gave were sent; negative: the number of the socket's error."""
         if sent >= 0:
-            self._enter(_SENDING, [memoryview(answer)[sent:]])
+            self._enter(_SENDING, unsent=[memoryview(answer)[sent:]])
         elif -sent == errno.EAGAIN:
-            self._enter(_SENDING, [answer])
+            self._enter(_SENDING, unsent=[answer])
         else:
             self._fail(OSError(-sent, os.strerror(-sent)))
 
@@ -416,8 +450,8 @@ class Connection:
 
         `hold`: the answer may be held back until `send_held`; tells whether it is.
         """
-        pending = self._left
-        assert isinstance(pending, Pending)
+        pending = self._pending
+        assert pending is not None
         try:
             answer = self._dispatcher.resume(pending)
             if isinstance(answer, Pending):
@@ -438,50 +472,41 @@ class Connection:
 
     def _fail(self, error: Exception) -> None:
         """Leave the error to the connection's task."""
-        if isinstance(self._left, Pending) and isinstance(self._left.response, Parked):
-            self._left.response.abandon()
-        self._enter(_CLOSED, error)
+        if self._pending is not None and isinstance(self._pending.response, Parked):
+            self._pending.response.abandon()
+        self._enter(_CLOSED, error=error)
 
     # -- in either
 
-    def _enter(self, state: ConnectionState, left: Pending | Parts | Exception | None = None) -> None:
+    def _enter(
+        self,
+        state: ConnectionState,
+        *,
+        pending: Pending | None = None,
+        unsent: Parts | None = None,
+        error: Exception | None = None,
+    ) -> None:
         if state is not self.state:
             assert state in RULES[self.state].leads_to, f"a connection cannot go from {self.state} to {state}"
             self.state = state
-        self._left = left
+        self._pending, self._unsent, self._error = pending, unsent, error
 
     def _go_on(self, state: ConnectionState) -> None:
         """The answer that was owed is sent."""
         self._enter(_CLOSED if self.closing else state)
 
-    def _read(self, *, until_empty: bool, hold: bool = False) -> None:
+    def _read(self, *, until_empty: bool) -> None:
         """Read and answer until the socket is empty, something has to be waited for, or the turn is used up."""
         buffer = self._buffer
         budget = _BYTES_AT_ONCE
         try:
             while budget > 0 and self._release():
-                if self._recv is not None and buffer.small:
-                    data = self._recv(SMALL)
-                    count = len(data)
-                    if count == 0:
-                        self._enter(_CLOSED)
-                        return
-                    self.unread = until_empty or count == SMALL
-                    frame = buffer.whole_frame(data)
-                    if not (self._answer_received(hold) if frame is None else self._answer(frame, hold)):
-                        return
-                    if not self.unread:
-                        return
-                    budget -= count
-                    continue
-                space = buffer.space()
-                count = self._socket.recv_into(space)
+                count = buffer.read_from(self._socket)
                 if count == 0:
                     self._enter(_CLOSED)
                     return
-                buffer.received(count)
-                self.unread = until_empty or count == len(space)
-                if not self._answer_received(hold):
+                self.unread = until_empty or buffer.was_filled
+                if not self._answer_received():
                     return
                 if not self.unread:
                     return  # it was all there is: what comes later is a new event
@@ -494,25 +519,24 @@ class Connection:
         if budget <= 0:
             self._enter(_SERVING)
 
-    def _answer_received(self, hold: bool = False) -> bool:
+    def _answer_received(self) -> bool:
         """Answer the whole frames of the buffer; False if something has to be waited for or the turn is used up."""
-        buffer = self._buffer
         for _ in range(_REQUESTS_AT_ONCE):
-            frame = buffer.next_frame()
+            frame = self._buffer.next_frame()
             if frame is None:
                 return True
-            if not self._answer(frame, hold and not buffer.partial):
+            if not self._answer(frame):
                 return False
         self._enter(_SERVING)
         return False
 
-    def _answer(self, frame: Frame, hold: bool) -> bool:
+    def _answer(self, frame: Frame) -> bool:
         """Answer a request; False if something has to be waited for."""
         answer = self._begin(self.node, self.info, frame)
         if isinstance(answer, Pending):
             self._wait_for(answer)
             return False
-        if hold:
+        if self._holds and not self._buffer.partial:
             self._held = answer
             return True
         return self._send(answer)
@@ -523,13 +547,13 @@ class Connection:
         return held is None or self.state is _CLOSED or self._send(held)
 
     def _wait_for(self, pending: Pending) -> None:
-        if isinstance(pending.response, Parked) and self._watcher.parks:
-            self._enter(_PARKED, pending)
-            self._watcher.park(self, pending.response)
+        if self._poller is not None and isinstance(pending.response, Parked):
+            self._enter(_PARKED, pending=pending)
+            self._poller.park(self, pending.response)
         elif isinstance(pending, Throttled):
             self._mute(pending)
         else:
-            self._enter(_WAITING, pending)
+            self._enter(_WAITING, pending=pending)
 
     def _mute(self, answer: Throttled) -> None:
         """Send an answer, and read nothing more for a while."""
@@ -545,7 +569,7 @@ class Connection:
         """Whether nothing is left to be sent."""
         if left is None:
             return True
-        self._enter(_SENDING, left)
+        self._enter(_SENDING, unsent=left)
         return False
 
     def _send_now(self, parts: Parts) -> Parts | None:

@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 
 class ConnectionState(Enum):
-    """Where a connection stands. All but WATCHED and PARKED are left by the connection's own task."""
+    """Where a connection stands. Its own task leaves each state; a poller, if there is one, WATCHED and PARKED."""
 
     __hash__ = object.__hash__  # each is there once, and an Enum's own hash is a call of Python code
 
     HANDSHAKING = "Handshaking"
     """A TLS client has connected and is not done with its handshake."""
     WATCHED = "Watched"
-    """Its next request has not come. The poller reads it and answers what need not wait."""
+    """Its next request has not come."""
     SERVING = "Serving"
     """Its own task reads and answers until the socket is empty."""
     PARKED = "Parked"
-    """A request waits for what other requests do, or for its deadline. The poller answers it."""
+    """A request waits for what other requests do, or for its deadline. Only a poller parks it; else it is WAITING."""
     WAITING = "Waiting"
     """A request waits in the connection's own task: for a rebalance, a disk, a fault's delay."""
     SENDING = "Sending"
@@ -35,7 +35,7 @@ class ConnectionState(Enum):
 class Reader(Enum):
     """Who reads from the socket."""
 
-    POLLER = "the poller"
+    EITHER = "its own task, or the poller"
     TASK = "its own task"
     NOBODY = "nobody"
 
@@ -62,7 +62,7 @@ _S = ConnectionState
 RULES: dict[ConnectionState, Rule] = {
     _S.HANDSHAKING: Rule(Reader.TASK, False, Cut.IDLE, frozenset({_S.SERVING, _S.CLOSED})),
     _S.WATCHED: Rule(
-        Reader.POLLER, False, Cut.IDLE, frozenset({_S.SERVING, _S.PARKED, _S.WAITING, _S.SENDING, _S.MUTED, _S.CLOSED})
+        Reader.EITHER, False, Cut.IDLE, frozenset({_S.SERVING, _S.PARKED, _S.WAITING, _S.SENDING, _S.MUTED, _S.CLOSED})
     ),
     _S.SERVING: Rule(
         Reader.TASK, False, Cut.NEVER, frozenset({_S.WATCHED, _S.PARKED, _S.WAITING, _S.SENDING, _S.MUTED, _S.CLOSED})

@@ -11,14 +11,15 @@ import trio
 class ConnectionTask:
     """Starts a connection's task, once, and cancels it. Owner: the server.
 
-    A task costs as much as some small requests, and memory while the connection is idle. So a connection that the
-    poller serves has none until it needs one: to wait for something else than its next request, or to end.
-    `forget` is called when it is cancelled before it has begun, so that the poller leaves the connection alone.
+    Where there is a poller, a connection has none until it needs one: to wait for something else than its next request,
+    or to end. `forget` is called when it is cancelled before it has begun, so that the poller leaves it alone.
     """
 
     __slots__ = ("_forget", "_run", "_scope", "_tasks")
 
-    def __init__(self, tasks: ConnectionTasks, run: Callable[[], Awaitable[None]], forget: Callable[[], None]) -> None:
+    def __init__(
+        self, tasks: ConnectionTasks, run: Callable[[], Awaitable[None]], forget: Callable[[], None] | None = None
+    ) -> None:
         self._tasks = tasks
         self._run = run
         self._forget = forget
@@ -33,7 +34,8 @@ class ConnectionTask:
     def cancel(self) -> None:
         """End the connection. If there is no task yet, one begins that does it."""
         if self._scope is None:
-            self._forget()
+            if self._forget is not None:
+                self._forget()
             self.begin()
         assert self._scope is not None
         self._scope.cancel()

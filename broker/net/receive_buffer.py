@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Final
+from typing import Final, Protocol
 
+from odradek.broker.requests.exchange import Frame
 from odradek.broker.security.wrong_protocol import TLS
 from odradek.protocol.errors import ProtocolError
 
 _SIZE: Final = Struct(">i")
-SMALL: Final = 4096
-"""A read of so many bytes, with all of a frame, makes a small one."""
-_FIRST_BYTES: Final = SMALL
+_FIRST_BYTES: Final = 4096
 _KEEP_BYTES: Final = 2 * 1024 * 1024
 _TRUSTED_BYTES: Final = 16 * 1024  # allocated on the word of a size field; beyond that at most four times what has come
 
@@ -24,18 +23,24 @@ class SpeaksTlsError(ProtocolError):
     """A client that speaks TLS has come to a listener of plain text."""
 
 
+class Source(Protocol):
+    """What is read from; see `odradek.broker.net.connection.Transport`."""
+
+    def recv_into(self, space: memoryview, /) -> int: ...
+
+    def recv(self, size: int, flags: int, /) -> bytes: ...
+
+
 class ReceiveBuffer:
     """A reused buffer that the socket writes into directly, so that a frame is never copied or assembled.
 
-    `space()` gives the free part for `recv_into`, `received(n)` says how much came, `next_frame()` gives
-    each whole frame (without its 4-byte size) as a view, valid until the next `space()`. The buffer grows to the
-    frame that is under way (at most `max_frame_bytes`) and shrinks again when it was large and is empty.
-
-    Small frames usually come alone, and are cheaper as the bytes that one read gives: `small` says that the next one
-    may be like that. `whole_frame(data)` then has the frame, and otherwise keeps the bytes in the buffer.
+    `read_from` reads what has come, `next_frame()` gives each whole frame (without its 4-byte size) as a view, valid
+    until the next read. The buffer grows to the frame that is under way (at most `max_frame_bytes`) and shrinks again
+    when it was large and is empty. `was_filled`: whether the last read took all that there was room for, so that there
+    may be more.
     """
 
-    __slots__ = ("_buffer", "_end", "_max_frame_bytes", "_on_growth", "_seems_small", "_start", "_view", "_wanted")
+    __slots__ = ("_buffer", "_end", "_max_frame_bytes", "_on_growth", "_start", "_view", "_wanted", "was_filled")
 
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
@@ -45,29 +50,20 @@ class ReceiveBuffer:
         self._start = 0
         self._end = 0
         self._wanted = 4
-        self._seems_small = True
+        self.was_filled = False
 
     def limit(self, max_frame_bytes: int, on_growth: Callable[[int], None] | None = None) -> None:
         """Allow frames of up to so many bytes from the next one on. `on_growth` is told a larger buffer's size."""
         self._max_frame_bytes = max_frame_bytes
         self._on_growth = on_growth
 
-    @property
-    def small(self) -> bool:
-        """Whether the buffer is empty, and the last frame was small."""
-        return self._seems_small and self._end == self._start
-
-    def whole_frame(self, data: bytes) -> bytes | None:
-        """The frame that these bytes from the socket are, `SMALL` at most; None if they are something else.
-
-        They are in the buffer then, which was empty.
-        """
-        size = len(data) - 4
-        if 0 <= size <= self._max_frame_bytes and data[:4] == size.to_bytes(4, "big"):
-            return data[4:]
-        self.space()[: size + 4] = data
-        self._end += size + 4
-        return None
+    def read_from(self, source: Source) -> int:
+        """Read once; returns how many bytes came, 0 at the end of the stream. BlockingIOError if there are none."""
+        space = self.space()
+        count = source.recv_into(space)
+        self.was_filled = count == len(space)
+        self._end += count
+        return count
 
     def space(self) -> memoryview:
         """The free part, never empty; frames given out before may be overwritten."""
@@ -84,16 +80,12 @@ class ReceiveBuffer:
             self._start, self._end = 0, held
         return self._view[self._end :] if self._end else self._view
 
-    def received(self, count: int) -> None:
-        """`count` bytes were written at the start of the last `space()`."""
-        self._end += count
-
     @property
     def partial(self) -> bool:
         """Whether a frame has begun and is not whole yet."""
         return self._end > self._start
 
-    def next_frame(self) -> memoryview | None:
+    def next_frame(self) -> Frame | None:
         """The next whole frame, or None if more bytes are needed; ProtocolError for a size that is not allowed."""
         start = self._start
         held = self._end - start
@@ -109,7 +101,6 @@ class ReceiveBuffer:
             self._wanted = size + 4
             return None
         self._wanted = 4
-        self._seems_small = size < SMALL
         self._start = start + 4 + size
         return self._view[start + 4 : self._start]
 

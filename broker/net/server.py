@@ -16,19 +16,18 @@ import trio
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listeners import address_text
-from odradek.broker.net.choose_poller import new_poller
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_limits import ConnectionLimits
 from odradek.broker.net.connection_states import RULES, Cut
 from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
-from odradek.broker.net.poller import Poller
+from odradek.broker.net.receive_buffer import ReceiveBuffer
 from odradek.broker.requests.context import ConnectionInfo
-from odradek.broker.runtime.held_appends import HeldAppends
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.metadata.node import Endpoint, Node
+    from odradek.broker.net.connection import Poller
     from odradek.broker.net.links import Links
     from odradek.broker.net.login_gate import NewGate
     from odradek.broker.net.tls_connection import Handshakes, TlsTerms
@@ -45,6 +44,10 @@ _PAUSE_S = 0.1
 _CONGESTION: int | None = getattr(socket, "TCP_CONGESTION", None)  # Linux and FreeBSD
 _LONGEST_IDLE_CHECK_S = 60.0
 _SHORTEST_IDLE_CHECK_S = 0.05
+
+
+def _no_poller(clock: BrokerClock) -> None:
+    """Connections wait in their own tasks."""
 
 
 class _Listening:
@@ -101,17 +104,17 @@ class Server:
         config: BrokerConfig,
         bugs: BugLog,
         gates: Mapping[str, NewGate] = MappingProxyType({}),
-        new_poller: Callable[[BrokerClock], Poller] = new_poller,
         open_tls: Callable[[Node, Endpoint], TlsTerms] | None = None,
-        held_appends: HeldAppends | None = None,
+        new_poller: Callable[[BrokerClock], Poller | None] = _no_poller,
+        new_buffer: Callable[[int], ReceiveBuffer] = ReceiveBuffer,
     ) -> None:
         """`gates`: where clients log in, by the name of the listener. `open_tls`: opens the stores of a TLS listener;
-        ConfigError if they cannot be used. `held_appends`: is told of the poller's turns."""
-        self._held_appends = held_appends or HeldAppends()
+        ConfigError if they cannot be used. `new_poller`, `new_buffer`: see `Lane`."""
         self._gates = {(node_id, name): gate for node_id in nodes for name, gate in gates.items()}
         self._open_tls = open_tls
         self._handshakes: Handshakes | None = None
         self._new_poller = new_poller
+        self._new_buffer = new_buffer
         self._nodes = nodes
         self._dispatcher = dispatcher
         self._clock = clock
@@ -156,10 +159,10 @@ class Server:
             self.close_listeners()
             raise
         self._poller = self._new_poller(self._clock)
-        self._poller.held_appends = self._held_appends
         self._nursery = nursery
         self._tasks = ConnectionTasks(nursery)
-        nursery.start_soon(self._poller.run)
+        if self._poller is not None:
+            nursery.start_soon(self._poller.run)
         self.accept(nursery)
         nursery.start_soon(self._close_idle)
 
@@ -276,9 +279,9 @@ class Server:
         return self._connections
 
     def wake(self, connection: Connection) -> None:
-        """Read what has come unseen."""
-        assert self._poller is not None
-        self._poller.wake(connection)
+        """Read what has come unseen; without a poller the connection's task looks by itself."""
+        if self._poller is not None:
+            self._poller.wake(connection)
 
     def _wire_of(self, connection: Connection) -> Wire:
         return self.links.wire_of(connection)
@@ -476,18 +479,19 @@ class Server:
         connection = self._connection(listening, sock, info)
         connection.new_wire = self._wire_of
         poller, tasks = self._poller, self._tasks
-        assert poller is not None
         assert tasks is not None
-        task = ConnectionTask(tasks, partial(self._serve, connection), partial(poller.forget, connection))
+        forget = None if poller is None else partial(poller.forget, connection)
+        task = ConnectionTask(tasks, partial(self._serve, connection), forget)
         self._connections[connection] = task
-        if self._links is None and connection.may_begin_watched and poller.parks:
-            connection.begin_watched()
-            poller.watch(connection, task.begin)
-        else:
+        if poller is not None:
+            if self._links is None and connection.may_begin_watched:
+                connection.begin_watched()
+                poller.watch(connection, task.begin)
+                return
             poller.add(connection)
-            task.begin()
-            if self._links is not None:
-                self._links.attach(connection)
+        task.begin()
+        if self._links is not None:
+            self._links.attach(connection)
 
     async def _serve(self, connection: Connection) -> None:
         info = connection.info
@@ -502,16 +506,15 @@ class Server:
                 self._drained.set()
 
     def _connection(self, listening: _Listening, sock: socket.socket, info: ConnectionInfo) -> Connection:
-        assert self._poller is not None
         max_request_bytes = self._config.get_int("socket.request.max.bytes")
         gate = self._gates.get((listening.node.id, info.listener))
         parts = listening.node, sock, info, self._poller, self._dispatcher, self._clock, max_request_bytes, gate
         if listening.terms is None:
-            return Connection(*parts)
+            return Connection(*parts, self._new_buffer)
         from odradek.broker.net.tls_connection import TlsConnection
 
         assert self._handshakes is not None
-        return TlsConnection(*parts, terms=listening.terms, handshakes=self._handshakes)
+        return TlsConnection(*parts, self._new_buffer, terms=listening.terms, handshakes=self._handshakes)
 
     async def _close_idle(self) -> None:
         """Cut connections that sent nothing for `connections.max.idle.ms`, or did not log in within it, and parked

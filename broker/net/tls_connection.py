@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import trio
 
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_states import ConnectionState
+from odradek.broker.net.receive_buffer import ReceiveBuffer
 from odradek.broker.net.tls_transport import TlsTransport
 from odradek.broker.security.principal import Principal
 from odradek.broker.security.wrong_protocol import PLAIN_TEXT
@@ -18,7 +20,7 @@ from odradek.broker.security.wrong_protocol import PLAIN_TEXT
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
-    from odradek.broker.net.connection import Transport, Watcher
+    from odradek.broker.net.connection import Poller, Transport
     from odradek.broker.net.login_gate import NewGate
     from odradek.broker.requests.context import ConnectionInfo
     from odradek.broker.requests.dispatch import Dispatcher
@@ -85,16 +87,17 @@ class TlsConnection(Connection):
         node: Node,
         sock: Transport,
         info: ConnectionInfo,
-        watcher: Watcher,
+        poller: Poller | None,
         dispatcher: Dispatcher,
         clock: BrokerClock,
         max_request_bytes: int,
         new_gate: NewGate | None = None,
+        new_buffer: Callable[[int], ReceiveBuffer] = ReceiveBuffer,
         *,
         terms: TlsTerms,
         handshakes: Handshakes,
     ) -> None:
-        super().__init__(node, sock, info, watcher, dispatcher, clock, max_request_bytes, new_gate)
+        super().__init__(node, sock, info, poller, dispatcher, clock, max_request_bytes, new_gate, new_buffer)
         self.state = _HANDSHAKING
         self._terms = terms
         self._handshakes = handshakes
@@ -140,7 +143,7 @@ class TlsConnection(Connection):
             raise ValueError(f"{PLAIN_TEXT}{self.info.listener}")
         transport = self._tls = TlsTransport(sock, self._terms.context)
         if self.wire is None:
-            self._use(transport)
+            self._socket = transport
         else:
             self.wire.inner = transport
         while not transport.handshake():
@@ -160,8 +163,8 @@ class TlsConnection(Connection):
         if self.wire is not None:
             await self.wire.until_free()
 
-    def _read(self, *, until_empty: bool, hold: bool = False) -> None:
-        super()._read(until_empty=until_empty, hold=hold)
+    def _read(self, *, until_empty: bool) -> None:
+        super()._read(until_empty=until_empty)
         # the end of TLS may come with a request, and is no event of the socket
         if self.state is _WATCHED and self._tls is not None and self._tls.ended:
             super()._read(until_empty=True)

@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from odradek.protocol.message_codec import MessageCodec
 
 _log: Final = logging.getLogger("odradek.broker.requests")
-_is_told: Final = _log.isEnabledFor
-_levels: Final[dict[int, bool]] = getattr(_log, "_cache", {})
-"""What the logger remembers of `isEnabledFor`, which is slow: it forgets it all when a level changes."""
-
 _INFO: Final = logging.INFO
 _LONGEST_KEPT_CLIENT_ID: Final = 256
 _CLIENT_ID_AT: Final = CLIENT_ID_AT
@@ -42,52 +38,51 @@ _read_head: Final = REQUEST_HEADER.unpack_from
 _SIZED_CORRELATION: Final = Struct(">ii")
 
 Parts = list[Part]
+AnswerWriter = Callable[[int, Any], bytes | None]
+"""(correlation id, response) -> the whole frame; None for an answer that is left to its codec."""
 
 
 class Route:
     """Everything that one (key, version) needs, looked up once.
 
     `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the handler is called as
-    it is. `usual`: writes the API's most frequent answer with its header, None for another answer; it is None where
-    there is no such function. `whole_bytes`: see `RecentRequests`.
+    it is. `writer`: writes the API's most frequent answer with its header, if the lane has such a function.
+    `whole_bytes`: see `RecentRequests`.
     """
 
     __slots__ = (
         "answer",
-        "decode",
         "flexible_request",
         "flexible_response",
         "function",
         "handler",
         "request",
         "response",
-        "usual",
         "whole_bytes",
+        "writer",
     )
 
-    def __init__(self, handler: Handler, version: int, whole_bytes: int, *, guarded: bool = False) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        version: int,
+        whole_bytes: int,
+        *,
+        guarded: bool = False,
+        writer: AnswerWriter | None = None,
+    ) -> None:
         from odradek.protocol.message_codec import codec
-        from odradek.protocol.usual_answers import usual_answer
 
         spec = handler.spec
         self.handler = handler
         self.function = handler.access.guarded(handler.function) if guarded else handler.function
         self.answer = spec.response
         self.request: MessageCodec[Any] = codec(spec.request, version)
-        self.decode: Callable[..., tuple[Any, int]] = self._decode
         self.response: MessageCodec[Any] = codec(spec.response, version)
         self.flexible_request = spec.request_header_version(version) >= 2
         self.flexible_response = spec.response_header_version(version) >= 1
         self.whole_bytes = whole_bytes
-        self.usual = usual_answer(spec.key, version)
-
-    def _decode(self, data: Frame, position: int) -> tuple[Any, int]:
-        """The codec's `decode`, which stands here itself once it is the final one: the first ones are makeshifts."""
-        decode = self.request.decode
-        found = decode(data, position)
-        if self.request.decode is decode:
-            self.decode = decode
-        return found
+        self.writer = writer
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -143,6 +138,10 @@ class _Tampered:
         self.response = response
 
 
+def _no_writer(api_key: int, version: int) -> None:
+    """The codec writes every answer."""
+
+
 class AppendWatch(Protocol):
     """What tells whether the appends of a request are durable; numbers count appends."""
 
@@ -166,8 +165,14 @@ class Dispatcher:
     """
 
     def __init__(
-        self, services: Services, recent: RecentRequests, bugs: BugLog, append_watch: AppendWatch | None = None
+        self,
+        services: Services,
+        recent: RecentRequests,
+        bugs: BugLog,
+        append_watch: AppendWatch | None = None,
+        answer_writer: Callable[[int, int], AnswerWriter | None] = _no_writer,
     ) -> None:
+        """`answer_writer`: see `Lane`."""
         self._services = services
         self.recent = recent
         self._remember = recent.entries.append
@@ -175,6 +180,7 @@ class Dispatcher:
         self._face = services.clock.face
         self._bugs = bugs
         self.append_watch = append_watch
+        self._answer_writer = answer_writer
         self.faults: FaultSet | None = None
         self.meter: Meter | None = None
         self._answer: Callable[[Route, RequestContext, Any, Any], Parts | Throttled | None] = self._answer_unmetered
@@ -257,7 +263,7 @@ class Dispatcher:
                     position += 1
                 else:
                     position = skip_tagged_fields(frame, position)
-            request, _ = route.decode(frame if kept is None else kept, position)
+            request, _ = route.request.decode(frame if kept is None else kept, position)
         except ProtocolError as unreadable:
             closed_for = CloseConnection(f"{route.handler.spec.name} v{version}: {unreadable}")
             raise self._cut(exchange, closed_for) from unreadable
@@ -361,7 +367,7 @@ class Dispatcher:
 
     def _answer_unmetered(self, route: Route, context: RequestContext, request: Any, response: Any) -> Parts | None:
         """What the client gets: the response as parts, with size and header; None for no answer."""
-        if _levels.get(_INFO) is not False and _is_told(_INFO):
+        if _log.isEnabledFor(_INFO):
             self._log_answer(context, request, response)
         if response is None:
             context.exchange[ANSWERED] = self._face.source()
@@ -424,9 +430,9 @@ class Dispatcher:
         log_answer(context, request, response)
 
     def _encode(self, route: Route, context: RequestContext, response: Any) -> Parts:
-        usual = route.usual
+        writer = route.writer
         try:
-            whole = None if usual is None else usual(context.correlation_id, response)
+            whole = None if writer is None else writer(context.correlation_id, response)
             if whole is not None:
                 parts: Parts = []
             elif response.__class__ is EncodedBody:
@@ -491,7 +497,9 @@ class Dispatcher:
         else:
             version_read = version
         whole_bytes = self.recent.whole_bytes_of(key)
-        route = Route(handler, version_read, whole_bytes, guarded=self._services.authorizer is not None)
+        guarded = self._services.authorizer is not None
+        writer = self._answer_writer(key, version_read)
+        route = Route(handler, version_read, whole_bytes, guarded=guarded, writer=writer)
         if self.meter is not None:
             route.function = self.meter.metered(route.function)
         if self._instead is not None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final
 
-from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.broker.runtime.loading import SLICE_BYTES, load
 from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 DECODE_OWN_RECORDS = os.environ.get("ODRADEK_DECODE_OWN_RECORDS", "0") not in ("", "0")
 """Whether coordinators decode the records they have just encoded, instead of replaying the decoded values."""
 
-_LARGEST_HELD: Final = 16 * 1024
-"""The most bytes of a batch of held appends."""
 _BATCH_OVERHEAD = HEADER_SIZE
 _RECORD_OVERHEAD = 32
 _NO_PRODUCER = Producer(-1, -1)
@@ -41,46 +38,11 @@ def build_coordinator_batch(
     commit of offsets comes through here.
     """
     body: list[bytes] = []
-    _encode(records, 0, body)
-    return _assembled(body, len(records), now_ms, producer, base_sequence)
+    encode_records(records, 0, body)
+    return assembled(body, len(records), now_ms, producer, base_sequence)
 
 
-@final
-class GrowingBatch:
-    """A growing batch of at most `limit` bytes: all records have the timestamp `now_ms` and no producer.
-
-    Its first record gets `base_offset`.
-    """
-
-    __slots__ = ("_body", "_count", "_left", "base_offset", "now_ms")
-
-    def __init__(self, base_offset: int, now_ms: int, limit: int) -> None:
-        self.base_offset = base_offset
-        self.now_ms = now_ms
-        self._left = limit - HEADER_SIZE
-        self._body: list[bytes] = []
-        self._count = 0
-
-    def add(self, records: Sequence[NewRecord], now_ms: int) -> int:
-        """Add records; returns the offset of the first one, or -1 if the time differs or not all of them fit."""
-        if now_ms != self.now_ms:
-            return -1
-        body, count = self._body, self._count
-        before = len(body)
-        size = _encode(records, count, body)
-        if size > self._left:
-            del body[before:]
-            return -1
-        self._left -= size
-        self._count = count + len(records)
-        return self.base_offset + count
-
-    def built(self, base_sequence: int) -> bytes:
-        """The batch as bytes, see `build_coordinator_batch`."""
-        return _assembled(self._body, self._count, self.now_ms, None, base_sequence)
-
-
-def _encode(records: Sequence[NewRecord], index: int, body: list[bytes]) -> int:
+def encode_records(records: Sequence[NewRecord], index: int, body: list[bytes]) -> int:
     """Add records to a batch's body, the first one at `index`; returns their size in bytes."""
     total = 0
     for record in records:
@@ -101,7 +63,8 @@ def _encode(records: Sequence[NewRecord], index: int, body: list[bytes]) -> int:
     return total
 
 
-def _assembled(body: list[bytes], count: int, now_ms: int, producer: Producer | None, base_sequence: int) -> bytes:
+def assembled(body: list[bytes], count: int, now_ms: int, producer: Producer | None, base_sequence: int) -> bytes:
+    """The batch of a body of so many records, see `build_coordinator_batch`."""
     attributes, (producer_id, producer_epoch) = (
         (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
     )
@@ -144,34 +107,14 @@ def split(records: Sequence[NewRecord], max_batch_bytes: int) -> Iterator[Sequen
     yield part
 
 
-_NO_BATCH: Final = GrowingBatch(0, 0, 0)
-
-
 class PartitionJournal:
-    """A partition of this broker as a journal.
+    """A partition of this broker as a journal."""
 
-    `_batch`: the held appends, while `Partition.held` is this journal. `_request`: the number of the last request
-    that added to it.
-    """
-
-    def __init__(
-        self,
-        partition: Partition,
-        *,
-        base_sequence: int = -1,
-        keyed: bool = True,
-        held_appends: HeldAppends | None = None,
-    ) -> None:
-        """`keyed`: only the last record of a key counts. False for a log that stores changes.
-
-        `held_appends`: says when appends may be held back; None: never.
-        """
+    def __init__(self, partition: Partition, *, base_sequence: int = -1, keyed: bool = True) -> None:
+        """`keyed`: only the last record of a key counts. False for a log that stores changes."""
         self._partition = partition
         self._base_sequence = base_sequence
         self._keyed = keyed
-        self._held_appends = held_appends or HeldAppends()
-        self._batch = _NO_BATCH
-        self._request = -1
 
     @property
     def end_offset(self) -> int:
@@ -208,42 +151,9 @@ class PartitionJournal:
 
     def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> list[LogRecord]:
         """See `Journal`."""
-        if self._held_appends.in_turn and producer is None:
-            offset = self._hold(records, now_ms)
-            if offset >= 0:
-                return stored(records, offset, None)
         batch = build_coordinator_batch(records, now_ms, producer, self._base_sequence)
         info = self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
         return stored(records, info.base_offset, producer)
-
-    def _hold(self, records: Sequence[NewRecord], now_ms: int) -> int:
-        """Hold records back; returns the offset that the first one will get, or -1 if they have to be appended now."""
-        partition = self._partition
-        request = self._held_appends.request
-        is_other_request = self._request != request
-        self._request = request
-        if is_other_request and partition.held is self:
-            offset = self._batch.add(records, now_ms)
-            if offset >= 0:
-                return offset
-        if not partition.may_hold:
-            return -1
-        log = partition.log
-        limit = min(_LARGEST_HELD, log.config.max_message_bytes, log.config.segment_bytes)
-        batch = GrowingBatch(log.log_end_offset, now_ms, limit)
-        offset = batch.add(records, now_ms)
-        if offset >= 0:
-            self._batch = batch
-            partition.held = self
-            self._held_appends.note(partition)
-        return offset
-
-    def write(self) -> None:
-        """See `HoldsRecords`."""
-        batch, self._batch = self._batch, _NO_BATCH
-        data = batch.built(self._base_sequence)
-        info = self._partition.append(data, now_ms=batch.now_ms, origin=AppendOrigin.COORDINATOR)
-        assert info.base_offset == batch.base_offset, "nobody appends while records are held back"
 
     def split(self, records: Sequence[NewRecord]) -> Iterator[Sequence[NewRecord]]:
         """See `Journal`."""

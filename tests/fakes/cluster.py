@@ -12,11 +12,11 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.listeners import Listener, SecurityProtocol
 from odradek.broker.controller.feature_levels import NEW_CLUSTER
+from odradek.broker.fast.lane import FastLane
+from odradek.broker.lane import Lane
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.node import Endpoint, Node
 from odradek.broker.metadata.writer import ImageWriter
-from odradek.broker.net.choose_poller import new_poller
-from odradek.broker.net.poller import Poller
 from odradek.broker.net.server import Server
 from odradek.broker.net.tls_connection import TlsTerms
 from odradek.broker.partitions.registry import PartitionRegistry
@@ -31,7 +31,7 @@ from odradek.protocol.generated.metadata_records.feature_level_record import Fea
 class FakeCluster:
     """The parts of a cluster that a server, its connections and the dispatcher work with."""
 
-    new_poller: Callable[[BrokerClock], Poller] = staticmethod(new_poller)
+    new_lane: Callable[[], Lane] = FastLane
 
     def __init__(
         self,
@@ -66,7 +66,8 @@ class FakeCluster:
             answers=KeptAnswers(),
             telemetry=SimpleNamespace(made=None),
         )
-        self.dispatcher = Dispatcher(services, self.recent, self.bug_log)
+        self.lane = type(self).new_lane()
+        self.dispatcher = Dispatcher(services, self.recent, self.bug_log, answer_writer=self.lane.answer_writer)
 
     @property
     def bugs(self) -> list[Bug]:
@@ -80,8 +81,9 @@ class FakeCluster:
             clock=self.clock,
             config=self.config,
             bugs=self.bug_log,
-            new_poller=type(self).new_poller,
             open_tls=self._open_tls,
+            new_poller=self.lane.new_poller,
+            new_buffer=self.lane.new_buffer,
         )
 
     def _open_tls(self, node: Node, endpoint: Endpoint) -> TlsTerms:

@@ -61,9 +61,10 @@ print("imported")
 
 RUNNING = """
 import odradek
-from odradek.broker.net import choose_poller, connection
-choose_poller.select = types.SimpleNamespace()  # trio itself needs the real one here
-connection._HAS_SENDMSG = False
+from odradek.broker.fast import lane
+from odradek.broker.net import sending
+lane.select = types.SimpleNamespace()  # trio itself needs the real one here
+sending.HAS_SENDMSG = False
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch

@@ -10,13 +10,12 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
-from odradek.broker.net.poller import TaskPoller
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
+from tests.broker.fast.test_poller import be_served, correlation_id, parking
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run, serving
-from tests.broker.net.test_poller import be_served, correlation_id, parking
 from tests.fakes.cluster import FakeCluster
 
 
@@ -101,8 +100,8 @@ def running_tasks(server: Server) -> int:
 
 
 @pytest.fixture
-def with_poller(poller: type) -> None:
-    if poller is TaskPoller:
+def with_poller(poller: type | None) -> None:
+    if poller is None:
         pytest.skip("each connection has a task from the beginning")
 
 

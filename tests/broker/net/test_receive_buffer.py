@@ -3,51 +3,49 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from itertools import cycle
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.broker.net.receive_buffer import SMALL, ReceiveBuffer
+from odradek.broker.net.receive_buffer import ReceiveBuffer
 from odradek.protocol.errors import ProtocolError
 from tests.fakes.examples import examples
 
 
+class Given:
+    """Gives a reader these bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def recv_into(self, space: memoryview, /) -> int:
+        count = min(len(space), len(self.data))
+        space[:count] = self.data[:count]
+        return count
+
+    def recv(self, size: int, flags: int, /) -> bytes:
+        raise AssertionError("nobody looks ahead")
+
+
 def feed(buffer: ReceiveBuffer, data: bytes) -> int:
-    """Write as much as there is space for; return how much that was."""
-    space = buffer.space()
-    count = min(len(space), len(data))
-    space[:count] = data[:count]
-    buffer.received(count)
-    return count
+    """Read as much as there is space for; returns how much that was."""
+    return buffer.read_from(Given(data))
 
 
 def framed(content: bytes) -> bytes:
     return struct.pack(">i", len(content)) + content
 
 
-def read_directly(buffer: ReceiveBuffer, data: bytes) -> tuple[int, bytes | None]:
-    """A read as a connection does it where the next frame may be small: how much was read, and the frame that it is."""
-    if not buffer.small:
-        return feed(buffer, data), None
-    return len(data[:SMALL]), buffer.whole_frame(data[:SMALL])
-
-
-def frames_of(
-    stream: bytes, steps: list[int], read: Callable[[ReceiveBuffer, bytes], tuple[int, bytes | None]]
-) -> list[bytes]:
+def frames_of(stream: bytes, steps: list[int]) -> list[bytes]:
     """The frames of a stream that comes in pieces of these sizes, over and over."""
     buffer = ReceiveBuffer(100_000)
     seen: list[bytes] = []
     for step in cycle(steps):
         if not stream:
             break
-        count, whole = read(buffer, stream[:step])
-        stream = stream[count:]
-        if whole is not None:
-            seen.append(whole)
+        stream = stream[feed(buffer, stream[:step]) :]
         while (frame := buffer.next_frame()) is not None:
             seen.append(bytes(frame))
     assert not buffer.partial
@@ -62,38 +60,7 @@ def frames_of(
 def test_frames_survive_any_split(sizes: list[int], steps: list[int]) -> None:
     contents = [bytes([number % 251]) * size for number, size in enumerate(sizes)]
     stream = b"".join(map(framed, contents))
-    assert frames_of(stream, steps, lambda buffer, data: (feed(buffer, data), None)) == contents
-
-
-@settings(max_examples=examples(100), deadline=None)
-@given(
-    sizes=st.lists(st.one_of(st.integers(0, 40), st.integers(4000, 9000)), max_size=8),
-    steps=st.lists(st.integers(1, 9000), min_size=1, max_size=20),
-)
-def test_frames_survive_any_split_where_small_ones_are_bytes(sizes: list[int], steps: list[int]) -> None:
-    contents = [bytes([number % 251]) * size for number, size in enumerate(sizes)]
-    stream = b"".join(map(framed, contents))
-    assert frames_of(stream, steps, read_directly) == contents
-
-
-def test_after_a_large_frame_the_next_one_is_not_expected_to_be_small() -> None:
-    buffer = ReceiveBuffer(100_000)
-    assert buffer.small
-    for size, small in ((SMALL, False), (SMALL - 1, True)):
-        stream = framed(bytes(size))
-        while stream:
-            stream = stream[feed(buffer, stream) :]
-            frame = buffer.next_frame()
-            assert (frame is None) is bool(stream)
-        assert buffer.small is small
-
-
-@pytest.mark.parametrize("size", [-1, 1001])
-def test_a_small_read_is_held_against_the_limit(size: int) -> None:
-    buffer = ReceiveBuffer(1000)
-    assert buffer.whole_frame(struct.pack(">i", size) + bytes(max(0, size))) is None
-    with pytest.raises(ProtocolError):
-        buffer.next_frame()
+    assert frames_of(stream, steps) == contents
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 1001, 2**31 - 1])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odradek.broker.fast.heartbeat_answer import heartbeat_frame
 from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatResponse,
@@ -17,7 +18,6 @@ from odradek.protocol.generated.messages.consumer_group_heartbeat import (
 from odradek.protocol.headers import encode_response_header
 from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, CONSUMER_GROUP_HEARTBEAT_KEY
-from odradek.protocol.usual_heartbeat import heartbeat_frame
 from tests.fakes.examples import examples
 
 VERSIONS = range(ConsumerGroupHeartbeatResponse.MIN_VERSION, ConsumerGroupHeartbeatResponse.MAX_VERSION + 1)

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
 from odradek.broker.metadata.registrations import PartitionRegistration
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
-from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.broker.runtime.machine import NewRecord, Producer
-from odradek.broker.runtime.partition_journal import PartitionJournal
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.record_batch import iter_batches
@@ -33,7 +32,7 @@ class Coordinator:
         values = {key.replace("_", "."): value for key, value in configs.items()}
         self.partition: Partition = plane.cluster.create_topic(name, configs=values).partitions[0]
         self.held_appends = HeldAppends()
-        self.journal = PartitionJournal(self.partition, base_sequence=0, held_appends=self.held_appends)
+        self.journal = HoldingJournal(self.partition, self.held_appends, base_sequence=0)
 
     def put(self, *pairs: Pair, at_ms: int = START_MS, producer: Producer | None = None) -> list[int]:
         """Offsets of these records, which are one append of a request of its own."""
@@ -208,7 +207,7 @@ def test_replicas_that_are_kept_apart_get_each_append_at_once() -> None:
     plane = DataPlane(nodes=3)
     partition = plane.cluster.create_topic("state", assignments={0: [1, 2, 3]}).partitions[0]
     held_appends = HeldAppends()
-    journal = PartitionJournal(partition, held_appends=held_appends)
+    journal = HoldingJournal(partition, held_appends)
     held_appends.begin_turn()
     journal.append([NewRecord(b"a", b"1")], START_MS, None)
     partition.keep_apart(plane.cluster.replicator, START_MS)
@@ -226,7 +225,7 @@ def test_a_log_on_disk_gets_each_append_at_once(tmp_path: Path) -> None:
         def in_a_turn() -> bool:
             partition = broker.cluster.create_topic("state").partitions[0]
             held_appends = HeldAppends()
-            journal = PartitionJournal(partition, held_appends=held_appends)
+            journal = HoldingJournal(partition, held_appends)
             held_appends.begin_turn()
             journal.append([NewRecord(b"a", b"1")], START_MS, None)
             return partition.held is None and partition.log.log_end_offset == 1

@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import pytest
 
-from odradek.broker.net import socket_batch
-from odradek.broker.net.socket_batch import NOT_NOW, SLOT_BYTES, SLOTS, SocketBatch, give_back, take_batch
+from odradek.broker.fast import socket_batch
+from odradek.broker.fast.socket_batch import NOT_NOW, SLOT_BYTES, SLOTS, SocketBatch, give_back, take_batch
 
 Pair = tuple[socket.socket, socket.socket]
 

@@ -11,15 +11,15 @@ import select
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
+from odradek.broker.fast.held_answers import HeldAnswers
+from odradek.broker.fast.held_appends import HeldAppends
+from odradek.broker.fast.parked_connections import ParkedConnections
+from odradek.broker.fast.socket_batch import SLOTS
 from odradek.broker.net.connection_states import ConnectionState
-from odradek.broker.net.held_answers import HeldAnswers
-from odradek.broker.net.parked import ParkedConnections
-from odradek.broker.net.socket_batch import SLOTS
-from odradek.broker.runtime.held_appends import HeldAppends
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -52,13 +52,10 @@ class EpollPoller:
     before answers leave.
     """
 
-    parks: ClassVar[bool] = True
-    """Whether parked requests are answered from here."""
-
-    def __init__(self, clock: BrokerClock) -> None:
+    def __init__(self, clock: BrokerClock, held_appends: HeldAppends | None = None) -> None:
         self._clock = clock
         self._face = clock.face
-        self.held_appends = HeldAppends()
+        self.held_appends = held_appends or HeldAppends()
         self._epoll = select.epoll()
         self._answers = HeldAnswers()
         self.longest_hold_ns = _LONGEST_HOLD_NS
@@ -201,43 +198,3 @@ class EpollPoller:
         """Give back what the system holds for it."""
         self._epoll.close()
         self._answers.close()
-
-
-class TaskPoller:
-    """Where there is no epoll each connection waits in its own task."""
-
-    parks: ClassVar[bool] = False
-
-    def __init__(self, clock: BrokerClock) -> None:
-        self.held_appends = HeldAppends()
-
-    def add(self, connection: Connection) -> None:
-        """Nothing to do."""
-
-    def watch(self, connection: Connection, begin: Callable[[], None]) -> None:
-        """Never called."""
-
-    def forget(self, connection: Connection) -> None:
-        """Nothing to do."""
-
-    def park(self, connection: Connection, parked: Parked) -> None:
-        """Never called."""
-
-    def wake(self, connection: Connection) -> None:
-        """Nothing to do: the connection's task looks by itself."""
-
-    async def idle(self, connection: Connection) -> None:
-        """Return when there is something to read."""
-        await trio.lowlevel.wait_readable(connection.fileno())
-        if connection.wire is not None:
-            await connection.wire.until_free()
-        connection.serve_now(until_empty=True)
-
-    async def run(self) -> None:
-        """Nothing to do."""
-
-    def close(self) -> None:
-        """Nothing to do."""
-
-
-Poller = EpollPoller | TaskPoller

@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.net.parked import ParkedConnections
+from odradek.broker.fast.parked_connections import ParkedConnections
 from odradek.broker.requests.parked import Parked
 
 pytestmark = pytest.mark.trio

@@ -10,16 +10,17 @@ import trio
 from trio.testing import MockClock
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.net.choose_poller import new_poller
-from odradek.broker.net.poller import EpollPoller, TaskPoller
-from odradek.broker.net.sleeping_poller import EventLoop, SleepingPoller, event_loop
+from odradek.broker.fast.lane import FastLane
+from odradek.broker.fast.poller import EpollPoller
+from odradek.broker.fast.sleeping_poller import EventLoop, SleepingPoller, event_loop
 
 needs_epoll = pytest.mark.skipif(not hasattr(select, "epoll"), reason="needs epoll")
 
 
 def kind_in(clock: BrokerClock, run_clock: Any) -> type:
     async def main() -> type:
-        poller = new_poller(clock)
+        poller = FastLane().new_poller(clock)
+        assert poller is not None
         poller.close()
         return type(poller)
 
@@ -59,4 +60,4 @@ def test_a_trio_with_other_insides_or_a_guest_has_a_task(monkeypatch: pytest.Mon
 
 def test_without_epoll_connections_wait_in_their_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(select, "epoll", raising=False)
-    assert type(new_poller(BrokerClock())) is TaskPoller
+    assert FastLane().new_poller(BrokerClock()) is None

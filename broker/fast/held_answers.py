@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from odradek.broker.net import socket_batch
-from odradek.broker.net.socket_batch import SLOT_BYTES
+from odradek.broker.fast import socket_batch
+from odradek.broker.fast.socket_batch import SLOT_BYTES
 
 if TYPE_CHECKING:
     from odradek.broker.net.connection import Connection

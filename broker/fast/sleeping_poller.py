@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from odradek.broker.net.poller import EVENTS_AT_ONCE, EpollPoller
+from odradek.broker.fast.poller import EVENTS_AT_ONCE, EpollPoller
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.fast.held_appends import HeldAppends
 
 _LONGEST_SLEEP_S = 86_400.0
 _LOOKS = 200  # they take about 50 us: as long as a client that sleeps needs to wake up, answer and ask again
@@ -104,8 +105,8 @@ def may_look_again() -> bool:
 class SleepingPoller(EpollPoller, trio.abc.Instrument):
     """See the module. To be made in the run that it serves; RuntimeError where `event_loop` has nothing."""
 
-    def __init__(self, clock: BrokerClock) -> None:
-        super().__init__(clock)
+    def __init__(self, clock: BrokerClock, held_appends: HeldAppends | None = None) -> None:
+        super().__init__(clock, held_appends)
         loop = event_loop(clock)
         if loop is None:
             raise RuntimeError("this trio run has another clock or another event loop than the poller knows")

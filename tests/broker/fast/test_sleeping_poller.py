@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from odradek.broker.net.sleeping_poller import Patience, SleepingPoller, may_look_again
+from odradek.broker.fast.sleeping_poller import Patience, SleepingPoller, may_look_again
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not hasattr(select, "epoll"), reason="needs epol
 
 
 @pytest.fixture(autouse=True)
-def sleeping(poller: type) -> None:
+def sleeping(poller: type | None) -> None:
     """These tests are about one kind."""
     if poller is not SleepingPoller:
         pytest.skip("another poller")
@@ -167,7 +167,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         nonlocal step
         step = ns
 
-    monkeypatch.setattr("odradek.broker.net.sleeping_poller.time.perf_counter_ns", read)
+    monkeypatch.setattr("odradek.broker.fast.sleeping_poller.time.perf_counter_ns", read)
     return set_step
 
 

@@ -14,7 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 
 import odradek
 from odradek.broker.clock import BrokerClock
-from odradek.broker.net.poller import EpollPoller, TaskPoller
+from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.exchange import Exchange, RawExchange
@@ -132,8 +132,10 @@ def test_a_client_that_is_lost_before_its_answer_leaves_harms_nobody_else_of_the
     run(cluster, scenario)
 
 
-def test_nothing_held_back_leaves_on_a_connection_that_was_cut_in_the_same_turn(install: Install, poller: type) -> None:
-    if poller is TaskPoller:
+def test_nothing_held_back_leaves_on_a_connection_that_was_cut_in_the_same_turn(
+    install: Install, poller: type | None
+) -> None:
+    if poller is None:
         pytest.skip("it holds nothing back")
     cluster = FakeCluster()
     found: list[Any] = []
@@ -162,8 +164,10 @@ def test_nothing_held_back_leaves_on_a_connection_that_was_cut_in_the_same_turn(
     run(cluster, scenario)
 
 
-def test_an_answer_that_has_waited_long_enough_leaves_before_the_turn_is_over(install: Install, poller: type) -> None:
-    if poller is TaskPoller:
+def test_an_answer_that_has_waited_long_enough_leaves_before_the_turn_is_over(
+    install: Install, poller: type | None
+) -> None:
+    if poller is None:
         pytest.skip("it holds nothing back")
     cluster = FakeCluster()
     has_left: list[bool] = []
@@ -379,8 +383,8 @@ def test_an_error_of_a_parked_request_is_answered(install: Install) -> None:
 
 
 @pytest.mark.parametrize("cut", [False, True])
-def test_connections_that_are_cancelled_as_requests_arrive(install: Install, cut: bool, poller: type) -> None:
-    if cut and poller is TaskPoller:
+def test_connections_that_are_cancelled_as_requests_arrive(install: Install, cut: bool, poller: type | None) -> None:
+    if cut and poller is None:
         pytest.skip("the tasks of the others may come first")
     served: list[int] = []
 

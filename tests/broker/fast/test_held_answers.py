@@ -13,16 +13,17 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
+from odradek.broker.fast.held_answers import HeldAnswers
+from odradek.broker.fast.held_appends import HeldAppends
+from odradek.broker.fast.lane import FastLane
+from odradek.broker.fast.socket_batch import NOT_NOW
 from odradek.broker.net.connection import Connection
-from odradek.broker.net.held_answers import HeldAnswers
-from odradek.broker.net.poller import TaskPoller
 from odradek.broker.net.server import Server
-from odradek.broker.net.socket_batch import NOT_NOW
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
+from tests.broker.fast.test_poller import Later, be_served, correlation_id, hold_for, send_now
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
-from tests.broker.net.test_poller import Later, be_served, correlation_id, hold_for, send_now
 from tests.fakes.cluster import FakeCluster
 
 CLIENTS = 6
@@ -55,19 +56,19 @@ Use = Callable[[Batch | None], list[Any]]
 @pytest.fixture
 def use(poller: Any, monkeypatch: pytest.MonkeyPatch) -> Use:
     """Let the poller have this batch; returns what it gives back."""
-    if poller is TaskPoller:
+    if poller is None:
         pytest.skip("it holds nothing back")
 
     def use(batch: Batch | None) -> list[Any]:
         given: list[Any] = []
 
-        def new_poller(clock: BrokerClock) -> Any:
-            made = poller(clock)
+        def new_poller(clock: BrokerClock, held_appends: HeldAppends) -> Any:
+            made = poller(clock, held_appends)
             made._answers = HeldAnswers(lambda: batch, given.append)
             made.longest_hold_ns = 1 << 62  # a turn is one turn on a slow machine, too
             return made
 
-        monkeypatch.setattr(FakeCluster, "new_poller", staticmethod(new_poller))
+        monkeypatch.setattr(FakeCluster, "new_lane", staticmethod(lambda: FastLane(new_poller)))
         return given
 
     return use
@@ -204,8 +205,8 @@ def test_those_that_are_woken_together_are_answered_by_one_call(install: Install
     serve(install, scenario, handler)
 
 
-def test_an_answer_of_a_woken_one_does_not_leave_when_another_cuts_it(install: Install, poller: type) -> None:
-    if poller is TaskPoller:
+def test_an_answer_of_a_woken_one_does_not_leave_when_another_cuts_it(install: Install, poller: type | None) -> None:
+    if poller is None:
         pytest.skip("it holds nothing back")
     parked: list[Later] = []
     found: list[Connection] = []

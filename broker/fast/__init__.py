@@ -1,0 +1,1 @@
+"""Faster ways for what the plain path of a request does."""

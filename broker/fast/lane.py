@@ -1,0 +1,64 @@
+"""The lane of this package: which of its parts a cluster gets on this platform and in this run."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
+from odradek.broker.fast.poller import EpollPoller
+from odradek.broker.fast.sleeping_poller import SleepingPoller, event_loop
+from odradek.broker.fast.small_frames import SmallFrames
+from odradek.protocol.registry import CONSUMER_GROUP_HEARTBEAT_KEY, PRODUCE_KEY
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.net.connection import Poller
+    from odradek.broker.net.receive_buffer import ReceiveBuffer
+    from odradek.broker.partitions.partition import Partition
+    from odradek.broker.requests.dispatch import AnswerWriter
+    from odradek.broker.runtime.partition_journal import PartitionJournal
+
+ChoosePoller = Callable[["BrokerClock", HeldAppends], "Poller | None"]
+
+
+def choose_poller(clock: BrokerClock, held_appends: HeldAppends) -> Poller | None:
+    """The poller for this platform and the trio run of the caller; None where there is no epoll."""
+    if not hasattr(select, "epoll"):
+        return None
+    if event_loop(clock) is None:
+        return EpollPoller(clock, held_appends)
+    return SleepingPoller(clock, held_appends)
+
+
+class FastLane:
+    """See `odradek.broker.lane`. `held_appends` joins the poller, which tells of its turns, with the journals."""
+
+    def __init__(self, choose_poller: ChoosePoller = choose_poller) -> None:
+        self.held_appends = HeldAppends()
+        self._choose_poller = choose_poller
+
+    def new_poller(self, clock: BrokerClock) -> Poller | None:
+        """See `Lane`."""
+        return self._choose_poller(clock, self.held_appends)
+
+    def new_buffer(self, max_frame_bytes: int) -> ReceiveBuffer:
+        """See `Lane`."""
+        return SmallFrames(max_frame_bytes)
+
+    def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
+        """See `Lane`."""
+        if api_key == PRODUCE_KEY:
+            from odradek.broker.fast.produce_answer import UsualProduceAnswer
+
+            return UsualProduceAnswer(version).frame
+        if api_key == CONSUMER_GROUP_HEARTBEAT_KEY:
+            from odradek.broker.fast.heartbeat_answer import heartbeat_frame
+
+            return heartbeat_frame
+        return None
+
+    def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
+        """See `Lane`."""
+        return HoldingJournal(partition, self.held_appends, base_sequence=base_sequence, keyed=keyed)

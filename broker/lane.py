@@ -1,0 +1,53 @@
+"""The seam between the plain path of a request and what makes it faster.
+
+The plain path serves everything: each connection waits in its own task, reads frames, has the dispatcher answer them,
+and sends each answer; a coordinator appends what it decides. A lane may put something else in the place of some of
+these parts. `odradek.broker.fast` is the other one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from odradek.broker.net.receive_buffer import ReceiveBuffer
+from odradek.broker.runtime.partition_journal import PartitionJournal
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.net.connection import Poller
+    from odradek.broker.partitions.partition import Partition
+    from odradek.broker.requests.dispatch import AnswerWriter
+
+
+class Lane(Protocol):
+    """What a cluster takes its parts from. One lane is for one cluster."""
+
+    def new_poller(self, clock: BrokerClock) -> Poller | None:
+        """Who reads for the connections that wait for a request, in the trio run of the caller; None for nobody."""
+
+    def new_buffer(self, max_frame_bytes: int) -> ReceiveBuffer:
+        """What a connection reads into."""
+
+    def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
+        """What writes the usual answer of an API; None where the codec writes all of them."""
+
+    def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
+        """The journal of a coordinator."""
+
+
+class PlainLane:
+    """Nothing but the plain path."""
+
+    def new_poller(self, clock: BrokerClock) -> None:
+        """Each connection waits in its own task."""
+
+    def new_buffer(self, max_frame_bytes: int) -> ReceiveBuffer:
+        """See `Lane`."""
+        return ReceiveBuffer(max_frame_bytes)
+
+    def answer_writer(self, api_key: int, version: int) -> None:
+        """The codec writes every answer."""
+
+    def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
+        """See `Lane`."""
+        return PartitionJournal(partition, base_sequence=base_sequence, keyed=keyed)

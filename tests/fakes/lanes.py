@@ -1,0 +1,30 @@
+"""The lanes that tests of connections run with: the plain one, and the fast one with each of its pollers."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from odradek.broker.fast.lane import FastLane
+from odradek.broker.fast.poller import EpollPoller
+from odradek.broker.fast.sleeping_poller import SleepingPoller
+from odradek.broker.lane import Lane, PlainLane
+from tests.fakes.cluster import FakeCluster
+
+POLLERS = [None, *([EpollPoller, SleepingPoller] if hasattr(select, "epoll") else [])]
+
+
+def lane_with(poller: Callable[..., Any] | None) -> Lane:
+    """The fast lane with this poller, without one the plain lane."""
+    return PlainLane() if poller is None else FastLane(poller)
+
+
+@pytest.fixture(autouse=True, params=POLLERS, ids=lambda kind: "plain" if kind is None else kind.__name__)
+def poller(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Every `FakeCluster` has the lane with this kind of poller; None is the plain lane."""
+    kind: Any = request.param
+    monkeypatch.setattr(FakeCluster, "new_lane", staticmethod(lambda: lane_with(kind)))
+    return kind
