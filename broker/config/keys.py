@@ -116,7 +116,7 @@ def _changed(key: ConfigKey, change: Mapping[str, Any]) -> ConfigKey:
         Update(change["update"]) if "update" in change else key.update,
         key.use,
         key.documentation,
-        key.internal,
+        change.get("internal", key.internal),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.settings import Settings, strictness, with_transcript
+from odradek.broker.facade.settings import Settings, strictness, with_release, with_transcript
 from odradek.broker.facade.topic_spec import Topics
 from odradek.broker.facade.verbs.broker import TrioBroker
 
@@ -36,6 +36,8 @@ async def open_broker(
     strict: bool | str = False,
     transcript: bool = True,
     registry: bool = False,
+    kafka_version: str | None = None,
+    zookeeper: bool | None = None,
 ) -> AsyncIterator[TrioBroker]:
     """A broker in the caller's trio run: ``async with open_broker(topics={"orders": 6}) as broker: ...``.
 
@@ -50,7 +52,7 @@ async def open_broker(
     strictly = strictness(strict)
     run_clock = trio.lowlevel.current_clock()
     clock = run_clock if isinstance(run_clock, BrokerClock) else BrokerClock()
-    config = with_transcript(config, transcript)
+    config = with_release(with_transcript(config, transcript), kafka_version, zookeeper)
     beside = _registry_beside if registry else nullcontext
     settings = Settings(nodes, topics, config, data_dir, host, port, clock, config_file, security)
     failure: Exception | None = None

@@ -37,6 +37,18 @@ def strictness(strict: bool | str) -> Strictness | None:
     return Strictness.of(strict)
 
 
+def with_release(
+    config: Mapping[str, Any] | None, version: str | None, zookeeper: bool | None
+) -> Mapping[str, Any] | None:
+    """The configs with the Kafka release that was asked for by arguments; ValueError if the configs name another."""
+    asked = {"odradek.kafka.version": version, "odradek.zookeeper": zookeeper}
+    given = {name: value for name, value in asked.items() if value is not None}
+    for name, value in given.items():
+        if config is not None and name in config and str(config[name]) != str(value):
+            raise ValueError(f"the configs say {name}={config[name]}, the arguments {value}")
+    return {**(config or {}), **given} if given else config
+
+
 def with_transcript(config: Mapping[str, Any] | None, transcript: bool) -> Mapping[str, Any] | None:
     """The configuration of a broker with or without a transcript; as it is if the configuration decides."""
     return config if transcript else {**(config or {}), "odradek.transcript": "false"}

@@ -16,7 +16,7 @@ import trio
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.call import BrokerClosedError, HandOver
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.settings import Settings, strictness, with_transcript
+from odradek.broker.facade.settings import Settings, strictness, with_release, with_transcript
 from odradek.broker.facade.topic_spec import Topics
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class KafkaBroker(BlockingBroker):
     ``"fail +partitioner-order"`` takes one in (docs/testing.md). ``transcript=False``: keep nothing of what clients
     say, as ``odradek.transcript=false`` in the configuration; reports then show the last 64 requests without their
     contents. ``registry``: run a schema registry beside it, at `schema_registry_url` (docs/registry.md).
+    ``kafka_version``: behave as that release of Kafka, ``"3.6"`` say; ``zookeeper``: as it does with ZooKeeper
+    (docs/versions.md).
     """
 
     _is_fork = False
@@ -77,9 +79,11 @@ class KafkaBroker(BlockingBroker):
         strict: bool | str = False,
         transcript: bool = True,
         registry: bool = False,
+        kafka_version: str | None = None,
+        zookeeper: bool | None = None,
     ) -> None:
         self._strict = strictness(strict)
-        config = with_transcript(config, transcript)
+        config = with_release(with_transcript(config, transcript), kafka_version, zookeeper)
         if process:
             self._become_process(
                 nodes=nodes,
@@ -279,6 +283,8 @@ class BrokerFactory(Protocol):
         strict: bool | str = False,
         transcript: bool = True,
         registry: bool = False,
+        kafka_version: str | None = None,
+        zookeeper: bool | None = None,
     ) -> KafkaBroker:
         """A running broker; the arguments are those of :class:`KafkaBroker`."""
         ...

@@ -21,6 +21,10 @@ _TEXTS_OF_KRAFT = {
     "{factor} cannot be reached because only {brokers} broker(s) are registered.",
     "no brokers": "Unable to replicate the partition {factor} time(s): All brokers are currently fenced.",
 }
+_TEXTS_BEFORE_3_9 = {
+    "coordinator type": "This most likely occurs because of a request being malformed by the client library or the "
+    "message was sent to an incompatible broker. See the broker logs for more details.",
+}
 _TEXTS_OF_ZOOKEEPER = {
     "replication factor": "Replication factor: {factor} larger than available brokers: {brokers}.",
     "no brokers": "Replication factor: {factor} larger than available brokers: 0.",
@@ -92,7 +96,11 @@ class Release:
         """The first Metadata that creates a topic is answered LEADER_NOT_AVAILABLE, not UNKNOWN_TOPIC_OR_PARTITION."""
         self.only_controller_creates = zookeeper
         """A broker that is not the controller answers NOT_CONTROLLER to changes of topics."""
-        self.texts: Mapping[str, str] = _TEXTS_OF_ZOOKEEPER if zookeeper else _TEXTS_OF_KRAFT if number < (4, 3) else {}
+        self.texts: Mapping[str, str] = {
+            **(_TEXTS_OF_KRAFT if number < (4, 3) else {}),
+            **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),
+            **(_TEXTS_OF_ZOOKEEPER if zookeeper else {}),
+        }
         """Refusals in other words than the newest release's, see `text`."""
 
     def text(self, refusal: str, newest: str, /, **values: object) -> str:

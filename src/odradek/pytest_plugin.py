@@ -6,6 +6,9 @@ Fixtures: `kafka_broker` (fresh for each test), `kafka_broker_session`, `kafka_b
 `kafka_broker` starts; its arguments are those of `odradek.KafkaBroker`. The brokers run in threads of their own,
 so sync, asyncio, anyio and trio tests use them alike.
 
+`@pytest.mark.kafka_versions("3.6", "4.3")` runs a test once with each Kafka release; `--kafka-version 3.6` names one
+for all tests that do not say it.
+
 `kafka_chaos`: faults drawn by a seed, see `odradek.pytest_chaos`. Strictness: see `odradek.pytest_strict`.
 
 A bug in the broker (an exception that a handler should not have raised) fails the test that met it.
@@ -156,6 +159,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         help="before each test that uses kafka_broker_session: end faults, stopped clocks and nodes of earlier tests "
         "(faults, the default), also delete topics and groups (data), or nothing (no)",
     )
+    parser.getgroup("odradek").addoption(
+        "--kafka-version",
+        dest="odradek_kafka_version",
+        metavar="VERSION",
+        help="the Kafka release that brokers behave as, such as 3.6, where a test does not say it (docs/versions.md)",
+    )
     marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
     if isinstance(marked, set):
         marked.discard("odradek")
@@ -171,6 +180,24 @@ def pytest_configure(config: pytest.Config) -> None:
         "kafka(nodes=1, topics={'orders': 6}, config={...}): how the kafka_broker fixture starts (odradek.KafkaBroker)"
         "; reset='data'|'faults'|'no': what becomes of the session's brokers before the test",
     )
+    config.addinivalue_line(
+        "markers",
+        "kafka_versions('2.8', '3.6', '4.3'): run the test once with each of these Kafka releases as kafka_broker",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a test of each version that a `kafka_versions` marker names."""
+    marker = metafunc.definition.get_closest_marker("kafka_versions")
+    if marker is None:
+        return
+    if not marker.args or marker.kwargs or not all(isinstance(each, str) for each in marker.args):
+        raise pytest.UsageError('@pytest.mark.kafka_versions takes versions as texts: kafka_versions("3.6", "4.3")')
+    if "kafka_broker" not in metafunc.fixturenames and "kafka_version" not in metafunc.fixturenames:
+        raise pytest.UsageError(
+            f"{metafunc.definition.nodeid}: @pytest.mark.kafka_versions needs the kafka_broker fixture"
+        )
+    metafunc.parametrize("kafka_version", marker.args, indirect=True)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -282,15 +309,25 @@ def kafka_options(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture
-def kafka_broker(kafka_broker_factory: BrokerFactory, kafka_options: dict[str, Any]) -> KafkaBroker:
+def kafka_version(request: pytest.FixtureRequest) -> str | None:
+    """The Kafka release that `kafka_broker` behaves as: the marker's, else the option's; None for the newest."""
+    asked: str | None = getattr(request, "param", None)
+    return asked or request.config.getoption("odradek_kafka_version")
+
+
+@pytest.fixture
+def kafka_broker(
+    kafka_broker_factory: BrokerFactory, kafka_options: dict[str, Any], kafka_version: str | None
+) -> KafkaBroker:
     """A broker of the test's own, started as its `kafka` marker says."""
-    return kafka_broker_factory(**kafka_options)
+    return kafka_broker_factory(**{"kafka_version": kafka_version, **kafka_options})
 
 
 @pytest.fixture(scope="session")
-def kafka_session_options() -> dict[str, Any]:
+def kafka_session_options(request: pytest.FixtureRequest) -> dict[str, Any]:
     """The arguments of `kafka_broker_session`; override it in a conftest."""
-    return {}
+    version = request.config.getoption("odradek_kafka_version")
+    return {} if version is None else {"kafka_version": version}
 
 
 @pytest.fixture(scope="session")

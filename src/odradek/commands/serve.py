@@ -56,6 +56,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Kafka's server.properties; unknown names in it are kept with a warning",
     )
     parser.add_argument(
+        "--kafka-version",
+        metavar="VERSION",
+        help="the Kafka release to behave as, 2.8 to 4.3 (default 4.3; docs/versions.md)",
+    )
+    parser.add_argument(
+        "--zookeeper",
+        action="store_true",
+        help="behave as that release does with ZooKeeper (up to 3.9; 2.8 always does)",
+    )
+    parser.add_argument(
         "--from-env",
         action="store_true",
         help="take the environment variables of Kafka's container images: KAFKA_..., KAFKA_CFG_..., CLUSTER_ID "
@@ -144,6 +154,10 @@ def run(arguments: argparse.Namespace) -> int:
     values = dict(_pair(text, "--config") for text in arguments.config)
     if arguments.no_transcript:
         values["odradek.transcript"] = "false"
+    if arguments.kafka_version is not None:
+        values["odradek.kafka.version"] = arguments.kafka_version
+    if arguments.zookeeper:
+        values["odradek.zookeeper"] = "true"
     try:
         users = _users([*(environment.scram if environment else ()), *arguments.add_scram])
         config = broker_config(values, arguments.config_file, environment.configs if environment else {})

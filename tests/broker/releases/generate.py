@@ -21,6 +21,7 @@ DEFINITION = "4.3.1"
 """The release whose config tables `broker/config/definitions` has."""
 RELEASES = ("4.2.1", "4.1.1", "4.0.2", "3.9.1", "3.8.1", "3.7.2", "3.6.2", "3.5.2", "3.4.1", "3.3.2")
 ZOOKEEPER = ("3.9.1", "3.6.2", "3.3.2", "2.8.2")
+_INTERNAL = 3
 _VALUE, _READ_ONLY, _SOURCE, _, _TYPE, _ = range(6)
 _DEFAULT_SOURCE = 5
 _SHARE_STATE = "share.coordinator.state.topic"
@@ -50,11 +51,12 @@ def jar_tables() -> dict[str, dict[str, dict[str, list[Any]]]]:
 def data() -> dict[str, Any]:
     """What `releases.json` holds."""
     jars = jar_tables()
+    oldest = jars["3.5.2"]  # of older releases nobody has read the jars: limits and hidden names are those of 3.5
     releases: dict[str, Any] = {}
     for name in RELEASES:
-        releases[short(name)] = of_recording(recording(name), jars.get(name))
+        releases[short(name)] = of_recording(recording(name), jars.get(name, oldest))
     for name in ZOOKEEPER:
-        releases[f"{short(name)}-zookeeper"] = of_recording(recording(f"{name}-zookeeper"), jars.get(name))
+        releases[f"{short(name)}-zookeeper"] = of_recording(recording(f"{name}-zookeeper"), jars.get(name, oldest))
     return {"releases": releases}
 
 
@@ -63,8 +65,10 @@ def short(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def of_recording(recorded: dict[str, Any], jar: dict[str, dict[str, list[Any]]] | None) -> dict[str, Any]:
+def of_recording(recorded: dict[str, Any], jar: dict[str, dict[str, list[Any]]]) -> dict[str, Any]:
     """The data of one release: APIs, features, and how its configs differ from the definition's."""
+    if recorded["kafka"].startswith("2."):  # what 3.5 hides came with 3.0
+        jar = {scope: {name: row for name, row in table.items() if not row[_INTERNAL]} for scope, table in jar.items()}
     answers = recorded["api_versions_answers"]
     features = answers["v4"] if answers["v4"]["error"] == 0 else answers["v3"]
     base_jar = jar_tables()[DEFINITION]
@@ -74,7 +78,7 @@ def of_recording(recorded: dict[str, Any], jar: dict[str, dict[str, list[Any]]] 
         "supported": features["supported_features"],
         "finalized": {name: level for name, (_, level) in features["finalized_features"].items()},
         "configs": {
-            scope: differences(scope, recorded["configs"][scope], base_jar[scope], None if jar is None else jar[scope])
+            scope: differences(scope, recorded["configs"][scope], base_jar[scope], jar[scope])
             for scope in ("broker", "topic")
         }
         | {"group": group_differences(base_jar["group"], jar)},
@@ -82,19 +86,21 @@ def of_recording(recorded: dict[str, Any], jar: dict[str, dict[str, list[Any]]] 
 
 
 def differences(
-    scope: str, recorded: dict[str, list[Any]], base_jar: dict[str, list[Any]], jar: dict[str, list[Any]] | None
+    scope: str, recorded: dict[str, list[Any]], base_jar: dict[str, list[Any]], jar: dict[str, list[Any]]
 ) -> dict[str, Any]:
     """Names that are gone or are former ones, and what is another of the names that the tables have."""
     known, former = keys_of(scope), keys_of(f"former_{scope}")
-    gone = {name for name, key in known.items() if name not in recorded and is_shown(key)}
-    if jar is not None:
-        gone |= {name for name, row in base_jar.items() if row[3] and name not in jar}  # internal ones are not shown
-    changed: dict[str, dict[str, str | None]] = {}
+    hidden = {name for name, row in jar.items() if row[_INTERNAL]} - set(recorded)
+    gone = {name for name, key in known.items() if name not in recorded and name not in hidden and is_shown(key)}
+    gone |= {name for name, row in base_jar.items() if row[_INTERNAL] and name not in jar}
+    changed: dict[str, dict[str, Any]] = {
+        name: {"internal": True} for name, key in known.items() if name in hidden and not key.internal
+    }
     for name in sorted(set(recorded) - _CONFIGS_OF_THE_RECORDING):
         if name not in known and name not in former:
             raise ValueError(f"{name} is in no table of broker/config/definitions")
         change = changes(known.get(name) or former[name], recorded[name])
-        if jar is not None and name in base_jar:
+        if name in base_jar and name in jar:
             change |= jar_changes(base_jar[name], jar[name])
         if change:
             changed[name] = change
@@ -142,9 +148,9 @@ def limits_of(validator: str) -> str | None:
     return f"{bounds[1]}..{bounds[2] or ''}" if bounds else None
 
 
-def group_differences(base: dict[str, list[Any]], jar: dict[str, dict[str, list[Any]]] | None) -> dict[str, Any]:
+def group_differences(base: dict[str, list[Any]], jar: dict[str, dict[str, list[Any]]]) -> dict[str, Any]:
     """The same of a group's configs, which no recording has: groups got configs with 4.0."""
-    have = (jar or {}).get("group", {})
+    have = jar.get("group", {})
     changed = {name: jar_changes(base[name], have[name]) for name in sorted(base) if name in have}
     return {
         "gone": sorted(set(base) - set(have)),
