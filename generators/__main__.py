@@ -1,8 +1,8 @@
 """Write all generated code, or only say whether it is current: `python -m generators [--check]`.
 
 Each module named in `GENERATORS` has a function `files() -> dict[str, str]`: paths below the repository to source text.
-Ruff formats them here and removes unused imports. They run in this order: a later one may import what an earlier one
-has written.
+Ruff formats them here and removes unused imports. The generators run one after the other, as a later one may import
+what an earlier one has written: if it cannot, what is already written is whole.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
-GENERATORS = ("messages", "codecs", "blocking", "remote_calls", "api_index")
-FOLDERS = ("protocol/generated", "broker/api/generated", "broker/facade/generated")
+GENERATORS = {
+    "protocol/generated": ("messages", "codecs"),
+    "broker/facade/generated": ("blocking", "remote_calls"),
+    "broker/api/generated": ("api_index",),
+}
+"""A folder to the modules here that write all of it."""
 PACKAGE = '"""Generated: do not edit, run `make generate`."""\n'
 
 
@@ -25,25 +30,30 @@ def main(arguments: list[str]) -> int:
     if arguments and not check:
         print(__doc__.splitlines()[0])
         return 2
-    known: set[Path] = set()
-    stale: list[Path] = []
-    for name in GENERATORS:
-        for path, text in laid_out(import_module(f"generators.{name}").files()).items():
-            known.add(path)
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
-                stale.append(path)
-                if not check:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_text(text, encoding="utf-8")
-    strays = {path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")} - known
-    for path in strays if not check else ():
-        path.unlink()
-    for path in (*stale, *sorted(strays)):
-        print(f"{'not current' if check else 'written' if path in known else 'removed'}: {path.relative_to(ROOT)}")
-    if check and (stale or strays):
+    stale = [path for folder in GENERATORS for path in _brought_up_to_date(folder, write=not check)]
+    if check and stale:
         print("run: make generate")
         return 1
     return 0
+
+
+def _brought_up_to_date(folder: str, *, write: bool) -> Iterator[Path]:
+    """What is not current in a folder, each with a line of text."""
+    known: set[Path] = set()
+    for name in GENERATORS[folder]:
+        for path, text in laid_out(import_module(f"generators.{name}").files()).items():
+            known.add(path)
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                if write:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text, encoding="utf-8")
+                print(f"{'written' if write else 'not current'}: {path.relative_to(ROOT)}")
+                yield path
+    for path in sorted({*(ROOT / folder).rglob("*.py")} - known):
+        if write:
+            path.unlink()
+        print(f"{'removed' if write else 'nobody writes it'}: {path.relative_to(ROOT)}")
+        yield path
 
 
 def laid_out(files: dict[str, str]) -> dict[Path, str]:

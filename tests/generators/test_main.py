@@ -19,8 +19,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository with one generator, and its folder with a file that nobody writes."""
     generator: Any = SimpleNamespace(files=lambda: FILES)
     monkeypatch.setitem(sys.modules, "generators.fake", generator)
-    monkeypatch.setattr(command, "GENERATORS", ("fake",))
-    monkeypatch.setattr(command, "FOLDERS", ("one/generated",))
+    monkeypatch.setattr(command, "GENERATORS", {"one/generated": ("fake",)})
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "one" / "generated").mkdir(parents=True)
     (tmp_path / "one" / "generated" / "stray.py").touch()
@@ -45,10 +44,17 @@ def test_a_check_names_what_is_not_current_and_writes_nothing(tree: Path, capsys
     assert capsys.readouterr().out.splitlines() == [
         "not current: one/generated/__init__.py",
         "not current: one/generated/first.py",
-        "not current: one/generated/stray.py",
+        "nobody writes it: one/generated/stray.py",
         "run: make generate",
     ]
     assert [path.name for path in (tree / "one" / "generated").iterdir()] == ["stray.py"]
+
+
+def test_a_generator_that_fails_leaves_what_was_written_before(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "GENERATORS", {**command.GENERATORS, "two/generated": ("missing",)})
+    with pytest.raises(ModuleNotFoundError):
+        command.main([])
+    assert {path.name for path in (tree / "one" / "generated").iterdir()} == {"__init__.py", "first.py"}
 
 
 def test_an_unknown_word_is_refused(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

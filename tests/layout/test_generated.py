@@ -20,4 +20,4 @@ def test_every_generated_folder_belongs_to_the_command() -> None:
     folders = {
         path for top in ("broker", "protocol", "storage", "pipeline") for path in (ROOT / top).rglob("generated")
     }
-    assert folders == {ROOT / folder for folder in command.FOLDERS}
+    assert folders == {ROOT / folder for folder in command.GENERATORS}
