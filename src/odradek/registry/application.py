@@ -92,7 +92,8 @@ class Application:
         body = await _body(request)
         self._recording.read(exchange, body)
         await self._misbehave(request.method, path if context is None else _raw_path(request))
-        asked = Request(names, request.query_params, body, context)
+        asked = Request(names, request.query_params, body, context, request.query_params.multi_items())
+        asked.check_served()
         result = await self._in_thread(endpoint, self._registry, asked)
         return _text(result) if path.endswith(_TEXT) and isinstance(result, str) else _response(result)
 
@@ -176,6 +177,9 @@ async def _body(request: HttpRequest) -> bytes:
 
 
 def _response(data: Any, status: int = 200) -> Response:
+    """None is an answer without content."""
+    if data is None:
+        return Response(b"", 204)
     return Response(
         json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"), status, media_type=MEDIA_TYPE
     )

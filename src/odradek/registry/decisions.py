@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from odradek.registry.entries import Content, Version
 from odradek.registry.errors import (
+    RegistryError,
+    context_not_empty,
     incompatible,
     invalid_level,
     invalid_mode,
@@ -31,6 +33,7 @@ from odradek.registry.records import (
     clear_subject_record,
     config_record,
     context_record,
+    context_tombstone,
     delete_subject_record,
     mode_record,
     schema_record,
@@ -38,7 +41,7 @@ from odradek.registry.records import (
 )
 from odradek.registry.rules import check_rules, merged, merged_metadata
 from odradek.registry.state import LEVEL, READONLY_OVERRIDE, READWRITE, RegistryState
-from odradek.registry.subjects import DEFAULT_CONTEXT, context_of, is_valid
+from odradek.registry.subjects import DEFAULT_CONTEXT, context_of, context_subject, is_valid
 
 READONLY, IMPORT = "READONLY", "IMPORT"
 MODES = (READWRITE, READONLY, READONLY_OVERRIDE, IMPORT)
@@ -325,13 +328,31 @@ def set_mode(state: RegistryState, subject: str | None, body: dict[str, Any], fo
     return Decision([*records, mode_record(subject, mode)], body)
 
 
-def delete_mode(state: RegistryState, subject: str | None) -> Decision:
-    """Go back to what counts above; the mode that was is the answer."""
+def delete_mode(state: RegistryState, subject: str | None, recursive: bool = False) -> Decision:
+    """Go back to what counts above; the mode that was is the answer.
+
+    ``recursive``: delete the modes of all subjects of a context (None: of the default one), too.
+    """
     before = state.modes.get(subject)
+    if recursive:
+        context = context_of(subject)
+        is_context = subject == context_subject(context)
+        scopes = [each for each in state.modes if each == subject or (is_context and context_of(each) == context)]
+        return Decision([mode_record(each, None) for each in scopes], {"mode": before})
     if before is None and subject is not None:
         raise subject_not_found(subject)
     records = [] if before is None else [mode_record(subject, None)]
     return Decision(records, {"mode": before or READWRITE})
+
+
+def delete_context(state: RegistryState, context: str) -> Decision:
+    """Delete a context without subjects, and its config and mode."""
+    subject = context_subject(context)
+    if subject is None or context not in state.contexts:
+        raise RegistryError(40401, f"there is no context {context!r} that can be deleted")
+    if state.has(subject, deleted=True):
+        raise context_not_empty(context)
+    return Decision([*_settings_gone(state, subject), context_tombstone(context)], None)
 
 
 def _object(text: str | None) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from odradek.registry.errors import (
 from odradek.registry.parsing import TYPES
 from odradek.registry.registry import Registry
 from odradek.registry.requests import Request
+from odradek.registry.rules import rule_types
 from odradek.registry.state import READONLY_OVERRIDE, RegistryState
 from odradek.registry.subjects import DEFAULT_CONTEXT, Subject, context_of
 
@@ -39,6 +40,9 @@ def _schemas(state: RegistryState, request: Request) -> list[dict[str, Any]]:
     for subject in state.subjects(request.prefix, deleted=request.says("deleted")):
         versions = state.all_of(subject, deleted=request.says("deleted"))
         found += versions[-1:] if request.says("latestOnly") else versions
+    kind = request.query.get("ruleType")
+    if kind:
+        found = [each for each in found if kind in rule_types(each.content.told().get("ruleSet"))]
     return [each.told() for each in request.page(found)]
 
 
@@ -68,13 +72,12 @@ def _text_of_id(registry: Registry, request: Request) -> Any:
 
 def _formatted(registry: Registry, state: RegistryState, version: Version, request: Request) -> str:
     """The text of a schema; in the format that is asked for, if the language of the schema has such."""
-    form = request.query.get("format", "").strip()
-    if not form:
+    if not request.format:
         return version.content.schema
     formats = registry.parser.parsed(state, version.subject, version.content).formats
-    if form not in formats:
-        raise RegistryError(422, f"a schema of the type {version.content.kind} has no format {form!r}")
-    return formats[form]()
+    if request.format not in formats:
+        raise RegistryError(422, f"a schema of the type {version.content.kind} has no format {request.format!r}")
+    return formats[request.format]()
 
 
 def _places(state: RegistryState, request: Request) -> list[Version]:
@@ -163,19 +166,37 @@ def _referenced_by(state: RegistryState, request: Request) -> list[int]:
     return request.page(state.referencing(found.subject, found.version))
 
 
-def _with_metadata(state: RegistryState, request: Request) -> dict[str, Any]:
-    wanted = request.query.get("key"), request.query.get("value")
-    for each in reversed(state.all_of(request.subject, deleted=request.says("deleted"))):
-        properties = (each.told().get("metadata") or {}).get("properties") or {}
-        if wanted in properties.items():
-            return each.told()
-    known = state.has(request.subject, deleted=request.says("deleted"))
-    raise schema_not_found(f"with the property {wanted[0]}") if known else subject_not_found(request.subject)
+def _with_metadata(registry: Registry, request: Request) -> Any:
+    wanted = dict(zip(request.every("key"), request.every("value"), strict=False))
+    deleted = request.says("deleted")
+
+    def answer(state: RegistryState) -> dict[str, Any]:
+        for each in reversed(state.all_of(request.subject, deleted=deleted)):
+            properties = (each.told().get("metadata") or {}).get("properties") or {}
+            if wanted.items() <= properties.items():
+                return {**each.told(), "schema": _formatted(registry, state, each, request)}
+        known = state.has(request.subject, deleted=deleted)
+        raise schema_not_found(f"with the properties {wanted}") if known else subject_not_found(request.subject)
+
+    return registry.look(answer)
 
 
 def _register(registry: Registry, request: Request) -> Any:
     subject, asked, normalize = request.subject, request.asked, request.says("normalize")
-    return registry.change(lambda state: decisions.register(state, registry.parser, subject, asked, normalize))
+    told = registry.change(lambda state: decisions.register(state, registry.parser, subject, asked, normalize))
+    if "schema" in told and request.format:
+        return {**told, "schema": _text_of_registered(registry, request, told["version"])}
+    return told
+
+
+def _text_of_registered(registry: Registry, request: Request, number: int) -> str:
+    def text(state: RegistryState) -> str:
+        found = state.version(request.subject, number, deleted=True)
+        if found is None:
+            raise version_not_found(request.subject, number)
+        return _formatted(registry, state, found, request)
+
+    return registry.look(text)
 
 
 def _look_up(registry: Registry, request: Request) -> Any:
@@ -188,7 +209,7 @@ def _look_up(registry: Registry, request: Request) -> Any:
         content = decisions.understood(state, registry.parser, subject, asked.content, normalize)[1]
         for each in reversed(state.all_of(subject, deleted=deleted)):
             if each.content == content:
-                return each.told()
+                return {**each.told(), "schema": _formatted(registry, state, each, request)}
         raise schema_not_found(f"like this one under {subject!r}")
 
     return registry.look(answer)
@@ -258,11 +279,19 @@ def _set_mode(registry: Registry, request: Request) -> Any:
 
 
 def _delete_mode(registry: Registry, request: Request) -> Any:
-    return registry.change(lambda state: decisions.delete_mode(state, request.subject_or_all))
+    recursive = request.says("recursive")
+    return registry.change(lambda state: decisions.delete_mode(state, request.subject_or_all, recursive))
 
 
 def _contexts(state: RegistryState, request: Request) -> list[str]:
-    return request.page(state.contexts)
+    prefix = request.query.get("contextPrefix", "")
+    return request.page([each for each in state.contexts if each.startswith(prefix)])
+
+
+def _delete_context(registry: Registry, request: Request) -> Any:
+    context = request.path["context"]
+    named = context if context.startswith(".") else f".{context}"
+    return registry.change(lambda state: decisions.delete_context(state, named))
 
 
 def _cluster(registry: Registry, request: Request) -> Any:
@@ -284,7 +313,7 @@ ENDPOINTS: Table = [
     ("GET", "/subjects", _looking(_subjects)),
     ("POST", "/subjects/{subject}", _look_up),
     ("DELETE", "/subjects/{subject}", _delete_subject),
-    ("GET", "/subjects/{subject}/metadata", _looking(_with_metadata)),
+    ("GET", "/subjects/{subject}/metadata", _with_metadata),
     ("GET", "/subjects/{subject}/versions", _looking(_versions)),
     ("POST", "/subjects/{subject}/versions", _register),
     ("GET", _VERSION, _schema_of_version),
@@ -303,6 +332,7 @@ ENDPOINTS: Table = [
         for method, endpoint in (("GET", look), ("PUT", change), ("DELETE", delete))
     ),
     ("GET", "/contexts", _looking(_contexts)),
+    ("DELETE", "/contexts/{context}", _delete_context),
     ("GET", "/v1/metadata/id", _cluster),
     ("GET", "/v1/metadata/version", lambda registry, request: {"version": f"odradek {__version__}", "commitId": ""}),
 ]

@@ -116,6 +116,11 @@ def invalid_rules(why: str) -> RegistryError:
     return RegistryError(42210, why)
 
 
+def context_not_empty(context: str) -> RegistryError:
+    """42211."""
+    return RegistryError(42211, f"the context {context!r} has subjects, deleted ones among them")
+
+
 def store_failed(why: str) -> RegistryError:
     """50001."""
     return RegistryError(50001, why)

@@ -68,6 +68,11 @@ def mode_record(subject: str | None, mode: str | None) -> Written:
     return Written("MODE", subject, 0, None if mode is None else {"subject": subject, "mode": mode})
 
 
+def context_tombstone(context: str) -> Written:
+    """A context that is gone."""
+    return Written("CONTEXT", context, 0, None)
+
+
 def context_record(context: str) -> Written:
     """A context that is used."""
     return Written("CONTEXT", context, 0, {"tenant": "default", "context": context})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,17 +13,30 @@ from odradek.registry.records import content_of
 from odradek.registry.subjects import in_context, normal
 
 _LARGEST = 2**31 - 1
+_NOT_SERVED = (
+    *("aliases", "resourceType", "associationType", "lifecycle"),
+    *("referenceFormat", "findTags"),
+)
+"""What Confluent's registry understands in a query and this one does not: refused, not ignored."""
 _OF_SCHEMA = ("schema", "schemaType", "references", "metadata", "ruleSet", "id", "version")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``context``: that of a path ``/contexts/NAME/...``, or None."""
+    """``context``: that of a path ``/contexts/NAME/...``, or None. ``repeated``: the query as pairs, as names may come
+    several times."""
 
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     context: str | None = None
+    repeated: Sequence[tuple[str, str]] = ()
+
+    def check_served(self) -> None:
+        """RegistryError (422) for what a query asks for and this registry does not know."""
+        for name, value in self.query.items():
+            if name in _NOT_SERVED and value.strip().lower() not in ("", "false"):
+                raise bad_request(f"{name}={value} is not served here")
 
     @property
     def subject(self) -> str:
@@ -74,6 +87,15 @@ class Request:
     def says(self, name: str) -> bool:
         """Whether a flag in the query is set."""
         return self.query.get(name, "").lower() == "true"
+
+    def every(self, name: str) -> list[str]:
+        """The values of a name that may come several times in a query."""
+        return [value for each, value in self.repeated if each == name]
+
+    @property
+    def format(self) -> str:
+        """The format of schemas that is asked for, or an empty text."""
+        return self.query.get("format", "").strip()
 
     def page(self, items: list[Any]) -> list[Any]:
         """As many as ``limit`` says from ``offset`` on."""

@@ -34,6 +34,11 @@ def check_rules(rules: dict[str, Any] | None) -> None:
                 raise invalid_rules(f"the rule {name!r} is neither TRANSFORM nor CONDITION")
 
 
+def rule_types(rules: dict[str, Any] | None) -> set[str]:
+    """The types of all rules."""
+    return {rule["type"] for kind in RULE_KINDS for rule in (rules or {}).get(kind) or []}
+
+
 def merged(below: dict[str, Any] | None, above: dict[str, Any] | None) -> dict[str, Any] | None:
     """Two rule sets as one; a rule goes before one of the same name below."""
     if not below or not above:

@@ -22,7 +22,7 @@ Ask = Callable[..., tuple[int, Any]]
 
 
 def ask(url: str, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-    """Status and JSON of an answer. ``body``: bytes as they are, anything else as JSON."""
+    """Status and JSON of an answer, None without content. ``body``: bytes as they are, anything else as JSON."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
     data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     given = {} if data is None else {"Content-Type": MEDIA_TYPE}
@@ -31,7 +31,7 @@ def ask(url: str, method: str, path: str, body: Any = None, **headers: str) -> t
     answer = connection.getresponse()
     text = answer.read()
     connection.close()
-    return answer.status, json.loads(text)
+    return answer.status, json.loads(text) if text else None
 
 
 @pytest.fixture

@@ -126,7 +126,25 @@ CONVERSATION: list[tuple[str, str, str | None, int, Any]] = [
             "schema": '"int"',
         },
     ),
+    ("GET", "/v1/metadata/version", None, 200, {"version": f"odradek {odradek.__version__}", "commitId": ""}),
     ("GET", "/subjects/m/metadata?key=owner&value=you", None, 404, 40403),
+    ("GET", "/contexts?contextPrefix=.c", None, 200, [".c"]),
+    ("DELETE", "/contexts/.c", None, 422, 42211),
+    ("DELETE", "/contexts/.unknown", None, 404, 40401),
+    ("DELETE", "/contexts/.", None, 404, 40401),
+    ("DELETE", "/subjects/:.c:s", None, 200, [1]),
+    ("DELETE", "/subjects/:.c:t", None, 200, [1]),
+    ("DELETE", "/contexts/.c", None, 422, 42211),
+    ("DELETE", "/subjects/:.c:s?permanent=true", None, 200, [1]),
+    ("DELETE", "/subjects/:.c:t?permanent=true", None, 200, [1]),
+    ("PUT", "/mode/:.c:", '{"mode": "READONLY"}', 200, {"mode": "READONLY"}),
+    ("PUT", "/mode/:.c:s", '{"mode": "READONLY"}', 200, {"mode": "READONLY"}),
+    ("DELETE", "/mode/:.c:?recursive=true", None, 200, {"mode": "READONLY"}),
+    ("DELETE", "/mode/:.c:?recursive=true", None, 200, {"mode": None}),
+    ("GET", "/mode/:.c:s", None, 404, 40409),
+    ("DELETE", "/contexts/c", None, 204, None),
+    ("GET", "/contexts", None, 200, ["."]),
+    ("GET", "/config/:.c:", None, 404, 40408),
     ("GET", "/subjects/unknown/metadata?key=owner&value=you", None, 404, 40401),
 ]
 
@@ -134,7 +152,7 @@ CONVERSATION: list[tuple[str, str, str | None, int, Any]] = [
 def test_a_conversation(registry: Ask) -> None:
     for method, path, body, status, answer in CONVERSATION:
         found, data = registry(method, path, None if body is None else body.encode())
-        if status != 200:
+        if status >= 400:
             data = data["error_code"]
         assert (found, data) == (status, answer), (method, path)
 
@@ -144,6 +162,12 @@ def test_the_latest_with_a_property(registry: Ask) -> None:
     registry("POST", SUBJECTS, schema)
     status, found = registry("GET", "/subjects/s/metadata?key=owner&value=me")
     assert (status, found["version"], found["metadata"]) == (200, 1, schema["metadata"])
+    both = "key=owner&value=me&key=unit&value={}"
+    schema["metadata"]["properties"]["unit"] = "eur"  # type: ignore[index]
+    registry("POST", SUBJECTS, schema)
+    assert registry("GET", f"/subjects/s/metadata?{both.format('eur')}")[1]["version"] == 2
+    assert registry("GET", f"/subjects/s/metadata?{both.format('usd')}")[1]["error_code"] == 40403
+    assert registry("GET", "/subjects/s/metadata")[1]["version"] == 2
 
 
 def test_who_is_referred_to(registry: Ask) -> None:
@@ -162,7 +186,7 @@ def test_the_server_says_what_it_is(registry: Ask, broker: odradek.KafkaBroker) 
 
 
 def test_each_endpoint_is_in_a_conversation() -> None:
-    elsewhere = {("GET", "/v1/metadata/id"), ("GET", "/v1/metadata/version")}
+    elsewhere = {("GET", "/v1/metadata/id")}
     for method, path, _ in ENDPOINTS:
         shape = [None if each.startswith("{") else each for each in path.split("/")]
         talked = any(method == asked and _fits(shape, where.partition("?")[0]) for asked, where, *_ in CONVERSATION)
@@ -181,3 +205,20 @@ def test_subjects_with_any_letters(registry: Ask, name: str) -> None:
     path = f"/subjects/{quote(name, safe='')}/versions"
     assert registry("POST", path, json.loads(INT)) == (200, {"id": 1})
     assert registry("GET", "/subjects") == (200, [name])
+
+
+def test_schemas_with_rules_of_a_type(registry: Ask) -> None:
+    rule = {"name": "r", "kind": "CONDITION", "mode": "WRITE", "type": "CEL", "expr": "true"}
+    registry("POST", SUBJECTS, {"schema": '"int"', "ruleSet": {"domainRules": [rule]}})
+    registry("POST", "/subjects/t/versions", {"schema": '"int"'})
+    assert [each["subject"] for each in registry("GET", "/schemas?ruleType=CEL")[1]] == ["s"]
+    assert registry("GET", "/schemas?ruleType=ENCRYPT") == (200, [])
+
+
+def test_a_format_counts_where_a_schema_is_registered_or_looked_up(registry: Ask) -> None:
+    schema = {"schema": 'syntax = "proto3"; message M {}', "schemaType": "PROTOBUF"}
+    registered = {**schema, "metadata": {"properties": {"owner": "me"}}}
+    status, told = registry("POST", f"{SUBJECTS}?format=serialized", registered)
+    assert (status, told["schema"]) == (200, registry("GET", f"{SUBJECTS}/1?format=serialized")[1]["schema"])
+    assert registry("POST", "/subjects/s?format=serialized", registered)[1]["schema"] == told["schema"]
+    assert registry("POST", "/subjects/s?format=pretty", registered)[0] == 422
