@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from odradek.broker.replication.leader_checks import LeaderChecks
     from odradek.broker.replication.stale import Frozen
     from odradek.broker.requests.faults import Fault
-    from odradek.broker.schemas.record_schemas import RecordSchemas
+    from odradek.broker.schemas.record_schemas import RecordSchemas, SchemaRegistry
     from odradek.broker.security.authorizer import Authorizer
     from odradek.broker.security.tls.listener_tls import ListenerTls
     from odradek.broker.security.tls.tls_listeners import TlsListeners
@@ -138,8 +138,8 @@ class Cluster:
         self.lane = _lane_of(self.config)
         self.durability: Durability | None = None
         self.directory: DataDirectory | None = None
-        self.schema_registry_url: str | None = None
-        """Where the schema registry beside this cluster answers."""
+        self.schema_registry: SchemaRegistry | None = None
+        """The schema registry beside this cluster, while there is one."""
         self.authorizer = self._make_authorizer()
         self.services = self._services(cluster_id or new_uuid_text())
         self.quota_switch = QuotaSwitch(self.services)

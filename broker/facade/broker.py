@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.partitions.topic import Topic
     from odradek.broker.requests.faults import Fault
-    from odradek.broker.schemas.record_schemas import SchemaInfo
+    from odradek.broker.schemas.record_schemas import SchemaInfo, SchemaRegistry
     from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
     from odradek.broker.telemetry.pushes import TelemetryPush
@@ -92,10 +92,14 @@ class Broker:
 
         RuntimeError if there is none.
         """
-        url = self._cluster.schema_registry_url
-        if url is None:
+        return self._schema_registry.url
+
+    @property
+    def _schema_registry(self) -> SchemaRegistry:
+        registry = self._cluster.schema_registry
+        if registry is None:
             raise RuntimeError("there is no schema registry: start the broker with registry=True, or --registry-port")
-        return url
+        return registry
 
     def client_config(
         self, user: str | None = None, client: Client = "confluent", *, mechanism: str | None = None

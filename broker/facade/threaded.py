@@ -260,7 +260,7 @@ def fork_of(broker: BlockingBroker, data_dir: str | Path | None = None) -> Kafka
     other = KafkaBroker.__new__(KafkaBroker)
     other._begin(ForkSettings(snapshot, cluster, clock, data_dir, broker._secured))
     other._is_fork = True
-    other._wants_registry = cluster.schema_registry_url is not None
+    other._wants_registry = cluster.schema_registry is not None
     return other.start()
 
 

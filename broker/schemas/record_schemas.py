@@ -44,6 +44,23 @@ class RegisteredSchemas(Protocol):
         ...
 
 
+class SchemaRegistry(Protocol):
+    """A schema registry beside a cluster."""
+
+    @property
+    def url(self) -> str:
+        """Where it answers; it stays the same while the registry is down."""
+        ...
+
+    def stop(self) -> None:
+        """Refuse connections, and cut those that there are. RuntimeError if it is down already."""
+        ...
+
+    def resume(self) -> None:
+        """Answer again, at the same address, if it was stopped. OSError if the address is taken."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaInfo:
     """A schema that is in force. ``schema_id``: it is of data that carry this id; None for all others.

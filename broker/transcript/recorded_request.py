@@ -39,7 +39,7 @@ class Facts(Protocol):
     def ms_at(self) -> Callable[[float], int]: ...
 
 
-class HttpRequest(NamedTuple):
+class RegistryRequest(NamedTuple):
     """A request to the schema registry and its answer.
 
     `path`: with the query. `body`, `answer`: the first 1,024 bytes. `status`: None while there is no answer.
@@ -177,7 +177,7 @@ class RecordedRequest:
         return decoded_answer(self.exchange)
 
     @property
-    def http(self) -> HttpRequest | None:
+    def http(self) -> RegistryRequest | None:
         """The request and its answer if it was one to the schema registry; None for one of Kafka's protocol."""
         exchange = self.exchange
         if not isinstance(exchange.frame, HttpMessage):
@@ -185,7 +185,7 @@ class RecordedRequest:
         method, _, path = exchange.frame.head.partition(" ")
         answer = exchange.answer if isinstance(exchange.answer, HttpMessage) else None
         status = None if answer is None else int(answer.head)
-        return HttpRequest(method, path, exchange.frame.body, status, b"" if answer is None else answer.body)
+        return RegistryRequest(method, path, exchange.frame.body, status, b"" if answer is None else answer.body)
 
     @property
     def topics(self) -> tuple[TopicPosition, ...]:

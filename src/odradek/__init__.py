@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
     from odradek.broker.telemetry.pushes import TelemetryPush
-    from odradek.broker.transcript.recorded_request import RecordedRequest
+    from odradek.broker.transcript.recorded_request import RecordedRequest, RegistryRequest
     from odradek.broker.transcript.request_list import Requests
     from odradek.broker.transcript.topic_positions import TopicPosition
     from odradek.protocol.errors import ErrorCode, KafkaError
@@ -108,6 +108,7 @@ __all__ = [
     "RecordMetadata",
     "RecordedRequest",
     "RegistryFault",
+    "RegistryRequest",
     "RemoteBroker",
     "RemoteFork",
     "Requests",
@@ -182,6 +183,7 @@ _HOMES = {
     "RecordMetadata": "odradek.broker.facade.producer_record",
     "RecordedRequest": "odradek.broker.transcript.recorded_request",
     "RegistryFault": "odradek.broker.requests.registry_fault",
+    "RegistryRequest": "odradek.broker.transcript.recorded_request",
     "RemoteBroker": "odradek.broker.facade.remote.broker",
     "RemoteFork": "odradek.broker.facade.remote.broker",
     "Requests": "odradek.broker.transcript.request_list",

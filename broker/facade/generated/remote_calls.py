@@ -352,6 +352,13 @@ class RemoteCalls(BlockingBroker):
         )
         return result
 
+    def stop_schema_registry(self) -> Undo:
+        result: Undo = self._remote.call("stop_schema_registry")
+        return result
+
+    def start_schema_registry(self) -> None:
+        self._remote.call("start_schema_registry")
+
     def remove_schema(self, topic: str, *, part: Part = "value", schema_id: int | None = None) -> None:
         self._remote.call("remove_schema", topic=topic, part=part, schema_id=schema_id)
 

@@ -104,7 +104,7 @@ def situation_of(
         unserved=tuple(each for each in unserved if since_ms is None or each.when_ms >= since_ms),
         nodes=len(cluster.nodes),
         retention_ms=_retention_ms(topics),
-        registered=None if cluster.schema_registry_url is None else cluster.record_schemas.registered,
+        registered=None if cluster.schema_registry is None else cluster.record_schemas.registered,
     )
 
 

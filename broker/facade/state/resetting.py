@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 
 def reset(cluster: Cluster, *, data: bool) -> None:
-    """End faults, holds and whatever else a test has set; the clock runs with the machine's; all nodes are up.
+    """End faults, holds and whatever else a test has set; the clock runs with the machine's; all nodes and the
+    schema registry are up.
 
     `data`: cut the connections, and forget topics, groups, transactions and changed configs, users and rights. The
     topics of the start are there again, empty, with new ids.
     """
     cluster.set_faults([])
+    if cluster.schema_registry is not None:
+        cluster.schema_registry.resume()
     heal(cluster)
     _release_holds(cluster)
     if data:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
 
 from odradek.broker.facade.call import HandOver
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _PACKAGES = ("hypercorn.trio", "starlette.requests")
 
 
-class RegistryServer(HttpThread):
+class RegistryServer:
     """A schema registry on a broker's topic ``_schemas``: ``with RegistryServer(broker) as server: print(server.url)``.
 
     ``token``: what requests have to show, as a bearer token or as a password. ValueError for an address that others
@@ -30,25 +32,58 @@ class RegistryServer(HttpThread):
     def __init__(
         self, broker: BlockingBroker, host: str = "127.0.0.1", port: int = 0, token: str | None = None
     ) -> None:
-        self._hosts = _checked(host, token)
+        self._hosts = checked("a schema registry", _PACKAGES, "registry", host, token)
         self._token = token
         self._broker = broker
         self._cluster = broker.cluster
         self._registry = Registry(broker)
-        super().__init__("odradek.registry", (host, port), self._make)
+        self._address = host, port
+        self._http: HttpThread | None = None
+        self._lock = threading.Lock()
+        self.url = ""
+
+    def __repr__(self) -> str:
+        return f"<RegistryServer at {self.url or 'no address yet'}>"
 
     def start(self) -> Self:
         """Listen; requests are answered when the call returns."""
-        super().start()
-        self._cluster.schema_registry_url = self.url
+        self.resume()
+        self._cluster.schema_registry = self
         self._cluster.record_schemas.registered = RecordDecoding(self._registry, self._broker)
         return self
 
     def close(self) -> None:
         """End the server; requests that wait are cut."""
-        if self._cluster.schema_registry_url == self.url:
-            self._cluster.schema_registry_url = self._cluster.record_schemas.registered = None
-        super().close()
+        if self._cluster.schema_registry is self:
+            self._cluster.schema_registry = self._cluster.record_schemas.registered = None
+        with self._lock:
+            self._end()
+
+    def stop(self) -> None:
+        """Refuse connections until `resume`, and cut those that there are. RuntimeError if it is down already."""
+        with self._lock:
+            if self._http is None:
+                raise RuntimeError("the schema registry is down already")
+            self._end()
+
+    def resume(self) -> None:
+        """Listen at the same address, if it does not. OSError for an address that is taken."""
+        with self._lock:
+            if self._http is None:
+                http = HttpThread("odradek.registry", self._address, self._make).start()
+                self._http, self.url = http, http.url
+                self._address = self._address[0], urlsplit(http.url).port or 0
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _end(self) -> None:
+        if self._http is not None:
+            self._http.close()
+            self._http = None
 
     def _make(self) -> Any:
         from odradek.registry.application import Application
@@ -60,7 +95,7 @@ class RegistryServer(HttpThread):
 def serving(host: str, port: int, token: str | None) -> Callable[[Cluster], AbstractContextManager[str]]:
     """What serves a registry for a cluster whose run the caller is in, and gives its URL. What cannot be is raised
     now."""
-    _checked(host, token)
+    checked("a schema registry", _PACKAGES, "registry", host, token)
 
     @contextmanager
     def serve(cluster: Cluster) -> Iterator[str]:
@@ -68,7 +103,3 @@ def serving(host: str, port: int, token: str | None) -> Callable[[Cluster], Abst
             yield server.url
 
     return serve
-
-
-def _checked(host: str, token: str | None) -> frozenset[str] | None:
-    return checked("a schema registry", _PACKAGES, "registry", host, token)

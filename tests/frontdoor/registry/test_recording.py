@@ -27,7 +27,7 @@ def test_requests_are_beside_those_of_kafka(registry: Ask, broker: odradek.Kafka
     assert (registered.client_id, registered.size, registered.state) == ("my-client", 21, "answered")
     assert registered.broker == urlsplit(broker.schema_registry_url).netloc
     assert (missing.http and missing.http.status, missing.errors) == (404, ("error 40403",))
-    assert str(missing).endswith("GET /schemas/ids/9 -> 40403 there is no schema with the id 9")
+    assert "GET /schemas/ids/9 -> 40403 there is no schema with the id 9" in str(missing)
     assert broker.requests.count("SchemaRegistry", error=True) == 1
     assert (registered.request, registered.response, registered.topics) == (None, None, ())
 
@@ -86,7 +86,7 @@ def test_large_bodies_are_cut_short(registry: Ask, broker: odradek.KafkaBroker) 
     sent, got = broker.requests
     assert sent.http is not None
     assert (len(sent.http.body), sent.size > len(schema)) == (1024, True)
-    assert str(got).endswith(f"({got.response_size:,} bytes)")
+    assert f" -> 200 ({got.response_size:,} bytes)" in str(got)
 
 
 @pytest.mark.long

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import importlib
 import socket
+import subprocess
+import sys
+from urllib.parse import urlsplit
 
 import pytest
 import trio
@@ -41,6 +45,27 @@ def test_in_a_trio_run() -> None:
 def test_in_a_child_process_with_its_url_over_http() -> None:
     with odradek.KafkaBroker(process=True, registry=True) as broker:
         assert ask(broker.schema_registry_url, "POST", "/subjects/s/versions", INT) == (200, {"id": 1})
+        with broker.stop_schema_registry(), pytest.raises(OSError, match="refused"):
+            ask(broker.schema_registry_url, "GET", "/subjects")
+        assert ask(broker.schema_registry_url, "GET", "/subjects") == (200, ["s"])
+
+
+def test_it_costs_nothing_unless_it_is_asked_for() -> None:
+    """Nothing is imported, no thread is started and nothing listens but the broker itself."""
+    program = """
+import socket, sys, threading
+made, real = [], socket.socket.listen
+socket.socket.listen = lambda *arguments: (made.append(1), real(*arguments))[1]
+import odradek
+with odradek.KafkaBroker(topics=["orders"]) as broker:
+    broker.produce("orders", "book")
+    broker.records("orders")
+    names = {name.partition(".")[0] for name in sys.modules} & {"avro", "hypercorn", "jsonschema", "starlette"}
+    ours = {name for name in sys.modules if name.startswith(("odradek.registry", "odradek.http_thread"))}
+    print(len(made), sorted(names | ours), sorted(each.name for each in threading.enumerate()))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "1 [] ['MainThread', 'odradek broker']\n"
 
 
 def test_it_ends_with_its_broker() -> None:
@@ -48,6 +73,57 @@ def test_it_ends_with_its_broker() -> None:
         url = broker.schema_registry_url
     with pytest.raises(OSError, match="refused"):
         ask(url, "GET", "/subjects")
+
+
+def test_it_is_down_for_a_while(broker: odradek.KafkaBroker) -> None:
+    url = broker.schema_registry_url
+    ask(url, "POST", "/subjects/s/versions", INT)
+    with broker.stop_schema_registry():
+        with pytest.raises(OSError, match="refused"):
+            ask(url, "GET", "/subjects")
+        with pytest.raises(RuntimeError, match="is down already"):
+            broker.stop_schema_registry()
+        assert broker.schema_registry_url == url
+    assert ask(url, "GET", "/subjects") == (200, ["s"])
+    broker.start_schema_registry()
+    assert ask(url, "GET", "/subjects") == (200, ["s"])
+
+
+def test_a_connection_is_cut_when_it_goes_down(broker: odradek.KafkaBroker) -> None:
+    connection = http.client.HTTPConnection(urlsplit(broker.schema_registry_url).netloc, timeout=60)
+    connection.request("GET", "/subjects")
+    assert connection.getresponse().read() == b"[]"
+    broker.stop_schema_registry()
+    connection.auto_open = 0
+    with pytest.raises((ConnectionError, http.client.HTTPException)):
+        _asked_again(connection)
+
+
+def _asked_again(connection: http.client.HTTPConnection) -> None:
+    connection.request("GET", "/subjects")
+    connection.getresponse()
+
+
+def test_a_reset_brings_it_back(broker: odradek.KafkaBroker) -> None:
+    broker.stop_schema_registry()
+    broker.reset()
+    assert ask(broker.schema_registry_url, "GET", "/subjects") == (200, [])
+
+
+def test_there_is_none_to_stop() -> None:
+    with odradek.KafkaBroker() as plain, pytest.raises(RuntimeError, match="there is no schema registry"):
+        plain.stop_schema_registry()
+
+
+def test_it_goes_down_in_a_trio_run() -> None:
+    async def main() -> None:
+        async with odradek.open_broker(registry=True) as broker:
+            async with broker.stop_schema_registry():
+                with pytest.raises(OSError, match="refused"):
+                    await trio.to_thread.run_sync(ask, broker.schema_registry_url, "GET", "/subjects")
+            assert await trio.to_thread.run_sync(ask, broker.schema_registry_url, "GET", "/subjects") == (200, [])
+
+    trio.run(main)
 
 
 def test_an_address_that_is_taken() -> None:

@@ -148,6 +148,18 @@ class SchemaVerbs(BlockingFlavour):
         schemas = self._cluster.record_schemas
         return self._undone_by(lambda: change.make(schemas), lambda: change.undo(schemas))
 
+    def stop_schema_registry(self) -> Undo:
+        """Take the schema registry down: it refuses connections and keeps its schemas and its address.
+
+        ``with`` brings it back at the end. RuntimeError if there is no registry, or if it is down already.
+        """
+        registry = self._schema_registry
+        return self._undone_by(registry.stop, registry.resume)
+
+    def start_schema_registry(self) -> None:
+        """Bring the schema registry back; nothing happens if it is not down. OSError if its address is taken."""
+        self._call(self._schema_registry.resume)
+
     def remove_schema(self, topic: str, *, part: Part = "value", schema_id: int | None = None) -> None:
         """Forget a schema that `set_schema` has set; nothing happens if there is none."""
         from odradek.broker.facade.decoded_record import SchemaChange

@@ -30,10 +30,21 @@ class Registered:
         return (topic, part) == ("orders", "value")
 
 
+class Beside:
+    """A registry that nobody asks."""
+
+    url = "http://localhost"
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    resume = stop
+
+
 @pytest.fixture
 def broker() -> Iterator[KafkaBroker]:
     with KafkaBroker(topics=["orders", "others"]) as started:
-        started.cluster.schema_registry_url = "http://localhost"
+        started.cluster.schema_registry = Beside()
         started.cluster.record_schemas.registered = Registered()
         yield started
         assert started.bugs == []
@@ -69,7 +80,7 @@ def test_what_is_left_alone(broker: KafkaBroker, topic: str, value: bytes | None
 
 def test_without_a_registry_nothing_is_asked(broker: KafkaBroker) -> None:
     write(broker, "orders", PLAIN)
-    broker.cluster.schema_registry_url = None
+    broker.cluster.schema_registry = None
     assert found(broker) == []
 
 
