@@ -110,10 +110,10 @@ class _Acquisition:
         base = self._fetched.base_offset
         self._archive_lost(base)
         floor = partition.floor(base)
-        if floor is not None and floor.last_offset >= base:
-            base = floor.first_offset
-        else:
+        if floor is None:
             base = max(base, partition.start_offset)
+        elif floor.last_offset >= base:
+            base = floor.first_offset
         low = min(self._fetched.base_offset, base)
         runs = [partition.runs[key] for key in partition.runs.irange(low, last_offset)]
         if not runs:
@@ -214,7 +214,8 @@ class _Acquisition:
 
     def _acquire_new(self, first: int, last: int) -> None:
         partition = self._partition
-        first = max(first, partition.start_offset if partition.runs else partition.end_offset)
+        if not partition.runs:
+            first = max(first, partition.end_offset)
         if first > last:
             return
         limit = self._left

@@ -100,3 +100,16 @@ def test_ranges_without_what_is_gone() -> None:
     ranges = [AcquiredRange(0, 9, 1), AcquiredRange(20, 29, 2)]
     assert without(ranges, [(0, 1), (5, 5), (9, 21)]) == [(2, 4, 1), (6, 8, 1), (22, 29, 2)]
     assert without(ranges, [(0, 40)]) == []
+
+
+def test_the_batch_in_which_the_log_starts_comes_whole_while_others_are_in_flight() -> None:
+    group = Group([(0, 4), (5, 9), (10, 14), (15, 19)])
+    assert group.fetch("a", 5) == [(0, 4, 1)]
+    group.partition.log_starts_at(12)
+    assert group.fetch("a", 5) == [(10, 14, 1)]
+
+
+def test_a_group_that_begins_within_a_batch_leaves_out_what_is_before() -> None:
+    group = Group([(0, 4), (5, 9)])
+    group.partition.log_starts_at(2)
+    assert group.fetch("a", 5) == [(2, 9, 1)]

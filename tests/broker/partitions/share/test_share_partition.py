@@ -65,8 +65,11 @@ class SharePartitionModel(RuleBasedStateMachine):
         ranges = self.group.fetch(member, most, mode=mode, batch_size=batch_size)
         if mode == 1:
             assert sum(found.size for found in ranges) <= most
+        start = self.group.partition.start_offset
+        batch_of_start = next((first for first, last in self.group.spans if first <= start <= last), start)
         for found in ranges:
-            for offset in range(found.first_offset, found.last_offset + 1):
+            assert found.first_offset >= batch_of_start, "delivered before the batch in which the log starts"
+            for offset in range(max(found.first_offset, start), found.last_offset + 1):
                 assert offset not in self.held, "acquired twice at once"
                 assert offset not in self.done, "delivered after it was done"
                 self.delivered[offset] = self.delivered.get(offset, 0) + 1
