@@ -2,7 +2,7 @@
 
 ConsumerGroupHeartbeat 0 to 1: from v1 members make their own ids and may subscribe by pattern (RE2/J).
 ConsumerGroupDescribe 0 to 1: v1 tells which protocol each member speaks (KIP-1099).
-Both are UNSUPPORTED_VERSION while the cluster's `group.version` is 0.
+Both are UNSUPPORTED_VERSION while the cluster's `group.version` is 0, or the broker does not offer the protocol.
 
 The rules are the group coordinator's (`odradek.broker.coordinator.group.consumer`).
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics, visible_topics
-from odradek.broker.api.group_requests import check_text, invalid, require_read
+from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
@@ -95,7 +95,7 @@ def _heartbeat_response(reply: HeartbeatReply) -> ConsumerGroupHeartbeatResponse
 
 
 def _check_served(ctx: RequestContext) -> None:
-    if ctx.services.image.features.get(GROUP_VERSION, 0) < 1:
+    if ctx.services.image.features.get(GROUP_VERSION, 0) < 1 or not is_offered(ctx, "consumer"):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
 

@@ -22,6 +22,13 @@ def require_read(ctx: RequestContext, group_id: str) -> None:
     ctx.require(_READ, _GROUP, group_id)
 
 
+def is_offered(ctx: RequestContext, protocol: str) -> bool:
+    """Whether `group.coordinator.rebalance.protocols` has a protocol."""
+    offered = ctx.services.config.get("group.coordinator.rebalance.protocols")
+    assert isinstance(offered, tuple)
+    return protocol in offered
+
+
 def invalid(text: str) -> KafkaError:
     """INVALID_REQUEST, with Kafka's words."""
     return KafkaError(ErrorCode.INVALID_REQUEST, text)

@@ -1,6 +1,7 @@
 """StreamsGroupHeartbeat (88), StreamsGroupDescribe (89): groups of Kafka Streams applications (KIP-1071).
 
-Version 0 of both. They are UNSUPPORTED_VERSION while the cluster's `streams.version` is 0. Topology updates, static
+Version 0 of both. They are UNSUPPORTED_VERSION while the cluster's `streams.version` is 0, or the broker does not
+offer the protocol. Topology updates, static
 members, patterns for source topics, task offsets and warm-up tasks are refused, as Kafka 4.3.1 does.
 
 The rules are the group coordinator's (`odradek.broker.coordinator.group.streams`).
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from odradek.broker.api.group_admin import by_coordinator, describable, require_topics
-from odradek.broker.api.group_requests import check_text, invalid, require_read
+from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
 from odradek.broker.coordinator.group.commands import Forbidden
@@ -80,7 +81,7 @@ def streams_group_heartbeat(
 
 
 def _check_served(ctx: RequestContext) -> None:
-    if ctx.services.image.feature(STREAMS_VERSION) < 1:
+    if ctx.services.image.feature(STREAMS_VERSION) < 1 or not is_offered(ctx, "streams"):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
 

@@ -148,6 +148,8 @@ def check_supported(key: ConfigKey, text: str) -> None:
         )
     if key.name == "group.consumer.assignors":
         _check_assignors(key.normal(text).split(","))
+    if key.name == "group.coordinator.rebalance.protocols" and "classic" not in key.normal(text).split(","):
+        raise ConfigError("Disabling the 'classic' protocol is not supported.")
     if key.name == "authorizer.class.name" and key.normal(text) not in ("", STANDARD_AUTHORIZER):
         raise ConfigError(
             f"authorizer '{text}' is not supported by odradek: authorizer.class.name takes "

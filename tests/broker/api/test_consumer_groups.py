@@ -110,3 +110,12 @@ def test_nothing_is_served_while_the_feature_is_off(talk: Talk) -> None:
     assert talk.ask(joining()).error_code == ErrorCode.UNSUPPORTED_VERSION
     (group,) = talk.ask(ConsumerGroupDescribeRequest(["g"])).groups
     assert group.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_nothing_is_served_while_the_broker_does_not_offer_the_protocol() -> None:
+    with KafkaBroker(config={"group.coordinator.rebalance.protocols": "classic,streams"}) as broker:
+        talk = Talk(broker)
+        assert talk.ask(joining()).error_code == ErrorCode.UNSUPPORTED_VERSION
+        (group,) = talk.ask(ConsumerGroupDescribeRequest(["g"])).groups
+        assert group.error_code == ErrorCode.UNSUPPORTED_VERSION
+        talk.client.close()

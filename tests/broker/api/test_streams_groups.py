@@ -129,3 +129,12 @@ def test_two_thousand_subtopologies_are_answered(talk: Talk) -> None:
     answer = talk.ask(many)
     assert answer.error_code == ErrorCode.NONE
     assert sum(len(row.partitions) for row in answer.active_tasks) == 4_000
+
+
+def test_nothing_is_served_while_the_broker_does_not_offer_the_protocol() -> None:
+    with KafkaBroker(config={"group.coordinator.rebalance.protocols": "classic,consumer"}) as broker:
+        talk = Talk(broker)
+        assert talk.ask(joining()).error_code == ErrorCode.UNSUPPORTED_VERSION
+        (group,) = talk.ask(StreamsGroupDescribeRequest(["g"])).groups
+        assert group.error_code == ErrorCode.UNSUPPORTED_VERSION
+        talk.client.close()

@@ -50,6 +50,10 @@ ROOT = Path(__file__).parents[3]
             {"cordoned.log.dirs": "/x"},
             "config 'cordoned.log.dirs' is not supported by odradek (only its default '' is)",
         ),
+        (
+            {"group.coordinator.rebalance.protocols": "consumer"},
+            "Disabling the 'classic' protocol is not supported.",
+        ),
         ({"log.retention.ms": None}, "config 'log.retention.ms' needs text, a number, a boolean or a list, not None"),
         (
             {"group.min.session.timeout.ms": 10, "group.max.session.timeout.ms": 5},
