@@ -11,7 +11,6 @@ from functools import lru_cache
 from struct import Struct
 
 from odradek.broker.coordinator.group.topic_source import TopicFacts
-from odradek.broker.coordinator.group.xxh3 import xxh3_64
 
 _INT32 = Struct("<i")
 _MAGIC = b"\0"
@@ -24,7 +23,7 @@ def topic_hash(name: str, topic_id: bytes, racks: Sequence[Sequence[str]]) -> in
         parts.append(_INT32.pack(partition))
         for rack in sorted(names, key=_order):
             parts += (_INT32.pack(len(rack.encode("utf-16-le")) // 2), _text(rack))
-    return xxh3_64(b"".join(parts))
+    return _hash64(b"".join(parts))
 
 
 @lru_cache(maxsize=1 << 8)
@@ -38,7 +37,14 @@ def group_hash(topic_hashes: Mapping[str, int]) -> int:
     if not topic_hashes:
         return 0
     ordered = sorted(topic_hashes, key=_order)
-    return xxh3_64(b"".join(topic_hashes[name].to_bytes(8, "little", signed=True) for name in ordered))
+    return _hash64(b"".join(topic_hashes[name].to_bytes(8, "little", signed=True) for name in ordered))
+
+
+def _hash64(data: bytes) -> int:
+    """XXH3 as a signed number of 64 bits, as Java has it."""
+    from xxhash import xxh3_64_digest
+
+    return int.from_bytes(xxh3_64_digest(data), "big", signed=True)
 
 
 def _text(text: str) -> bytes:

@@ -9,7 +9,9 @@ import gzip
 import json
 from pathlib import Path
 
-from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
+import pytest
+
+from odradek.broker.coordinator.group.metadata_hash import _hash64, group_hash, topic_hash
 from odradek.protocol.uuids import uuid_from_text
 
 ROWS = json.loads(gzip.decompress((Path(__file__).parents[3] / "vectors" / "assignments.json.gz").read_bytes()))
@@ -48,3 +50,48 @@ def test_everything_else_of_a_topic_counts() -> None:
         topic_hash("t", TOPIC_ID, [[], ["a"]]),
     }
     assert len(hashes) == 6
+
+
+HASHES = {
+    0: 3244421341483603138,
+    1: 1433843135270481901,
+    2: 2058273368586827884,
+    3: -6266602912829716452,
+    4: 7895465118229274323,
+    7: -8177813798836339154,
+    8: 6941064856527638883,
+    9: -72226354546400344,
+    15: -7007203045674962495,
+    16: -5131753158909839995,
+    17: 8163341949877205007,
+    31: -1350609124411935565,
+    32: 1873302701886544469,
+    33: 4486878507168070088,
+    64: 2917965298538373825,
+    100: -5362810412169982817,
+    127: -7381504916640527093,
+    128: 7440608504995537343,
+    129: -4150982730466284604,
+    130: -6475952254391226709,
+    200: 8389308914288017243,
+    239: 2127415575477209850,
+    240: 7229805477010515663,
+    241: -8364630114420064745,
+    256: 4339360625268998362,
+    300: -172648679454408153,
+    511: -2018556248204038629,
+    512: -756038794506822371,
+    1023: -3284946428344021948,
+    1024: -7241394453710343503,
+    1025: -9192937061388044938,
+    1040: 6990009779698071966,
+    1100: -8178887940769061853,
+    2048: -6060151295482384687,
+    5000: 8762507191635236893,
+}
+"""By hash4j 0.22.0, the library of Kafka 4.3.1: the hashes of ``n`` bytes that count up from 3 in steps of 7."""
+
+
+@pytest.mark.parametrize("size", HASHES)
+def test_every_length_class(size: int) -> None:
+    assert _hash64(bytes((7 * i + 3) & 0xFF for i in range(size))) == HASHES[size]
