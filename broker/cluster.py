@@ -30,8 +30,7 @@ from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
-from odradek.broker.coordinator.internal_topic import InternalTopic
-from odradek.broker.coordinator.service import Surroundings
+from odradek.broker.coordinator.service import InternalTopic, Surroundings
 from odradek.broker.lane import Lane, PlainLane
 from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType, directory_of
 from odradek.broker.metadata.node import Endpoint, Node
@@ -264,7 +263,7 @@ class Cluster:
     def _make_groups(self) -> GroupService:
         from odradek.broker.coordinator.group.service import GroupService, read_settings
         from odradek.broker.coordinator.group.settings import LiveConfigs
-        from odradek.broker.coordinator.group.topic_source import ImageTopics
+        from odradek.broker.coordinator.group.topics import ImageTopics
 
         return GroupService(
             InternalTopic(self.topics, CONSUMER_OFFSETS, self.controller.ensure_topic),
@@ -291,8 +290,8 @@ class Cluster:
         return [outcome if isinstance(outcome, KafkaError) else None for outcome in outcomes]
 
     def _make_share_partitions(self) -> SharePartitions:
-        from odradek.broker.coordinator.group.share.settings import share_settings
-        from odradek.broker.coordinator.share_state.client import ShareStateClient
+        from odradek.broker.coordinator.group.settings import share_settings
+        from odradek.broker.coordinator.share_state.service import ShareStateClient
         from odradek.broker.partitions.share.live import SharePartitions
 
         configs = self.groups.configs

@@ -17,10 +17,9 @@ from odradek.broker.api.group_requests import check_text, invalid, is_offered, r
 from odradek.broker.api.later import Later, later
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
-from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import AWAY, LEAVING, Member
-from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
 from odradek.broker.coordinator.group.consumer.targets import preferred_assignor
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from odradek.broker.api.later import Later, later_all
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.member import Member
+from odradek.broker.coordinator.group.classic.roster import Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.commands import DeleteGroup, Visible
 from odradek.broker.coordinator.group.machine import GroupMachine

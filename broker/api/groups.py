@@ -18,8 +18,15 @@ from typing import Final
 from odradek.broker.api.group_admin import visible_topics
 from odradek.broker.api.group_requests import may_read, require_read
 from odradek.broker.api.later import Later, later
-from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
-from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply, join_refused
+from odradek.broker.coordinator.group.classic.commands import (
+    Heartbeat,
+    JoinGroup,
+    JoinReply,
+    LeaveGroup,
+    SyncGroup,
+    SyncReply,
+    join_refused,
+)
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

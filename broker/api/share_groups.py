@@ -12,8 +12,7 @@ from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.share.commands import HeartbeatReply, ShareGroupHeartbeat
-from odradek.broker.coordinator.group.share.group import ShareGroup
-from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMember
+from odradek.broker.coordinator.group.share.group import JOIN, LEAVE, ShareGroup, ShareMember
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

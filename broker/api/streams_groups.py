@@ -19,9 +19,16 @@ from odradek.broker.coordinator.group.commands import Forbidden
 from odradek.broker.coordinator.group.streams import topology as t
 from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.member import JOINING, LEAVING, Endpoint, Member
-from odradek.broker.coordinator.group.streams.problems import internal_error
-from odradek.broker.coordinator.group.streams.tasks import Owned, Target, in_map_order
+from odradek.broker.coordinator.group.streams.member import (
+    JOINING,
+    LEAVING,
+    Endpoint,
+    Member,
+    Owned,
+    Target,
+    in_map_order,
+)
+from odradek.broker.coordinator.group.streams.topology import internal_error
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext

@@ -1,19 +1,72 @@
-"""All shards of one kind of coordinator: groups, transactions, share state; each kind has an internal topic."""
+"""Which partition of a coordinator's topic a group id or transactional id belongs to."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.internal_topic import InternalTopic
-from odradek.broker.coordinator.routing import partition_for
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.runtime.machine import Command, Effect, Machine, Producer, R
 from odradek.broker.runtime.partition_journal import PartitionJournal
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import signed_hash_of_text
+
+_INT_MIN = -(1 << 31)
+
+
+@lru_cache(maxsize=1 << 16)
+def partition_for(key: str, partitions: int) -> int:
+    """The partition of `key` among `partitions`: `abs(hashCode) % n`, where the smallest int counts as 0."""
+    value = signed_hash_of_text(key)
+    return 0 if value == _INT_MIN else abs(value) % partitions
+
+
+class HasPartitions(Protocol):
+    """A topic, as far as a coordinator cares."""
+
+    @property
+    def partitions(self) -> Sequence[Partition]: ...
+
+
+class TopicStore(Protocol):
+    """Where topics are found."""
+
+    def get(self, name: str) -> HasPartitions | None:
+        """The topic of that name, None if there is none."""
+
+
+class InternalTopic:
+    """One internal topic. `partitions[i]` has index i.
+
+    `create(name)` makes it, unless it is there, with the configuration that Kafka gives it.
+    """
+
+    __slots__ = ("_create", "_topics", "name")
+
+    def __init__(self, topics: TopicStore, name: str, create: Callable[[str], None]) -> None:
+        self._topics = topics
+        self._create = create
+        self.name = name
+
+    @property
+    def partitions(self) -> Sequence[Partition] | None:
+        """Its partitions; None while it does not exist."""
+        topic = self._topics.get(self.name)
+        return None if topic is None else topic.partitions
+
+    def ensure(self) -> Sequence[Partition]:
+        """Its partitions; it is created on first use."""
+        partitions = self.partitions
+        if partitions is None:
+            self._create(self.name)
+            partitions = self.partitions
+            assert partitions is not None
+        return partitions
+
 
 M = TypeVar("M", bound=Machine)
 M_co = TypeVar("M_co", bound=Machine, covariant=True)

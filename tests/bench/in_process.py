@@ -40,7 +40,7 @@ def reload_seconds(program: Path) -> tuple[float, float]:
 
 
 def _partition_of(group: str) -> int:
-    from odradek.broker.coordinator.routing import partition_for
+    from odradek.broker.coordinator.service import partition_for
 
     return partition_for(group, 50)
 

@@ -8,12 +8,11 @@ from itertools import count
 from typing import Any
 
 from odradek.broker.coordinator.group.commands import MetadataChanged
-from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat
+from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings, fixed_configs
-from odradek.broker.coordinator.group.topic_source import TopicFacts
+from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -7,8 +7,14 @@ from itertools import count
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
-from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply
+from odradek.broker.coordinator.group.classic.commands import (
+    Heartbeat,
+    JoinGroup,
+    JoinReply,
+    LeaveGroup,
+    SyncGroup,
+    SyncReply,
+)
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings

@@ -19,7 +19,7 @@ from itertools import count
 from struct import pack
 from typing import Any
 
-from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.coordinator.service import partition_for
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions

@@ -21,7 +21,7 @@ from functools import partial
 from struct import pack
 from typing import Any
 
-from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.coordinator.service import partition_for
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState

@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.coordinator.service import partition_for
 from odradek.protocol.generated.messages import alter_share_group_offsets as alter
 from odradek.protocol.generated.messages import delete_share_group_offsets as delete_offsets
 from odradek.protocol.generated.messages import delete_share_group_state as delete

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Protocol, final
 
-from odradek.broker.coordinator.group.topic_source import TopicSource
+from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_hash_table import CROWDED, DEFAULT_SLOTS, TREES_FROM, HashTable, in_set_order, slots_of_copy
+from odradek.protocol.java_hash_table import (
+    CROWDED,
+    DEFAULT_SLOTS,
+    TREES_FROM,
+    HashTable,
+    in_set_order,
+    slots_for,
+    slots_of_copy,
+)
 from odradek.protocol.java_maps import (
     hash_of_number,
     hash_of_text,
@@ -16,6 +25,7 @@ from odradek.protocol.java_maps import (
     java_order,
     signed_hash_of_text,
     slots_of_map,
+    spread,
 )
 from odradek.protocol.native import mypyc_attr
 
@@ -250,3 +260,118 @@ def partition_count(spec: GroupSpec, topic_id: bytes) -> int:
     if count is None:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a subscribed topic is missing in the topic metadata")
     return count
+
+
+_HASH_BITS: Final = 32
+"""Of the 64 bits of the versioned table's hash: more than any table has slots for."""
+_TURN_BITS: Final = 33
+_TURNS: Final = (1 << _TURN_BITS) - 1
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class MemberOrder:
+    """Owner: the group, which tells of members that come and go.
+
+    `_hashes`: of each member its hashes for the two tables, and its turn: the latest has the smallest. `_places`, of
+    the members in `_ids`: slot in the hash map, slot in the versioned table, and turn, as one number.
+    """
+
+    __slots__ = ("_bits", "_hashes", "_ids", "_places", "_slots", "_turn")
+
+    def __init__(self) -> None:
+        self._hashes: dict[str, tuple[int, int, int]] = {}
+        self._turn = _TURNS
+        self._bits = self._slots = 0
+        self._places: list[int] = []
+        self._ids: list[str] = []
+
+    def add(self, member_id: str) -> None:
+        """A member has come that was not there."""
+        self._turn -= 1
+        in_map, in_timeline = spread(hash_of_text(member_id)), timeline_hash(member_id) >> _HASH_BITS
+        self._hashes[member_id] = in_map, in_timeline, self._turn
+        if self._slots:
+            place = self._place(member_id)
+            at = bisect_left(self._places, place)
+            self._places.insert(at, place)
+            self._ids.insert(at, member_id)
+
+    def remove(self, member_id: str) -> None:
+        """A member is gone."""
+        if self._slots:
+            at = bisect_left(self._places, self._place(member_id))
+            del self._places[at], self._ids[at]
+        del self._hashes[member_id]
+
+    def with_change(self, peak: int, more: str, without: str | None) -> list[str]:
+        """See `member_order`: the members, with `more` if it is none of them yet, and not `without`."""
+        joins = more not in self._hashes
+        self._make_room(peak, len(self._hashes) + joins)
+        ordered = self._ids.copy()
+        if joins:
+            next_slot = (spread(hash_of_text(more)) & (self._slots - 1)) + 1
+            ordered.insert(bisect_left(self._places, next_slot << self._bits + _TURN_BITS), more)
+        if without is not None:
+            ordered.remove(without)
+        return ordered
+
+    def _make_room(self, peak: int, members: int) -> None:
+        bits, slots = timeline_bits(peak), slots_of_map(members)
+        if bits == self._bits and slots == self._slots:
+            return
+        self._bits, self._slots = bits, slots
+        by_place = {self._place(member_id): member_id for member_id in self._hashes}
+        self._places = sorted(by_place)
+        self._ids = list(map(by_place.__getitem__, self._places))
+
+    def _place(self, member_id: str) -> int:
+        in_map, in_timeline, turn = self._hashes[member_id]
+        slots = (in_map & (self._slots - 1)) << self._bits | in_timeline >> (_HASH_BITS - self._bits)
+        return slots << _TURN_BITS | turn
+
+
+class Holding:
+    """A member's partitions. Unchanged, they are given back as they came; the first change copies them."""
+
+    __slots__ = ("_given", "_sets", "_topics")
+
+    def __init__(self, given: Partitions) -> None:
+        self._given = given
+        self._topics: HashTable | None = None
+        self._sets: dict[bytes, HashTable] = {}
+
+    def add(self, topic_id: bytes, partition: int, slots: int = DEFAULT_SLOTS) -> None:
+        """``slots``: of the set that the first partition of a topic opens."""
+        self._copied().add_first(topic_id)
+        if topic_id not in self._sets:
+            self._sets[topic_id] = HashTable(hash_of_number, slots=slots)
+        self._sets[topic_id].add(partition)
+
+    def remove(self, topic_id: bytes, partition: int) -> None:
+        """Give up one partition, and with the last one the topic."""
+        self.release(topic_id, partition)
+        if not self._sets[topic_id]:
+            self.drop(topic_id)
+
+    def release(self, topic_id: bytes, partition: int) -> None:
+        """Give up one partition; the topic stays, if without any."""
+        self._copied()
+        self._sets[topic_id].discard(partition)
+
+    def drop(self, topic_id: bytes) -> None:
+        """Give up all partitions of a topic."""
+        self._copied().discard(topic_id)
+        self._sets.pop(topic_id, None)
+
+    def result(self) -> Partitions:
+        """The partitions, in Kafka's order."""
+        if self._topics is None:
+            return self._given
+        return {topic_id: tuple(self._sets[topic_id]) for topic_id in self._topics}
+
+    def _copied(self) -> HashTable:
+        if self._topics is None:
+            self._topics = HashTable(hash_of_uuid, self._given, slots_for(len(self._given)))
+            for topic_id, partitions in self._given.items():
+                self._sets[topic_id] = HashTable(hash_of_number, partitions, slots_of_copy(len(partitions)))
+        return self._topics

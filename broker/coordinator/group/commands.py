@@ -1,16 +1,23 @@
-"""What the group coordinator can be told to do for groups of every kind.
-
-Replies are the answers' contents; errors come as `KafkaError`. What only one kind knows is in its own `commands`.
-"""
+"""The kinds of groups."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from enum import Enum
 from typing import ClassVar, NamedTuple
 
-from odradek.broker.coordinator.group.group_type import GroupType
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.native import mypyc_attr
+
+
+class GroupType(Enum):
+    """Kafka's group types, by the names that ListGroups shows. A group has one type at a time."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
 
 Visible = Callable[[Iterable[str]], frozenset[str]]
 """Says which of some topics a client may see."""

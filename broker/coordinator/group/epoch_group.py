@@ -6,8 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from odradek.broker.coordinator.group.group import ExpiryBasis
-from odradek.broker.runtime.machine import Command, Effect, Schedule
+from odradek.broker.coordinator.group.commands import (
+    CommitOffsets,
+    MemberCommand,
+    MemberInEpochCommand,
+    TxnOffsetCommit,
+)
+from odradek.broker.coordinator.group.groups import ExpiryBasis
+from odradek.broker.runtime.machine import Command, Effect, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 
@@ -142,3 +148,81 @@ def resumed(
             key = timers.rebalance_key(group_id, member_id)
             effects.append(Schedule(key, member.rebalance_timeout_ms, revocation))
     return effects
+
+
+EPOCHS_FROM = 9
+"""OffsetCommit versions that know member epochs."""
+
+C = TypeVar("C", bound=EpochMember)
+CheckAge = Callable[[C, CommitOffsets | TxnOffsetCommit], None]
+"""Raises unless the member may commit all this with the epoch that the command names, which is not its own."""
+
+
+def committing_member(members: Mapping[str, C], command: CommitOffsets | TxnOffsetCommit) -> C | None:
+    """The member that commits; None where an administrator commits for a group without members."""
+    if command.generation_id < 0 and not members:
+        return None
+    return known_member(command.group_id, members, command.member_id)
+
+
+def refuse_old_version(protocol: str) -> KafkaError:
+    """What a member hears that uses an OffsetCommit without epochs."""
+    text = f"OffsetCommit version 9 or above must be used by members using the {protocol} group protocol"
+    return KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+
+
+def check_trusting(members: Mapping[str, C], command: TxnOffsetCommit, check_age: CheckAge[C]) -> None:
+    """TxnOffsetCommit; producers that name no member are trusted."""
+    if command.generation_id == -1 and not command.member_id and command.instance_id is None:
+        return
+    member = committing_member(members, command)
+    if member is None or command.generation_id == member.epoch:
+        return
+    try:
+        check_age(member, command)
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from error
+
+
+def fetching_member(group_id: str, members: Mapping[str, C], member_id: str | None, epoch: int) -> C | None:
+    """The member that fetches in another epoch than its own; None where all is well."""
+    if member_id is None and epoch < 0:
+        return None
+    member = known_member(group_id, members, member_id)
+    return None if epoch == member.epoch else member
+
+
+def other_epoch(epoch: int, member: EpochMember) -> KafkaError:
+    """What a member hears that fetches in an epoch that is not its own."""
+    text = f"The received member epoch {epoch} does not match the expected member epoch {member.epoch}."
+    return KafkaError(ErrorCode.STALE_MEMBER_EPOCH, text)
+
+
+class MemberExpiry(ABC):
+    """Removes members whose time is up.
+
+    Owner: the kind. ``find(group_id)``: the group, None without one of the kind.
+    """
+
+    def __init__(self, find: Callable[[str], Any]) -> None:
+        self._find = find
+
+    @abstractmethod
+    def _expire(self, group: Any, member: Any, now_ms: int) -> Outcome[None]:
+        """Remove the member from the group."""
+
+    def fence(self, command: MemberCommand, now_ms: int) -> Outcome[None]:
+        """A member has sent no heartbeat for its session timeout."""
+        group = self._find(command.group_id)
+        member = None if group is None else group.members.get(command.member_id)
+        if group is None or member is None:
+            return make_outcome()
+        return self._expire(group, member, now_ms)
+
+    def expire_revocation(self, command: MemberInEpochCommand, now_ms: int) -> Outcome[None]:
+        """A member has not revoked its partitions in time: it is still in the epoch of the command."""
+        group = self._find(command.group_id)
+        member = None if group is None else group.members.get(command.member_id)
+        if group is None or member is None or member.epoch != command.member_epoch:
+            return make_outcome()
+        return self._expire(group, member, now_ms)

@@ -21,18 +21,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from odradek.broker.coordinator.group.group import ExpiryBasis as ExpiryBasis
-from odradek.broker.coordinator.group.group import Group as Group
-from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.commands import GroupType
+from odradek.broker.coordinator.group.groups import ExpiryBasis as ExpiryBasis
+from odradek.broker.coordinator.group.groups import Group as Group
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.commands import MetadataChanged
-    from odradek.broker.coordinator.group.registry import Groups
+    from odradek.broker.coordinator.group.groups import Groups
     from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
-    from odradek.broker.coordinator.group.topic_source import TopicSource
+    from odradek.broker.coordinator.group.topics import TopicSource
     from odradek.protocol.errors import KafkaError
+
 
 KIND_MODULES: Mapping[GroupType, str] = {
     GroupType.CLASSIC: "odradek.broker.coordinator.group.classic.kind",
@@ -109,3 +111,33 @@ class GroupKind(Protocol):
 
     def take(self, kept: Any) -> None:
         """Know what another one knew. Its groups are here already."""
+
+
+_NOT_AVAILABLE = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    }
+)
+_NOT_COORDINATOR = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR})
+_TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE})
+
+
+def group_error(code: ErrorCode) -> ErrorCode:
+    """What a member or an administrator gets."""
+    if code in _NOT_AVAILABLE:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if code in _NOT_COORDINATOR:
+        return ErrorCode.NOT_COORDINATOR
+    if code in _TOO_LARGE:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return code
+
+
+def commit_error(code: ErrorCode) -> ErrorCode:
+    """What a commit of offsets gets."""
+    if code in _TOO_LARGE:
+        return ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+    return group_error(code)

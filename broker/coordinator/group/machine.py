@@ -8,22 +8,20 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group import commands as c
 from odradek.broker.coordinator.group import kinds
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, as_known
 from odradek.broker.coordinator.group.classic.kind import ClassicKind
-from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.kinds import Group, GroupKind, KindContext
-from odradek.broker.coordinator.group.offset_records import LAST_OFFSET_COMMIT
+from odradek.broker.coordinator.group.commands import GroupCommand, GroupType
+from odradek.broker.coordinator.group.groups import CommittedGroups, Groups
+from odradek.broker.coordinator.group.kinds import Group, GroupKind, KindContext, commit_error, group_error
 from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OffsetBook
 from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
-from odradek.broker.coordinator.group.refusals import commit_error, group_error
-from odradek.broker.coordinator.group.registry import CommittedGroups, Groups
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
-from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
-from odradek.broker.coordinator.group.topic_source import FixedTopics, TopicSource
+from odradek.broker.coordinator.group.stored_offsets import LAST_OFFSET_COMMIT, StoredOffsets
+from odradek.broker.coordinator.group.topics import FixedTopics, TopicSource
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid_text
@@ -210,8 +208,6 @@ class GroupMachine:
         def decide(command: c.GroupCommand, now_ms: int) -> Outcome[Any]:
             outcome = decision(command, now_ms)
             if outcome.records and _log.isEnabledFor(logging.INFO):
-                from odradek.broker.coordinator.group.story import follow
-
                 follow(self.groups.get, command, outcome)
             return outcome
 
@@ -256,3 +252,52 @@ class GroupMachine:
     def _metadata_changed(self, command: c.MetadataChanged, now_ms: int) -> Outcome[None]:
         effects = [e for kind in self._kinds.values() for e in kind.on_metadata_changed(command, now_ms)]
         return make_outcome(effects=effects)
+
+
+_GONE = "Dead"
+
+
+class _Standing(NamedTuple):
+    """Where a group stands."""
+
+    kind: str
+    state: str
+    epoch: int
+    assignment_epoch: int
+    members: frozenset[str]
+
+
+def follow(find: Callable[[str], Group | None], command: GroupCommand, outcome: Outcome[Any]) -> None:
+    """Tell of a command's step when its records are stored. `find` gives the group of an id as it is then."""
+    before, then = _standing(find(command.group_id)), outcome.then
+
+    def told() -> Sequence[Effect]:
+        effects = () if then is None else then()
+        _tell(command, before, _standing(find(command.group_id)))
+        return effects
+
+    outcome.then = told
+
+
+def _standing(group: Group | None) -> _Standing:
+    if group is None:
+        return _Standing("", _GONE, 0, 0, frozenset())
+    epoch, assigned = getattr(group, "epoch", 0), getattr(group, "assignment_epoch", 0)
+    members = frozenset(getattr(group, "members", ()))
+    return _Standing(group.group_type.value, group.state_name, epoch, assigned, members)
+
+
+def _tell(command: GroupCommand, before: _Standing, after: _Standing) -> None:
+    group_id = command.group_id
+    if before.kind and after.kind and before.kind != after.kind:
+        _log.info("group %s: the %s group becomes a %s group", group_id, before.kind, after.kind)
+    for member_id in sorted(after.members - before.members):
+        _log.info("group %s: member %s joins", group_id, member_id)
+    for member_id in sorted(before.members - after.members):
+        _log.info("group %s: member %s %s", group_id, member_id, command.why_members_go)
+    if after.epoch > before.epoch:
+        _log.info("group %s: epoch %d, %d members", group_id, after.epoch, len(after.members))
+    if after.assignment_epoch > before.assignment_epoch and after.assignment_epoch > 1:
+        _log.info("group %s: target assignment of epoch %d", group_id, after.assignment_epoch)
+    if after.state != before.state:
+        _log.info("group %s: from %s to %s", group_id, before.state, after.state)

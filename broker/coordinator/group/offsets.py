@@ -14,11 +14,10 @@ from odradek.broker.coordinator.group.commands import (
     OffsetToCommit,
     TxnOffsetCommit,
 )
+from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import Group
-from odradek.broker.coordinator.group.offset_records import encode_offset_key, encode_offset_value
-from odradek.broker.coordinator.group.registry import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
+from odradek.broker.coordinator.group.stored_offsets import StoredOffsets, encode_offset_key, encode_offset_value
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, Producer, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID

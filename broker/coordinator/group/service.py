@@ -10,9 +10,8 @@ from odradek.broker.coordinator.group.commands import ForgetPartitions, Metadata
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
-from odradek.broker.coordinator.group.topic_source import TopicSource
-from odradek.broker.coordinator.internal_topic import InternalTopic
-from odradek.broker.coordinator.service import CoordinatorService, Surroundings
+from odradek.broker.coordinator.group.topics import TopicSource
+from odradek.broker.coordinator.service import CoordinatorService, InternalTopic, Surroundings
 from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 
-from odradek.broker.config.broker_config import BrokerConfig, broker_keys
+from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS, BrokerConfig, broker_keys
 from odradek.broker.config.definition import keys_of
 from odradek.broker.config.group_bounds import bounds_of
 from odradek.broker.metadata.image import ResourceType
+from odradek.broker.partitions.share.states import ShareSettings
 
 _GROUP: Final = int(ResourceType.GROUP)
 
@@ -102,3 +103,119 @@ def fixed_configs(
     """Configs of a broker with these `values` and these configs by group: for a machine without a cluster."""
     own = {(_GROUP, group_id): configs for group_id, configs in (groups or {}).items()}
     return LiveConfigs(BrokerConfig(values or {}), own)
+
+
+_DOWNGRADES = frozenset({"BIDIRECTIONAL", "DOWNGRADE"})
+_UPGRADES = frozenset({"BIDIRECTIONAL", "UPGRADE"})
+
+
+class ConsumerConfigs:
+    """Typed reading of `GroupConfigs`. Times in milliseconds."""
+
+    def __init__(self, configs: GroupConfigs) -> None:
+        self._configs = configs
+
+    def session_timeout_ms(self, group_id: str) -> int:
+        """`consumer.session.timeout.ms` of a group."""
+        value: int = self._configs.group(group_id, "consumer.session.timeout.ms")
+        return value
+
+    def heartbeat_interval_ms(self, group_id: str) -> int:
+        """`consumer.heartbeat.interval.ms` of a group."""
+        value: int = self._configs.group(group_id, "consumer.heartbeat.interval.ms")
+        return value
+
+    def assignment_interval_ms(self, group_id: str) -> int:
+        """`consumer.assignment.interval.ms` of a group."""
+        value: int = self._configs.group(group_id, "consumer.assignment.interval.ms")
+        return value
+
+    @property
+    def regex_refresh_interval_ms(self) -> int:
+        """`group.consumer.regex.refresh.interval.ms`."""
+        value: int = self._configs.broker("group.consumer.regex.refresh.interval.ms")
+        return value
+
+    @property
+    def max_size(self) -> int:
+        """`group.consumer.max.size`."""
+        value: int = self._configs.broker("group.consumer.max.size")
+        return value
+
+    @property
+    def first_assignor(self) -> str:
+        """The first of `group.consumer.assignors`: for groups whose members ask for none."""
+        listed: Sequence[str] = self._configs.broker("group.consumer.assignors")
+        return CONSUMER_ASSIGNORS[listed[0]]
+
+    @property
+    def upgrades(self) -> bool:
+        """Whether a classic group becomes a consumer group when a consumer member joins."""
+        return self._migration in _UPGRADES
+
+    @property
+    def downgrades(self) -> bool:
+        """Whether a consumer group becomes a classic one when only classic members are left."""
+        return self._migration in _DOWNGRADES
+
+    @property
+    def mixes(self) -> bool:
+        """Whether classic members may join a consumer group at all."""
+        return self._migration != "DISABLED"
+
+    @property
+    def _migration(self) -> str:
+        value: str = self._configs.broker("group.consumer.migration.policy")
+        return value.upper()
+
+
+STANDBYS = "num.standby.replicas"
+
+
+class StreamsConfigs:
+    """Reads the broker's configs and those of single groups."""
+
+    def __init__(self, configs: GroupConfigs) -> None:
+        self._configs = configs
+
+    @property
+    def max_size(self) -> int:
+        """The most members of a group."""
+        return int(self._configs.broker("group.streams.max.size"))
+
+    def session_timeout_ms(self, group_id: str) -> int:
+        """How long a member may be silent."""
+        return int(self._configs.group(group_id, "streams.session.timeout.ms"))
+
+    def heartbeat_interval_ms(self, group_id: str) -> int:
+        """How often members are told to be heard of."""
+        return int(self._configs.group(group_id, "streams.heartbeat.interval.ms"))
+
+    def initial_delay_ms(self, group_id: str) -> int:
+        """How long an empty group waits for more members before tasks are assigned."""
+        return int(self._configs.group(group_id, "streams.initial.rebalance.delay.ms"))
+
+    def assignment_interval_ms(self, group_id: str) -> int:
+        """The least time between two assignments."""
+        return int(self._configs.group(group_id, "streams.assignment.interval.ms"))
+
+    def assignment_configs(self, group_id: str) -> Mapping[str, str]:
+        """What the assignor is told, as the group's record keeps it. Not to be changed."""
+        return _with_standbys(self._configs.group(group_id, "streams.num.standby.replicas"))
+
+
+@lru_cache
+def _with_standbys(count: int) -> Mapping[str, str]:
+    return {STANDBYS: str(count)}
+
+
+def share_settings(configs: GroupConfigs, group_id: str) -> ShareSettings:
+    """What is in force for the group now: its own configs, else the broker's."""
+    return ShareSettings(
+        lock_duration_ms=configs.group(group_id, "share.record.lock.duration.ms"),
+        delivery_limit=configs.group(group_id, "share.delivery.count.limit"),
+        max_locks=configs.group(group_id, "share.partition.max.record.locks"),
+        renew_enabled=configs.group(group_id, "share.renew.acknowledge.enable"),
+        isolation_level=configs.group(group_id, "share.isolation.level"),
+        auto_offset_reset=configs.group(group_id, "share.auto.offset.reset"),
+    )

@@ -1,15 +1,133 @@
-"""Committed and pending offsets of the groups of one partition: durable state, changed by replay only."""
+"""The records of committed offsets.
+
+They are by far the most frequent, so their keys and values are written and read by hand here, in the formats
+of `odradek.protocol.generated.stored.offset_commit` (tests hold the two together). Kafka 4.3.1 writes
+OffsetCommitValue 4, or 1 when a client asks for a retention time of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from struct import Struct
+from typing import Final, NamedTuple
 
-from odradek.broker.coordinator.group.offset_records import (
-    CommittedOffset,
-    decode_offset_key,
-    decode_offset_value,
-)
+from odradek.broker.coordinator.group.records import decode_value, encode_value
 from odradek.broker.runtime.machine import LogRecord
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored.offset_commit import OffsetCommitValue
+from odradek.protocol.primitives import ZERO_UUID
+
+LAST_OFFSET_COMMIT: Final = 1
+"""The record type of committed offsets, which was 0 in very old logs."""
+
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+_INT64 = Struct(">q")
+_OFFSET_AND_EPOCH = Struct(">hqi")
+_NO_TOPIC_ID_TAIL = b"\0"
+_TOPIC_ID_TAIL = b"\1\0\x10"
+
+
+class OffsetKey(NamedTuple):
+    """Whose offset: group, topic and partition."""
+
+    group_id: str
+    topic: str
+    partition: int
+
+
+class CommittedOffset(NamedTuple):
+    """A committed offset as stored; times in milliseconds, -1 = none, `record_offset`: where it stands in the log."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp: int
+    expire_timestamp: int
+    topic_id: bytes
+    record_offset: int
+
+
+# -- offsets
+
+
+@lru_cache(maxsize=1 << 15)
+def encode_offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    """OffsetCommitKey, behind its record type 1."""
+    group, name = group_id.encode(), topic.encode()
+    return b"".join((b"\0\1", _INT16.pack(len(group)), group, _INT16.pack(len(name)), name, _INT32.pack(partition)))
+
+
+@lru_cache(maxsize=1 << 15)
+def decode_offset_key(key: bytes) -> OffsetKey:
+    """The reverse of `encode_offset_key` (also for record type 0, the same format in old logs)."""
+    try:
+        end = 4 + _INT16.unpack_from(key, 2)[0]
+        stop = end + 2 + _INT16.unpack_from(key, end)[0]
+        return OffsetKey(key[4:end].decode(), key[end + 2 : stop].decode(), _INT32.unpack_from(key, stop)[0])
+    except Exception as error:
+        raise ProtocolError(f"not an offset commit key: {key!r}") from error
+
+
+def encode_offset_value(
+    offset: int, leader_epoch: int, metadata: str, commit_timestamp: int, expire_timestamp: int, topic_id: bytes
+) -> bytes:
+    """OffsetCommitValue version 4, or 1 with an expiry time, behind its version number."""
+    if expire_timestamp >= 0:
+        value = OffsetCommitValue(offset, leader_epoch, metadata, commit_timestamp, expire_timestamp)
+        return encode_value(value, 1)
+    text = metadata.encode()
+    size = len(text) + 1
+    length = bytes((size,)) if size < 0x80 else _uvarint(size)
+    tail = _NO_TOPIC_ID_TAIL if topic_id == ZERO_UUID else _TOPIC_ID_TAIL + topic_id
+    return b"".join(
+        (_OFFSET_AND_EPOCH.pack(4, offset, leader_epoch), length, text, _INT64.pack(commit_timestamp), tail)
+    )
+
+
+def decode_offset_value(value: bytes, record_offset: int) -> CommittedOffset:
+    """OffsetCommitValue of any version."""
+    size = value[14] - 1 if len(value) > 22 and value[0] == 0 and value[1] == 4 else -1
+    if 0 <= size < 0x7F:
+        end = 15 + size
+        tail = end + 8
+        rest = len(value) - tail
+        if rest == 1 and value[tail] == 0:
+            topic_id = ZERO_UUID
+        elif rest == 19 and value[tail : tail + 3] == _TOPIC_ID_TAIL:
+            topic_id = value[tail + 3 :]
+        else:
+            return _decode_any_offset_value(value, record_offset)
+        _, offset, leader_epoch = _OFFSET_AND_EPOCH.unpack_from(value)
+        text = value[15:end].decode() if size else ""
+        return CommittedOffset(
+            offset, leader_epoch, text, _INT64.unpack_from(value, end)[0], -1, topic_id, record_offset
+        )
+    return _decode_any_offset_value(value, record_offset)
+
+
+def _decode_any_offset_value(value: bytes, record_offset: int) -> CommittedOffset:
+    decoded = decode_value(OffsetCommitValue, value)
+    return CommittedOffset(
+        decoded.offset,
+        decoded.leader_epoch,
+        decoded.metadata,
+        decoded.commit_timestamp,
+        decoded.expire_timestamp,
+        decoded.topic_id,
+        record_offset,
+    )
+
+
+def _uvarint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
 
 TopicPartition = tuple[str, int]
 Offsets = dict[TopicPartition, CommittedOffset]

@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from odradek.broker.coordinator.share_state import commands as c
-from odradek.broker.coordinator.share_state.batches import combine
-from odradek.broker.coordinator.share_state.records import (
+from odradek.broker.coordinator.share_state.stored_states import (
     SNAPSHOT,
     UNINITIALIZED,
     UPDATE,
     ShareDelta,
     ShareState,
+    StoredStates,
+    combine,
     encode_key,
     encode_snapshot,
     encode_update,
 )
-from odradek.broker.coordinator.share_state.stored_states import StoredStates
 from odradek.broker.partitions.share.states import ShareKey, StoredState
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -1,19 +1,219 @@
-"""What the log of one partition of `__share_group_state` says; changed by replay only."""
+"""The records of `__share_group_state`: a snapshot of a share partition, and what was added to it since.
+
+A ShareSnapshot says all; a ShareUpdate says what one write added. So the last record of a key is not enough to rebuild
+the state: the topic is not compacted, but pruned before its oldest snapshot that still counts.
+"""
 
 from __future__ import annotations
 
-from odradek.broker.coordinator.share_state.batches import combine
-from odradek.broker.coordinator.share_state.records import (
-    SNAPSHOT,
-    UPDATE,
-    ShareDelta,
-    ShareState,
-    decode_key,
-    decode_snapshot,
-    decode_update,
-)
-from odradek.broker.partitions.share.states import ShareKey
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from heapq import heapify, heappop, heappush
+from operator import attrgetter
+from struct import Struct
+from typing import NamedTuple
+
+from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.broker.runtime.machine import LogRecord
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored import share_snapshot, share_update
+from odradek.protocol.generated.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
+from odradek.protocol.generated.stored.share_update import ShareUpdateKey, ShareUpdateValue
+from odradek.protocol.message_codec import codec
+
+SNAPSHOT = b"\0\0"
+UPDATE = b"\0\1"
+"""How the keys of the two record types begin."""
+
+UNINITIALIZED = -1
+"""The start offset of a share partition that nobody has fetched from yet, and its count of done records."""
+
+_INT16 = Struct(">h")
+_VERSION = b"\0\0"
+
+
+class ShareState(NamedTuple):
+    """What is stored of a share partition. `batches` in order, without overlaps, none before `start_offset`.
+
+    `delivery_complete_count`: how many records from `start_offset` on are done. Times in milliseconds.
+    """
+
+    snapshot_epoch: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+    create_ms: int
+    write_ms: int
+
+
+class ShareDelta(NamedTuple):
+    """What one write adds; -1 as start offset or leader epoch leaves the stored one."""
+
+    snapshot_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+
+
+@lru_cache(maxsize=1 << 12)
+def encode_key(kind: bytes, key: ShareKey) -> bytes:
+    """The key of a snapshot or an update, behind its record type."""
+    group = key.group_id.encode()
+    return b"".join((kind, _INT16.pack(len(group)), group, key.topic_id, key.partition.to_bytes(4, "big", signed=True)))
+
+
+@lru_cache(maxsize=1 << 12)
+def decode_key(key: bytes) -> ShareKey:
+    """The share partition that a key is about."""
+    message: type[ShareSnapshotKey | ShareUpdateKey] = ShareSnapshotKey if key.startswith(SNAPSHOT) else ShareUpdateKey
+    decoded = codec(message, 0).decode(key, 2)[0]
+    return ShareKey(decoded.group_id, decoded.topic_id, decoded.partition)
+
+
+def encode_snapshot(state: ShareState) -> bytes:
+    """ShareSnapshotValue, behind its version."""
+    value = ShareSnapshotValue(
+        snapshot_epoch=state.snapshot_epoch,
+        state_epoch=state.state_epoch,
+        leader_epoch=state.leader_epoch,
+        start_offset=state.start_offset,
+        delivery_complete_count=state.delivery_complete_count,
+        create_timestamp=state.create_ms,
+        write_timestamp=state.write_ms,
+        state_batches=[share_snapshot.StateBatch(*batch) for batch in state.batches],
+    )
+    return _VERSION + codec(ShareSnapshotValue, 0).encode(value)
+
+
+def decode_snapshot(value: bytes) -> ShareState:
+    """The reverse of `encode_snapshot`."""
+    _check_version(value)
+    decoded = codec(ShareSnapshotValue, 0).decode(value, 2)[0]
+    return ShareState(
+        decoded.snapshot_epoch,
+        decoded.state_epoch,
+        decoded.leader_epoch,
+        decoded.start_offset,
+        decoded.delivery_complete_count,
+        _batches(decoded.state_batches),
+        decoded.create_timestamp,
+        decoded.write_timestamp,
+    )
+
+
+def encode_update(delta: ShareDelta) -> bytes:
+    """ShareUpdateValue, behind its version."""
+    value = ShareUpdateValue(
+        snapshot_epoch=delta.snapshot_epoch,
+        leader_epoch=delta.leader_epoch,
+        start_offset=delta.start_offset,
+        delivery_complete_count=delta.delivery_complete_count,
+        state_batches=[share_update.StateBatch(*batch) for batch in delta.batches],
+    )
+    return _VERSION + codec(ShareUpdateValue, 0).encode(value)
+
+
+def decode_update(value: bytes) -> ShareDelta:
+    """The reverse of `encode_update`."""
+    _check_version(value)
+    decoded = codec(ShareUpdateValue, 0).decode(value, 2)[0]
+    return ShareDelta(
+        decoded.snapshot_epoch,
+        decoded.leader_epoch,
+        decoded.start_offset,
+        decoded.delivery_complete_count,
+        _batches(decoded.state_batches),
+    )
+
+
+def _batches(stored: Iterable[share_snapshot.StateBatch | share_update.StateBatch]) -> tuple[StateBatch, ...]:
+    return tuple(
+        StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
+        for batch in stored
+    )
+
+
+def _check_version(value: bytes) -> None:
+    if value[:2] != _VERSION:
+        raise ProtocolError(f"not version 0 of a value of __share_group_state: {value[:16]!r}")
+
+
+_FIRST = attrgetter("first_offset")
+_LAST = attrgetter("last_offset")
+
+Ranked = tuple[int, int, int, int]
+"""First offset, last offset, delivery count, state: in the order in which batches are merged."""
+
+
+def combine(stored: Sequence[StateBatch], new: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
+    """The batches that say what both say, from `start_offset` on (-1: of all offsets).
+
+    `stored` is in order and without overlaps, `new` need not be. Only what lies around the new ones is looked at.
+    """
+    kept = list(stored[bisect_left(stored, start_offset, key=_LAST) :])
+    kept[:1] = _from(kept[:1], start_offset)
+    added = list(_from(new, start_offset))
+    if not added:
+        return kept
+    low = bisect_left(kept, min(batch.first_offset for batch in added) - 1, key=_LAST)
+    high = bisect_right(kept, max(batch.last_offset for batch in added) + 1, key=_FIRST)
+    kept[low:high] = _merged([*kept[low:high], *added])
+    return kept
+
+
+def _from(batches: Iterable[StateBatch], start_offset: int) -> Iterator[StateBatch]:
+    for batch in batches:
+        if batch.first_offset >= start_offset:
+            yield batch
+        elif batch.last_offset >= start_offset:
+            yield batch._replace(first_offset=start_offset)
+
+
+def _merged(batches: Sequence[StateBatch]) -> list[StateBatch]:
+    waiting: list[Ranked] = [(first, last, count, state) for first, last, state, count in batches]
+    heapify(waiting)
+    done: list[Ranked] = []
+    one = heappop(waiting)
+    while waiting:
+        other = waiting[0]
+        if not _touch(one, other):
+            done.append(one)
+            one = heappop(waiting)
+            continue
+        heappop(waiting)
+        for piece in _pieces(one, other):
+            heappush(waiting, piece)
+        one = heappop(waiting)
+    done.append(one)
+    return [StateBatch(first, last, state, count) for first, last, count, state in done]
+
+
+def _touch(one: Ranked, other: Ranked) -> bool:
+    """Whether two batches, of which `one` comes first, overlap, or go on from each other with the same content."""
+    return other[0] <= one[1] or (other[0] == one[1] + 1 and one[2:] == other[2:])
+
+
+def _pieces(one: Ranked, other: Ranked) -> Iterator[Ranked]:
+    """What two batches that touch come to, without overlaps."""
+    first, last, count, state = one
+    other_first, other_last, other_count, other_state = other
+    if one[2:] == other[2:]:
+        yield first, max(last, other_last), count, state
+    elif other[2:] < one[2:]:
+        yield one
+        if other_last > last:
+            yield last + 1, other_last, other_count, other_state
+    else:
+        if other_first > first:
+            yield first, other_first - 1, count, state
+        yield other
+        if other_last < last:
+            yield other_last + 1, last, count, state
+
 
 _NO_EPOCH = -1
 

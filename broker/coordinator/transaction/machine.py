@@ -24,12 +24,16 @@ from odradek.broker.coordinator.transaction.commands import (
 from odradek.broker.coordinator.transaction.decisions import must_exist
 from odradek.broker.coordinator.transaction.ending import Ending, Endings, retry
 from odradek.broker.coordinator.transaction.holds import HoldBook
-from odradek.broker.coordinator.transaction.ids import TransactionalIds, tombstones
-from odradek.broker.coordinator.transaction.refusals import refusal
-from odradek.broker.coordinator.transaction.settings import TransactionSettings
 from odradek.broker.coordinator.transaction.states import ENDING, RULES, EndAction, InitAction
-from odradek.broker.coordinator.transaction.transaction import NO_PRODUCER_EPOCH, TopicPartition, Transaction, said_by
-from odradek.broker.coordinator.transaction.upkeep import Upkeep
+from odradek.broker.coordinator.transaction.transaction import (
+    NO_PRODUCER_EPOCH,
+    TopicPartition,
+    Transaction,
+    TransactionalIds,
+    said_by,
+    tombstones,
+)
+from odradek.broker.coordinator.transaction.upkeep import TransactionSettings, Upkeep
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -296,3 +300,20 @@ class TransactionMachine:
 
     def _record(self, old: Transaction | None, new: Transaction) -> NewRecord:
         return self._ids.record(old, new, self._settings.transaction_version)
+
+
+_ANSWERS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+def refusal(code: ErrorCode) -> ErrorCode:
+    """What a producer gets."""
+    return _ANSWERS.get(code, code)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.internal_topic import TopicStore
-from odradek.broker.coordinator.service import HasId
+from odradek.broker.coordinator.service import HasId, TopicStore
 from odradek.broker.coordinator.transaction.transaction import MAX_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter

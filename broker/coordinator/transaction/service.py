@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.coordinator.internal_topic import InternalTopic, TopicStore
-from odradek.broker.coordinator.service import CoordinatorService, HasId, Surroundings
+from odradek.broker.coordinator.service import CoordinatorService, HasId, InternalTopic, Surroundings, TopicStore
 from odradek.broker.coordinator.transaction.commands import (
     GoOn,
     HoldReached,

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.coordinator.internal_topic import TopicStore
+from odradek.broker.coordinator.service import TopicStore
 from odradek.broker.coordinator.transaction.commands import AddPartitions, VerifyPartitions
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.runtime.machine import Command, R

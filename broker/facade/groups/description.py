@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.states import DEAD
-from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.commands import GroupType
 from odradek.broker.facade.groups.info import (
     GroupInfo,
     MemberInfo,
@@ -26,18 +26,16 @@ from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_t
 from odradek.protocol.errors import KafkaError, ProtocolError
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.classic.member import Member
+    from odradek.broker.coordinator.group.classic.roster import Member
     from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
     from odradek.broker.coordinator.group.consumer.member import Member as ConsumerMember
     from odradek.broker.coordinator.group.machine import GroupMachine
     from odradek.broker.coordinator.group.service import GroupService
-    from odradek.broker.coordinator.group.share.group import ShareGroup
-    from odradek.broker.coordinator.group.share.members import ShareMember
-    from odradek.broker.coordinator.group.streams.configured import ConfiguredTopology
+    from odradek.broker.coordinator.group.share.group import ShareGroup, ShareMember
     from odradek.broker.coordinator.group.streams.group import StreamsGroup
     from odradek.broker.coordinator.group.streams.member import Member as StreamsMember
-    from odradek.broker.coordinator.group.streams.topology import Subtopology
-    from odradek.broker.coordinator.group.topic_source import TopicSource
+    from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Subtopology
+    from odradek.broker.coordinator.group.topics import TopicSource
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.registry import PartitionRegistry
     from odradek.broker.partitions.share.live import LiveSharePartition, SharePartitions
@@ -204,9 +202,9 @@ def _classic_member(group: ClassicGroup, member: Member) -> MemberInfo:
 
 
 def _consumer_group(machine: GroupMachine, group_id: str, offsets: Offsets, coordinator: int) -> GroupInfo:
-    from odradek.broker.coordinator.group.consumer.configs import ConsumerConfigs
     from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
     from odradek.broker.coordinator.group.consumer.targets import preferred_assignor
+    from odradek.broker.coordinator.group.settings import ConsumerConfigs
 
     group = machine.groups.find(group_id, ConsumerGroup)
     assert group is not None
@@ -324,7 +322,7 @@ def _share_partition(live: LiveSharePartition) -> SharePartitionInfo:
 
 
 def _streams_group(machine: GroupMachine, group_id: str, offsets: Offsets, coordinator: int) -> StreamsGroupInfo:
-    from odradek.broker.coordinator.group.streams.configs import StreamsConfigs
+    from odradek.broker.coordinator.group.settings import StreamsConfigs
     from odradek.broker.coordinator.group.streams.group import StreamsGroup
 
     group = machine.groups.find(group_id, StreamsGroup)

@@ -1,4 +1,4 @@
-"""Finding, starting, moving and ending the shards of a coordinator, with a machine that only counts."""
+"""Routing: the partition of a key."""
 
 from __future__ import annotations
 
@@ -7,12 +7,47 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.internal_topic import InternalTopic
-from odradek.broker.coordinator.service import CoordinatorService, Surroundings
+from odradek.broker.coordinator.service import CoordinatorService, InternalTopic, Surroundings, partition_for
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Producer, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import signed_hash_of_text
 from tests.fakes.data_plane import DataPlane
 from tests.fakes.nodes import set_node_up
+
+
+def test_the_smallest_hash_counts_as_zero() -> None:
+    assert partition_for("polygenelubricants", 50) == 0
+
+
+def test_a_negative_hash_counts_by_its_size() -> None:
+    assert signed_hash_of_text("billing") < 0
+    assert partition_for("billing", 7) == -signed_hash_of_text("billing") % 7
+
+
+@pytest.mark.parametrize(("group", "partition"), [("g-jg-v4", 0), ("g-jg-v3", 1), ("g-jg-v6", 3), ("g-jg-v0", 4)])
+def test_groups_go_where_a_real_broker_stored_them(group: str, partition: int) -> None:
+    """As seen in the log directory of a Kafka 4.3.1 with five partitions."""
+    assert partition_for(group, 5) == partition
+
+
+def test_it_is_made_on_first_use_and_once() -> None:
+    plane = DataPlane(config={"offsets.topic.num.partitions": "3"})
+    topic: InternalTopic = plane.cluster.groups.topic
+    assert topic.name == "__consumer_offsets"
+    assert topic.partitions is None
+    partitions = topic.ensure()
+    assert [partition.index for partition in partitions] == [0, 1, 2]
+    assert topic.ensure() == topic.partitions == partitions
+
+
+def test_it_is_gone_with_the_topic_and_made_anew() -> None:
+    plane = DataPlane(config={"offsets.topic.num.partitions": "2"})
+    topic = plane.cluster.groups.topic
+    first = list(topic.ensure())
+    plane.cluster.delete_topic("__consumer_offsets")
+    assert topic.partitions is None
+    assert [partition.index for partition in topic.ensure()] == [0, 1]
+    assert all(new is not old for new, old in zip(topic.ensure(), first, strict=True))
 
 
 class Add:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.coordinator.service import partition_for
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.create_topics import (
     CreatableReplicaAssignment,

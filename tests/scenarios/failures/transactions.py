@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.coordinator.service import partition_for
 from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.protocol.generated.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from odradek.protocol.generated.messages.describe_transactions import DescribeTransactionsRequest

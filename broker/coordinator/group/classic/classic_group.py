@@ -1,17 +1,15 @@
-"""A group of the classic protocol while it lives: where it stands, and what it permits."""
+"""The join phase of a rebalance: the time in which the members of a group join. Its rules are in `rebalance`."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from copy import copy
+from enum import Enum
 from typing import ClassVar
 
-from odradek.broker.coordinator.group.classic.commands import Protocols
-from odradek.broker.coordinator.group.classic.join_phase import JoinPhase
-from odradek.broker.coordinator.group.classic.member import Member, session_key
+from odradek.broker.coordinator.group.classic.commands import JoinedMember, JoinReply, Protocols
 from odradek.broker.coordinator.group.classic.records import StoredGroup, encode_group_key
-from odradek.broker.coordinator.group.classic.replies import JoinedMember, JoinReply
-from odradek.broker.coordinator.group.classic.roster import Roster
+from odradek.broker.coordinator.group.classic.roster import Member, Roster, session_key
 from odradek.broker.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -23,14 +21,37 @@ from odradek.broker.coordinator.group.classic.states import (
     DeletionAction,
     GroupState,
 )
-from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
-from odradek.broker.coordinator.group.group import Group
-from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, TxnOffsetCommit
+from odradek.broker.coordinator.group.groups import Group
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
-from odradek.broker.coordinator.group.offset_records import CommittedOffset
+from odradek.broker.coordinator.group.stored_offsets import CommittedOffset
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
+
+
+class JoinStage(Enum):
+    """What a join phase waits for."""
+
+    DELAY = "an empty group's first members: others may come within group.initial.rebalance.delay.ms (KIP-134)"
+    LAST_CALL = "the delay is over: members that were told their ids may come back with them (KIP-394)"
+    OPEN = "all members of the last generation, until the rebalance timeout is over"
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class JoinPhase:
+    """A join phase under way. In `JoinStage.DELAY`: `delay_ms` is the present delay, `remaining_ms` what is left of
+    the rebalance timeout after it, and `somebody_came` tells whether a member has joined since it began.
+    """
+
+    __slots__ = ("delay_ms", "remaining_ms", "somebody_came", "stage")
+
+    def __init__(self, stage: JoinStage, delay_ms: int = 0, remaining_ms: int = 0) -> None:
+        self.stage = stage
+        self.delay_ms = delay_ms
+        self.remaining_ms = remaining_ms
+        self.somebody_came = False
+
 
 CONSUMER = "consumer"
 """The protocol type of consumers: the coordinator may look into their subscriptions."""

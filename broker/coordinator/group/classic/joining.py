@@ -6,16 +6,21 @@ import logging
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from odradek.broker.coordinator.group.classic.changes import Changes
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.commands import ExpireMember, JoinGroup
-from odradek.broker.coordinator.group.classic.member import Member, session_key
-from odradek.broker.coordinator.group.classic.rebalance import Rebalance
+from odradek.broker.coordinator.group.classic.commands import (
+    ExpireMember,
+    JoinedMember,
+    JoinGroup,
+    JoinReply,
+    join_refused,
+    sync_refused,
+)
+from odradek.broker.coordinator.group.classic.rebalance import Changes, Rebalance
 from odradek.broker.coordinator.group.classic.records import StoredGroup, group_record
-from odradek.broker.coordinator.group.classic.replies import JoinedMember, JoinReply, join_refused, sync_refused
+from odradek.broker.coordinator.group.classic.roster import Member, session_key
 from odradek.broker.coordinator.group.classic.states import EMPTY, PREPARING_REBALANCE, JoinAction
-from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.coordinator.group.commands import GroupType
+from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -7,15 +7,13 @@ from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.classic import commands as c
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.classic.commands import join_refused
 from odradek.broker.coordinator.group.classic.joining import Joining
 from odradek.broker.coordinator.group.classic.members import Members
 from odradek.broker.coordinator.group.classic.rebalance import Rebalance
 from odradek.broker.coordinator.group.classic.records import StoredGroup, decode_group_key, decode_group_value
-from odradek.broker.coordinator.group.classic.replies import join_refused
-from odradek.broker.coordinator.group.commands import MetadataChanged
-from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
-from odradek.broker.coordinator.group.refusals import group_error
+from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
+from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, make_outcome
 from odradek.protocol.errors import KafkaError

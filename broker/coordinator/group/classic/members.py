@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from odradek.broker.coordinator.group.classic.changes import Changes
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.classic.commands import (
     EndJoinPhase,
@@ -15,14 +14,15 @@ from odradek.broker.coordinator.group.classic.commands import (
     Heartbeat,
     LeaveGroup,
     SyncGroup,
+    SyncReply,
+    sync_refused,
 )
 from odradek.broker.coordinator.group.classic.joining import Joining
-from odradek.broker.coordinator.group.classic.member import Member
-from odradek.broker.coordinator.group.classic.rebalance import Rebalance
+from odradek.broker.coordinator.group.classic.rebalance import Changes, Rebalance
 from odradek.broker.coordinator.group.classic.records import group_record
-from odradek.broker.coordinator.group.classic.replies import SyncReply, sync_refused
+from odradek.broker.coordinator.group.classic.roster import Member
 from odradek.broker.coordinator.group.classic.states import COMPLETING_REBALANCE, STABLE, SyncAction
-from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.runtime.machine import Answer, Effect, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 

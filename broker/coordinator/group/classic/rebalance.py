@@ -1,28 +1,22 @@
-"""How a rebalance goes: `begin`, the join phase, `_end`, the assignment.
-
-The join phase ends in `Rebalance._end` and nowhere else. Three methods decide that it is time:
-
-- `look`: a member has joined, left or failed. If nobody is missing, the phase ends after a short pause (at once when
-  nobody is left at all). In `JoinStage.DELAY` it waits for the delay in any case.
-- `pause_over`: the pause has passed, and still nobody is missing.
-- `time_over`: the phase's time is over. A delay that somebody came in is extended; members of a first generation that
-  know their ids get a last call; else the phase ends with those who have joined.
-
-The pause is not Kafka's, which ends the phase at once. Here the broker answers so fast that members that start together
-would cause one rebalance each, and the cost of a rebalance grows with the members.
-"""
+"""What one command causes, gathered while it is decided."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Hashable, Sequence
 
-from odradek.broker.coordinator.group.classic.changes import Changes
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.commands import EndJoinPhase, EndJoinPhaseIfAll, ExpireSync
-from odradek.broker.coordinator.group.classic.join_phase import JoinPhase, JoinStage
-from odradek.broker.coordinator.group.classic.member import Member, session_key
+from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, JoinPhase, JoinStage
+from odradek.broker.coordinator.group.classic.commands import (
+    EndJoinPhase,
+    EndJoinPhaseIfAll,
+    ExpireSync,
+    JoinReply,
+    SyncReply,
+    join_refused,
+    sync_refused,
+)
 from odradek.broker.coordinator.group.classic.records import group_record
-from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply, join_refused, sync_refused
+from odradek.broker.coordinator.group.classic.roster import Member, session_key
 from odradek.broker.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
     EMPTY,
@@ -31,8 +25,30 @@ from odradek.broker.coordinator.group.classic.states import (
 )
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.runtime.machine import Answer, Cancel, Pause, Schedule
+from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, Pause, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode
+
+
+class Changes:
+    """Records to write and effects, in order; `then` and `waits` as in `Outcome`."""
+
+    __slots__ = ("effects", "now_ms", "records", "then", "waits")
+
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+        self.records: list[NewRecord] = []
+        self.effects: list[Effect] = []
+        self.waits = True
+        self.then: Callable[[], Sequence[Effect]] | None = None
+
+    def answered(self, reply: R) -> Outcome[R]:
+        """The outcome of a command that is answered now."""
+        return make_outcome(self.records, reply=reply, effects=self.effects, then=self.then, waits=self.waits)
+
+    def parked(self, ticket: Hashable) -> Outcome[R]:
+        """The outcome of a command that is answered later, under this ticket."""
+        return make_outcome(self.records, park=ticket, effects=self.effects, then=self.then, waits=self.waits)
+
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
 

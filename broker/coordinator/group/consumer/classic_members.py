@@ -8,13 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
-from odradek.broker.coordinator.group.classic.replies import JoinReply, SyncReply, join_refused, sync_refused
+from odradek.broker.coordinator.group.classic.commands import (
+    Heartbeat,
+    JoinGroup,
+    JoinReply,
+    LeaveGroup,
+    SyncGroup,
+    SyncReply,
+    join_refused,
+    sync_refused,
+)
 from odradek.broker.coordinator.group.consumer.commands import FenceMember
-from odradek.broker.coordinator.group.consumer.departures import Departures
-from odradek.broker.coordinator.group.consumer.fencing import check_instance, check_room, known_static
-from odradek.broker.coordinator.group.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
-from odradek.broker.coordinator.group.consumer.heartbeats import replace_static
+from odradek.broker.coordinator.group.consumer.group import (
+    CONSUMER_PROTOCOL,
+    ConsumerGroup,
+    Step,
+    join_key,
+    session_key,
+    sync_key,
+)
+from odradek.broker.coordinator.group.consumer.heartbeats import Departures, replace_static
 from odradek.broker.coordinator.group.consumer.member import (
     ClassicMember,
     Member,
@@ -25,10 +38,9 @@ from odradek.broker.coordinator.group.consumer.member import (
 )
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress, RegexChange
-from odradek.broker.coordinator.group.consumer.step import Step
+from odradek.broker.coordinator.group.consumer.reconciliation import check_instance, check_room, known_static
 from odradek.broker.coordinator.group.consumer.targets import Change, last_target
-from odradek.broker.coordinator.group.consumer.timers import join_key, session_key, sync_key
-from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Cancel, Effect, Outcome, Schedule, make_outcome
 from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, decode_subscription

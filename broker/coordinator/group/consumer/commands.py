@@ -1,14 +1,39 @@
-"""What a consumer group can be told to do. Replies are the answers' contents; errors come as `KafkaError`."""
+"""What the members of consumer groups are told."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, final
 
-from odradek.broker.coordinator.group.commands import GroupCommand, MemberCommand, MemberInEpochCommand, Visible
-from odradek.broker.coordinator.group.consumer.replies import HeartbeatReply
-from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.assignment import Partitions
+from odradek.broker.coordinator.group.commands import (
+    GroupCommand,
+    GroupType,
+    MemberCommand,
+    MemberInEpochCommand,
+    Visible,
+)
 from odradek.protocol.native import mypyc_attr
+
+
+@final
+@mypyc_attr(acyclic=True)
+class HeartbeatReply:
+    """What a member is told. ``assignment``: None where it has not changed."""
+
+    __slots__ = ("assignment", "heartbeat_interval_ms", "member_epoch", "member_id")
+
+    def __init__(
+        self,
+        member_id: str,
+        member_epoch: int,
+        heartbeat_interval_ms: int = 0,
+        assignment: Partitions | None = None,
+    ) -> None:
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.assignment = assignment
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)

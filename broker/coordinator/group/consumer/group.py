@@ -1,24 +1,117 @@
-"""A consumer group as its log has it: members, epochs, target assignment. Changed by replay only."""
+"""The timers of a member, by their keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import ClassVar
 
-from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
-from odradek.broker.coordinator.group.consumer import commits
+from odradek.broker.coordinator.group.assignment import MemberOrder
+from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, TxnOffsetCommit, Visible
+from odradek.broker.coordinator.group.consumer.commands import FenceMember
 from odradek.broker.coordinator.group.consumer.member import Epochs, Member, say_the_same
 from odradek.broker.coordinator.group.consumer.records import group_tombstones
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
-from odradek.broker.coordinator.group.consumer.timers import member_timers
-from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, known_member
-from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.epoch_group import (
+    EMPTY,
+    EPOCHS_FROM,
+    EpochGroup,
+    check_trusting,
+    committing_member,
+    fetching_member,
+    known_member,
+    other_epoch,
+    refuse_old_version,
+)
 from odradek.broker.coordinator.group.kinds import GroupChanged
-from odradek.broker.coordinator.group.member_order import MemberOrder
-from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
-from odradek.broker.coordinator.group.target import TargetAssignment
-from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
+from odradek.broker.coordinator.group.target import Subscriptions, TargetAssignment, count_down, count_up
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, R, Schedule, make_outcome
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
+from odradek.protocol.primitives import ZERO_UUID
+
+
+def session_key(group_id: str, member_id: str) -> Hashable:
+    """Its session: runs anew with each heartbeat."""
+    return ("consumer session", group_id, member_id)
+
+
+@lru_cache(maxsize=1 << 12)
+def session(group_id: str, member_id: str, timeout_ms: int) -> Schedule:
+    """Let it begin. The same effect each time: every heartbeat has one, and nobody changes it."""
+    return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
+
+
+def rebalance_key(group_id: str, member_id: str) -> Hashable:
+    """The time that it has to give up partitions."""
+    return ("consumer rebalance", group_id, member_id)
+
+
+def join_key(group_id: str, member_id: str) -> Hashable:
+    """The time that a classic member has to join again once it was told to."""
+    return ("consumer join", group_id, member_id)
+
+
+def sync_key(group_id: str, member_id: str) -> Hashable:
+    """The time that a classic member has to sync once it has joined."""
+    return ("consumer sync", group_id, member_id)
+
+
+def member_timers(group_id: str, member_id: str) -> tuple[Hashable, ...]:
+    """All of them."""
+    return (
+        session_key(group_id, member_id),
+        rebalance_key(group_id, member_id),
+        join_key(group_id, member_id),
+        sync_key(group_id, member_id),
+    )
+
+
+Members = Mapping[str, Member]
+
+
+def check_commit(members: Members, command: CommitOffsets) -> None:
+    """OffsetCommit."""
+    member = committing_member(members, command)
+    if member is None:
+        return
+    if member.classic is None and command.api_version < EPOCHS_FROM:
+        raise refuse_old_version("consumer")
+    if command.generation_id != member.epoch:
+        _check_age(member, command)
+
+
+def check_transactional_commit(members: Members, command: TxnOffsetCommit) -> None:
+    """TxnOffsetCommit."""
+    check_trusting(members, command, _check_age)
+
+
+def check_fetch(group_id: str, members: Members, member_id: str | None, epoch: int) -> None:
+    """OffsetFetch."""
+    member = fetching_member(group_id, members, member_id, epoch)
+    if member is None:
+        return
+    if member.classic is not None:
+        text = f"The received generation id {epoch} does not match the expected member epoch {member.epoch}."
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION, text)
+    raise other_epoch(epoch, member)
+
+
+def _check_age(member: Member, command: CommitOffsets | TxnOffsetCommit) -> None:
+    """Raises unless the member has had every partition of the commit since the epoch that it names."""
+    epoch = command.generation_id
+    code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
+    if epoch > member.epoch:
+        raise KafkaError(code, f"epoch {epoch} is newer than the current member epoch {member.epoch}")
+    for offset in command.offsets:
+        given = None
+        if offset.topic_id != ZERO_UUID:
+            given = member.assigned.get(offset.topic_id, {}).get(offset.partition)
+            if given is None:
+                given = member.revoking.get(offset.topic_id, {}).get(offset.partition)
+        if given is None or epoch < given:
+            raise KafkaError(code, f"{offset.topic}-{offset.partition} was not the member's in epoch {epoch}")
+
 
 CONSUMER_PROTOCOL = "consumer"
 
@@ -77,16 +170,16 @@ class ConsumerGroup(EpochGroup):
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
         """See `Group`. A commit is no heartbeat here."""
-        commits.check_commit(self.members, command)
+        check_commit(self.members, command)
         return ()
 
     def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
         """See `Group`."""
-        commits.check_transactional_commit(self.members, command)
+        check_transactional_commit(self.members, command)
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
         """See `Group`."""
-        commits.check_fetch(self.group_id, self.members, member_id, member_epoch)
+        check_fetch(self.group_id, self.members, member_id, member_epoch)
 
     def tombstones(self) -> list[NewRecord]:
         """See `Group`."""
@@ -234,3 +327,44 @@ class ConsumerGroup(EpochGroup):
                 self.holders.pop(topic_id, None)
         for topic_id, partitions in after.items():
             count_up(self.holders.setdefault(topic_id, {}), partitions)
+
+
+class Step:
+    """``group`` is read only: the group itself, or for one that comes into being the group that ``records`` will make.
+
+    ``later``: changes of soft state, made once the records are stored; they get the group that then lives.
+    ``visible``: which of some topics the client may see that asks; None for all.
+    """
+
+    __slots__ = ("effects", "group", "later", "now_ms", "records", "visible")
+
+    def __init__(
+        self,
+        group: ConsumerGroup,
+        now_ms: int,
+        records: Sequence[NewRecord] = (),
+        *,
+        visible: Visible | None = None,
+    ) -> None:
+        self.group = group
+        self.now_ms = now_ms
+        self.records: list[NewRecord] = list(records)
+        self.effects: list[Effect] = []
+        self.later: list[Callable[[ConsumerGroup], None]] = []
+        self.visible = visible
+
+    def outcome(self, reply: R, live: Callable[[], ConsumerGroup | None]) -> Outcome[R]:
+        """The outcome; ``live`` finds the group once the records are replayed."""
+        if self.records:
+            self.effects.append(GroupChanged(self.group.group_id))
+        if not self.later:
+            return make_outcome(self.records, reply=reply, effects=self.effects)
+
+        def settle() -> Sequence[Effect]:
+            group = live()
+            if group is not None:
+                for change in self.later:
+                    change(group)
+            return ()
+
+        return make_outcome(self.records, reply=reply, effects=self.effects, then=settle)

@@ -6,19 +6,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from odradek.broker.coordinator.group.assignment import Partitions, timeline_order
-from odradek.broker.coordinator.group.classic.changes import Changes
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.member import Member as ClassicGroupMember
-from odradek.broker.coordinator.group.classic.rebalance import Rebalance
+from odradek.broker.coordinator.group.classic.commands import join_refused, sync_refused
+from odradek.broker.coordinator.group.classic.rebalance import Changes, Rebalance
 from odradek.broker.coordinator.group.classic.records import (
     StoredGroup,
     StoredMember,
     group_record,
 )
-from odradek.broker.coordinator.group.classic.replies import join_refused, sync_refused
+from odradek.broker.coordinator.group.classic.roster import Member as ClassicGroupMember
 from odradek.broker.coordinator.group.consumer.commands import FenceMember
-from odradek.broker.coordinator.group.consumer.configs import ConsumerConfigs
-from odradek.broker.coordinator.group.consumer.group import CONSUMER_PROTOCOL, ConsumerGroup
+from odradek.broker.coordinator.group.consumer.group import (
+    CONSUMER_PROTOCOL,
+    ConsumerGroup,
+    Step,
+    member_timers,
+    session_key,
+)
 from odradek.broker.coordinator.group.consumer.member import ClassicMember, Member, sorted_names, with_epoch
 from odradek.broker.coordinator.group.consumer.records import (
     current_record,
@@ -29,11 +33,9 @@ from odradek.broker.coordinator.group.consumer.records import (
     target_record,
 )
 from odradek.broker.coordinator.group.consumer.replay import applied
-from odradek.broker.coordinator.group.consumer.step import Step
-from odradek.broker.coordinator.group.consumer.timers import member_timers, session_key
-from odradek.broker.coordinator.group.known_topics import KnownTopics
-from odradek.broker.coordinator.group.registry import Groups
-from odradek.broker.coordinator.group.settings import GroupSettings
+from odradek.broker.coordinator.group.groups import Groups
+from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings
+from odradek.broker.coordinator.group.topics import KnownTopics
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, R, Schedule
 from odradek.protocol.consumer_protocol import (
     AssignedPartitions,

@@ -6,8 +6,7 @@ from collections.abc import Collection
 from enum import Enum
 
 from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation, ResolveRegexes
-from odradek.broker.coordinator.group.consumer.configs import ConsumerConfigs
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, Step, rebalance_key
 from odradek.broker.coordinator.group.consumer.member import UNREVOKED_PARTITIONS, Member, MemberState
 from odradek.broker.coordinator.group.consumer.reconciliation import Goal, Owned, reconcile
 from odradek.broker.coordinator.group.consumer.records import (
@@ -18,7 +17,6 @@ from odradek.broker.coordinator.group.consumer.records import (
     regex_tombstone,
 )
 from odradek.broker.coordinator.group.consumer.regexes import check_regex
-from odradek.broker.coordinator.group.consumer.step import Step
 from odradek.broker.coordinator.group.consumer.targets import (
     Change,
     Target,
@@ -28,9 +26,9 @@ from odradek.broker.coordinator.group.consumer.targets import (
     preferred_assignor,
     subscriptions_after,
 )
-from odradek.broker.coordinator.group.consumer.timers import rebalance_key
-from odradek.broker.coordinator.group.known_topics import KnownTopics
-from odradek.broker.coordinator.group.subscriptions import count_down, count_up
+from odradek.broker.coordinator.group.settings import ConsumerConfigs
+from odradek.broker.coordinator.group.target import count_down, count_up
+from odradek.broker.coordinator.group.topics import KnownTopics
 from odradek.broker.runtime.machine import Cancel, Schedule
 
 _LOOK_AGAIN_MS = (1 << 31) - 1

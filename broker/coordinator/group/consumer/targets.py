@@ -1,21 +1,68 @@
-"""Computing the target assignment of a consumer group when one of its members changes."""
+"""A consumer group's members as an assignor sees them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import final
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, Partitions, same_partitions
+from odradek.broker.coordinator.group.assignment import (
+    GroupSpec,
+    MemberSpec,
+    Partitions,
+    same_partitions,
+    subscribed_ids,
+)
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import Member
-from odradek.broker.coordinator.group.consumer.member_specs import LazySpecs
 from odradek.broker.coordinator.group.consumer.records import target_epoch_record, target_record
-from odradek.broker.coordinator.group.subscriptions import Subscriptions, count_down, count_up
-from odradek.broker.coordinator.group.topic_source import TopicSource
+from odradek.broker.coordinator.group.target import Subscriptions, count_down, count_up
+from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.native import mypyc_attr
+
+
+class LazySpecs:
+    """See `MemberSpecs`; a member that nobody looks at costs nothing.
+
+    ``partition_counts``: of the topics of all members that were looked at.
+    """
+
+    def __init__(self, group: ConsumerGroup, changed: Member, order: Sequence[str], topics: TopicSource) -> None:
+        self.partition_counts: dict[bytes, int] = {}
+        self._group = group
+        self._changed = changed
+        self._order = order
+        self._topics = topics
+        self._resolved: dict[tuple[str, ...], Sequence[bytes]] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._order)
+
+    def values(self) -> Iterable[MemberSpec]:
+        """See `MemberSpecs`."""
+        return map(self._spec, self._order)
+
+    def items(self) -> Iterable[tuple[str, MemberSpec]]:
+        """See `MemberSpecs`."""
+        return zip(self._order, self.values(), strict=True)
+
+    def _spec(self, member_id: str) -> MemberSpec:
+        changed = self._changed
+        member = changed if member_id == changed.member_id else self._group.members[member_id]
+        names = self._group.topics_of(member) if member.regex else member.topics
+        topic_ids = self._resolved.get(names)
+        if topic_ids is None:
+            topic_ids = self._resolved[names] = subscribed_ids(names, self.partition_counts, self._topics)
+        return MemberSpec(member.instance_id, topic_ids, len(names))
 
 
 @final

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.commands import GroupCommand
-from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.commands import GroupCommand, GroupType
 from odradek.broker.runtime.machine import Effect
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.native import mypyc_attr

@@ -11,15 +11,20 @@ from collections.abc import Callable, Iterable, Set
 
 from odradek.broker.coordinator.group.assignment import Partitions, same_partitions
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
-from odradek.broker.coordinator.group.metadata_hash import group_hash, hash_of_topic
 from odradek.broker.coordinator.group.settings import GroupConfigs
 from odradek.broker.coordinator.group.share import commands as c
-from odradek.broker.coordinator.group.share import records as r
-from odradek.broker.coordinator.group.share.assignor import assign
-from odradek.broker.coordinator.group.share.group import ShareGroup, session_key
-from odradek.broker.coordinator.group.share.member_specs import group_spec
-from odradek.broker.coordinator.group.share.members import JOIN, LEAVE, ShareMember, TopicStates, joined
-from odradek.broker.coordinator.group.topic_source import TopicFacts, TopicSource
+from odradek.broker.coordinator.group.share import group as r
+from odradek.broker.coordinator.group.share.assignor import assign, group_spec
+from odradek.broker.coordinator.group.share.group import (
+    JOIN,
+    LEAVE,
+    ShareGroup,
+    ShareMember,
+    TopicStates,
+    joined,
+    session_key,
+)
+from odradek.broker.coordinator.group.topics import TopicFacts, TopicSource, group_hash, hash_of_topic
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable, slots_to_hold

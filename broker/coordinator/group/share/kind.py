@@ -6,17 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import stored_order
-from odradek.broker.coordinator.group.commands import DeleteGroup, MetadataChanged
-from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
+from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, MetadataChanged
+from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
 from odradek.broker.coordinator.group.records import decode_key, value_of
-from odradek.broker.coordinator.group.refusals import group_error
 from odradek.broker.coordinator.group.share import commands as c
-from odradek.broker.coordinator.group.share.group import ShareGroup
+from odradek.broker.coordinator.group.share.group import LEAVE, ShareGroup, ShareMember, topic_states
 from odradek.broker.coordinator.group.share.heartbeat import Heartbeats, session
-from odradek.broker.coordinator.group.share.members import LEAVE, ShareMember
 from odradek.broker.coordinator.group.share.offsets import ShareOffsets
-from odradek.broker.coordinator.group.share.records import topic_states
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored import share_group_current_member_assignment as current

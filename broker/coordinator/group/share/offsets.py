@@ -12,9 +12,7 @@ from collections.abc import Callable
 from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.kinds import KindContext
 from odradek.broker.coordinator.group.share import commands as c
-from odradek.broker.coordinator.group.share.group import ShareGroup
-from odradek.broker.coordinator.group.share.members import TopicStates, joined
-from odradek.broker.coordinator.group.share.records import states_record
+from odradek.broker.coordinator.group.share.group import ShareGroup, TopicStates, joined, states_record
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable

@@ -14,8 +14,8 @@ from odradek.broker.coordinator.group.share.commands import (
     StatesInitialized,
 )
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
-from odradek.broker.coordinator.share_state.records import UNINITIALIZED
 from odradek.broker.coordinator.share_state.service import ShareStateService
+from odradek.broker.coordinator.share_state.stored_states import UNINITIALIZED
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from odradek.broker.coordinator.group.commands import Forbidden, GroupCommand, MemberCommand, MemberInEpochCommand
-from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.streams.endpoints import EndpointPartitions
-from odradek.broker.coordinator.group.streams.member import Endpoint
-from odradek.broker.coordinator.group.streams.problems import Status
-from odradek.broker.coordinator.group.streams.tasks import Held, Owned
-from odradek.broker.coordinator.group.streams.topology import Topology
+from odradek.broker.coordinator.group.commands import (
+    Forbidden,
+    GroupCommand,
+    GroupType,
+    MemberCommand,
+    MemberInEpochCommand,
+)
+from odradek.broker.coordinator.group.streams.member import Endpoint, EndpointPartitions, Held, Owned
+from odradek.broker.coordinator.group.streams.topology import Status, Topology
 from odradek.protocol.native import mypyc_attr
 
 

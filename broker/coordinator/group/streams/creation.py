@@ -1,4 +1,4 @@
-"""Creating the internal topics of a topology: repartition topics and changelogs."""
+"""What streams groups cause outside of their coordinator."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ from collections.abc import Callable, Sequence
 
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.streams.commands import TopicsRefused
-from odradek.broker.coordinator.group.streams.effects import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.topology import TopicInfo
 from odradek.broker.runtime.machine import Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import KafkaError
+
+
+class CreateInternalTopics(Effect):
+    """Internal topics of a group's topology are missing; ``topics`` have their partition counts.
+
+    A topic that cannot be created is not asked for again for ``retry_ms``.
+    """
+
+    __slots__ = ("group_id", "retry_ms", "topics")
+
+    def __init__(self, group_id: str, topics: Sequence[TopicInfo], retry_ms: int) -> None:
+        self.group_id = group_id
+        self.topics = topics
+        self.retry_ms = retry_ms
+
 
 Create = Callable[[Sequence[TopicInfo]], Sequence[KafkaError | None]]
 """Has the controller create topics; says for each why not."""

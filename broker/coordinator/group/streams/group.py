@@ -1,24 +1,168 @@
-"""A streams group as its log has it: members, epochs, topology, target assignment. Changed by replay only."""
+"""Which process has which task of a group, in which role: what has to be given up before it can be taken up."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from odradek.broker.coordinator.group.assignment import timeline_order
-from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
-from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, known_member
-from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, OffsetToCommit, TxnOffsetCommit
+from odradek.broker.coordinator.group.epoch_group import (
+    EMPTY,
+    EPOCHS_FROM,
+    EpochGroup,
+    check_trusting,
+    committing_member,
+    fetching_member,
+    known_member,
+    other_epoch,
+    refuse_old_version,
+)
+from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged
-from odradek.broker.coordinator.group.streams import commits
-from odradek.broker.coordinator.group.streams.configured import ConfiguredTopology
-from odradek.broker.coordinator.group.streams.holders import Holders
-from odradek.broker.coordinator.group.streams.member import Member
-from odradek.broker.coordinator.group.streams.tasks import NO_TARGET, Target
-from odradek.broker.coordinator.group.streams.timers import initial_delay_key, member_timers
-from odradek.broker.coordinator.group.streams.topology import Topology
-from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
+from odradek.broker.coordinator.group.streams.member import NO_TARGET, Member, Target
+from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, Topology
+from odradek.broker.coordinator.group.target import count_down, count_up
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, R, make_outcome
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
+
+_Counts = dict[str, dict[int, dict[str, int]]]
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Holders:
+    """Processes by task. Owner: the group, which tells it of each member that changes.
+
+    For each task and process it counts the members that have the task. Never more than one member has it active, and
+    never more than one of a process has a copy, while records come one by one. A log without its superseded records
+    can show the next member before the one that gave the task up, and both may be of one process.
+    """
+
+    def __init__(self) -> None:
+        self._active: _Counts = {}
+        self._standby: _Counts = {}
+        self._warmup: _Counts = {}
+
+    def active(self, subtopology: str, partition: int) -> str | None:
+        """The process that has the task active, or has to give it up and has not yet; None if nobody has it."""
+        processes = self._active.get(subtopology, {}).get(partition)
+        return next(reversed(processes)) if processes else None
+
+    def has_copy(self, process: str, subtopology: str, partition: int) -> bool:
+        """Whether a process has the task as a standby or a warm-up."""
+        return any(
+            process in copies.get(subtopology, {}).get(partition, ()) for copies in (self._standby, self._warmup)
+        )
+
+    def add(self, member: Member) -> None:
+        """The member has what it has."""
+        for held in (member.assigned, member.revoking):
+            _hold(self._active, held.active, member.process_id)
+            _hold(self._standby, held.standby, member.process_id)
+            _hold(self._warmup, held.warmup, member.process_id)
+
+    def remove(self, member: Member) -> None:
+        """The member has it no more. What another member has been given meanwhile stays with that one."""
+        for held in (member.assigned, member.revoking):
+            _release(self._active, held.active, member.process_id)
+            _release(self._standby, held.standby, member.process_id)
+            _release(self._warmup, held.warmup, member.process_id)
+
+
+def _hold(counts: _Counts, tasks: Mapping[str, Iterable[int]], process: str) -> None:
+    for subtopology, partitions in tasks.items():
+        holders = counts.setdefault(subtopology, {})
+        for partition in partitions:
+            count_up(holders.setdefault(partition, {}), (process,))
+
+
+def _release(counts: _Counts, tasks: Mapping[str, Iterable[int]], process: str) -> None:
+    for subtopology, partitions in tasks.items():
+        holders = counts.get(subtopology, {})
+        for partition in partitions:
+            processes = holders.get(partition, {})
+            count_down(processes, (process,))
+            if not processes:
+                holders.pop(partition, None)
+        if not holders:
+            counts.pop(subtopology, None)
+
+
+def session_key(group_id: str, member_id: str) -> Hashable:
+    """When the member is dropped because nothing is heard of it."""
+    return ("streams session", group_id, member_id)
+
+
+def rebalance_key(group_id: str, member_id: str) -> Hashable:
+    """When the member is dropped because it has not given up its tasks."""
+    return ("streams rebalance", group_id, member_id)
+
+
+def initial_delay_key(group_id: str) -> Hashable:
+    """When a new group gets its first assignment."""
+    return ("streams initial rebalance", group_id)
+
+
+def member_timers(group_id: str, member_id: str) -> tuple[Hashable, ...]:
+    """All timers of a member."""
+    return (session_key(group_id, member_id), rebalance_key(group_id, member_id))
+
+
+def check_commit(members: Mapping[str, Member], topology: Topology | None, command: CommitOffsets) -> None:
+    """OffsetCommit."""
+    member = committing_member(members, command)
+    if member is None:
+        return
+    if command.api_version < EPOCHS_FROM:
+        raise refuse_old_version("streams")
+    if command.generation_id != member.epoch:
+        _check_age(member, topology, command)
+
+
+def check_transactional_commit(
+    members: Mapping[str, Member], topology: Topology | None, command: TxnOffsetCommit
+) -> None:
+    """TxnOffsetCommit."""
+    check_trusting(members, command, lambda member, asked: _check_age(member, topology, asked))
+
+
+def check_fetch(group_id: str, members: Mapping[str, Member], member_id: str | None, epoch: int) -> None:
+    """OffsetFetch."""
+    member = fetching_member(group_id, members, member_id, epoch)
+    if member is not None:
+        raise other_epoch(epoch, member)
+
+
+def _check_age(member: Member, topology: Topology | None, command: CommitOffsets | TxnOffsetCommit) -> None:
+    """Raises unless the member has had the tasks of all partitions of the commit since the epoch that it names."""
+    epoch = command.generation_id
+    if epoch > member.epoch:
+        raise _stale(f"Received member epoch {epoch} is newer than current member epoch {member.epoch}.")
+    if topology is None:
+        raise _stale("Topology is not available for offset commit validation.")
+    readers = topology.readers()
+    for offset in command.offsets:
+        _check_task(member, readers, offset, epoch)
+
+
+def _check_task(member: Member, readers: Mapping[str, str], offset: OffsetToCommit, epoch: int) -> None:
+    subtopology = readers.get(offset.topic)
+    if subtopology is None:
+        raise _stale(f"Topic {offset.topic} is not in the topology.")
+    task = f"{subtopology}-{offset.partition}"
+    given = member.assigned.active.get(subtopology, {}).get(offset.partition)
+    if given is None:
+        given = member.revoking.active.get(subtopology, {}).get(offset.partition)
+    if given is None:
+        raise _stale(f"Task {task} is not assigned or pending revocation for member.")
+    if epoch < given:
+        raise _stale(f"Received member epoch {epoch} is older than assignment epoch {given} for task {task}.")
+
+
+def _stale(text: str) -> KafkaError:
+    return KafkaError(ErrorCode.STALE_MEMBER_EPOCH, text)
+
 
 NOT_READY = "NotReady"
 
@@ -92,16 +236,16 @@ class StreamsGroup(EpochGroup):
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
         """See `Group`. A commit is no heartbeat here."""
-        commits.check_commit(self.members, self.topology, command)
+        check_commit(self.members, self.topology, command)
         return ()
 
     def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
         """See `Group`."""
-        commits.check_transactional_commit(self.members, self.topology, command)
+        check_transactional_commit(self.members, self.topology, command)
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
         """See `Group`."""
-        commits.check_fetch(self.group_id, self.members, member_id, member_epoch)
+        check_fetch(self.group_id, self.members, member_id, member_epoch)
 
     def tombstones(self) -> list[NewRecord]:
         """See `Group`."""
@@ -184,3 +328,41 @@ class StreamsGroup(EpochGroup):
         if not self.members:
             self.soft.shutdown_by = None
         self._state = None
+
+
+class Step:
+    """``group`` is the live group, or for one that comes into being (``is_new``) what ``records`` will make.
+
+    ``epoch``: of the group once the records are stored. ``later``: changes of soft state that belong to the records:
+    made once they are stored, on the group that then lives. Other soft state is changed at once; that of a new group
+    ends with the step.
+    """
+
+    __slots__ = ("effects", "epoch", "group", "is_new", "later", "now_ms", "records", "statuses")
+
+    def __init__(self, group: StreamsGroup, now_ms: int, *, is_new: bool = False) -> None:
+        self.group = group
+        self.epoch = group.epoch
+        self.now_ms = now_ms
+        self.is_new = is_new
+        self.records: list[NewRecord] = []
+        self.effects: list[Effect] = []
+        self.statuses: list[Status] = []
+        self.later: list[Callable[[SoftState], None]] = []
+
+    def outcome(self, reply: R, groups: Groups) -> Outcome[R]:
+        """The outcome with all that was gathered."""
+        group_id, later = self.group.group_id, self.later
+        if self.records:
+            self.effects.append(GroupChanged(group_id))
+        if not later:
+            return make_outcome(self.records, reply=reply, effects=self.effects)
+
+        def settle() -> Sequence[Effect]:
+            group = groups.find_live(group_id, StreamsGroup)
+            if group is not None:
+                for change in later:
+                    change(group.soft)
+            return ()
+
+        return make_outcome(self.records, reply=reply, effects=self.effects, then=settle)

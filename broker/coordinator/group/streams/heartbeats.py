@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.registry import Groups
+from odradek.broker.coordinator.group.epoch_group import MemberExpiry
+from odradek.broker.coordinator.group.groups import Groups
+from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams.commands import (
     EndInitialDelay,
     FenceMember,
@@ -13,22 +15,14 @@ from odradek.broker.coordinator.group.streams.commands import (
     StreamsGroupHeartbeat,
     TopicsRefused,
 )
-from odradek.broker.coordinator.group.streams.configs import StreamsConfigs
-from odradek.broker.coordinator.group.streams.configured import ConfiguredTopology
-from odradek.broker.coordinator.group.streams.departures import Departures, not_streams
-from odradek.broker.coordinator.group.streams.endpoints import endpoints
-from odradek.broker.coordinator.group.streams.fencing import check_epoch, check_room
-from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.member import JOINING, Member
-from odradek.broker.coordinator.group.streams.problems import Status, TopicStatus
-from odradek.broker.coordinator.group.streams.progress import Progress
-from odradek.broker.coordinator.group.streams.readiness import Readiness, Topologies
-from odradek.broker.coordinator.group.streams.records import epoch_record, member_record
-from odradek.broker.coordinator.group.streams.step import Step
-from odradek.broker.coordinator.group.streams.targets import compute_targets
-from odradek.broker.coordinator.group.streams.timers import session_key
-from odradek.broker.coordinator.group.topic_source import TopicSource
-from odradek.broker.runtime.machine import Outcome, Schedule, make_outcome
+from odradek.broker.coordinator.group.streams.group import Step, StreamsGroup, member_timers, session_key
+from odradek.broker.coordinator.group.streams.member import JOINING, Member, endpoints
+from odradek.broker.coordinator.group.streams.progress import Progress, compute_targets
+from odradek.broker.coordinator.group.streams.readiness import Readiness, Topologies, check_epoch, check_room
+from odradek.broker.coordinator.group.streams.records import epoch_record, member_record, member_tombstones
+from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, TopicStatus
+from odradek.broker.coordinator.group.topics import TopicSource
+from odradek.broker.runtime.machine import Cancel, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _RETRY_HEARTBEATS = 2
@@ -234,3 +228,46 @@ def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
         client_tags=member.client_tags if command.client_tags is None else command.client_tags,
         endpoint=member.endpoint if command.endpoint is None else command.endpoint,
     )
+
+
+class Departures(MemberExpiry):
+    """Takes members out of groups. Owner: the streams kind."""
+
+    def __init__(self, groups: Groups) -> None:
+        super().__init__(lambda group_id: groups.find(group_id, StreamsGroup))
+        self._groups = groups
+
+    def leave(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """A member leaves; on its way out it may ask for the end of the application."""
+        group = self._groups.existing(command.group_id)
+        if not isinstance(group, StreamsGroup):
+            raise not_streams(command.group_id)
+        if command.shutdown and group.soft.shutdown_by is None:
+            group.soft.shutdown_by = command.member_id
+        member = group.member(command.member_id)
+        return self._remove(group, member, HeartbeatReply(command.member_id, command.member_epoch), now_ms)
+
+    def _expire(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[None]:
+        return self._remove(group, member, None, now_ms)
+
+    def _remove(self, group: StreamsGroup, member: Member, reply: R, now_ms: int) -> Outcome[R]:
+        """The group goes on in its next epoch; others get the tasks when they are heard of."""
+        group_id = group.group_id
+        step = Step(group, now_ms)
+        step.records += member_tombstones(group_id, member.member_id)
+        step.records.append(
+            epoch_record(
+                group_id,
+                group.epoch + 1,
+                group.metadata_hash,
+                group.validated_topology_epoch,
+                group.assignment_configs,
+            )
+        )
+        step.effects += [Cancel(key) for key in member_timers(group_id, member.member_id)]
+        return step.outcome(reply, self._groups)
+
+
+def not_streams(group_id: str) -> KafkaError:
+    """The group is of another kind."""
+    return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")

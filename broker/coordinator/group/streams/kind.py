@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.commands import MetadataChanged
+from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
 from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
-from odradek.broker.coordinator.group.group_type import GroupType
-from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext
-from odradek.broker.coordinator.group.known_topics import KnownTopics
-from odradek.broker.coordinator.group.refusals import group_error
+from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
+from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams import commands as c
-from odradek.broker.coordinator.group.streams.configs import StreamsConfigs
-from odradek.broker.coordinator.group.streams.departures import Departures
-from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.heartbeats import Heartbeats
+from odradek.broker.coordinator.group.streams.group import StreamsGroup, rebalance_key, session_key
+from odradek.broker.coordinator.group.streams.heartbeats import Departures, Heartbeats
 from odradek.broker.coordinator.group.streams.member import Member, MemberState
 from odradek.broker.coordinator.group.streams.readiness import Topologies
 from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
-from odradek.broker.coordinator.group.streams.timers import rebalance_key, session_key
-from odradek.broker.coordinator.group.topic_groups import TopicGroups
+from odradek.broker.coordinator.group.target import TopicGroups
+from odradek.broker.coordinator.group.topics import KnownTopics
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
 from odradek.protocol.errors import KafkaError
 

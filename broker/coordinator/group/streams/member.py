@@ -1,11 +1,90 @@
-"""A member of a streams group as its log has it."""
+"""Tasks of a Streams application: a subtopology and a partition; each is active, a standby or a warm-up somewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.streams.tasks import NOTHING_HELD, Held
+from odradek.broker.coordinator.group.streams.topology import ConfiguredSubtopology, ConfiguredTopology, internal_error
+from odradek.broker.coordinator.group.topics import TopicSource
+from odradek.protocol.java_maps import hash_of_text, java_order
+
+Tasks = Mapping[str, frozenset[int]]
+"""Partitions by subtopology id; no subtopology is without partitions."""
+
+TaskEpochs = Mapping[str, Mapping[int, int]]
+"""The same, with the epoch in which each task was assigned."""
+
+NO_TASKS: Tasks = {}
+NO_EPOCHS: TaskEpochs = {}
+
+
+class Target(NamedTuple):
+    """The tasks that a member is to have."""
+
+    active: Tasks = NO_TASKS
+    standby: Tasks = NO_TASKS
+    warmup: Tasks = NO_TASKS
+
+
+class Held(NamedTuple):
+    """Tasks that a member has, or has to give up."""
+
+    active: TaskEpochs = NO_EPOCHS
+    standby: Tasks = NO_TASKS
+    warmup: Tasks = NO_TASKS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not (self.active or self.standby or self.warmup)
+
+
+class Owned(NamedTuple):
+    """The tasks that a member says it has, as it has sent them."""
+
+    active: Mapping[str, Sequence[int]]
+    standby: Mapping[str, Sequence[int]]
+    warmup: Mapping[str, Sequence[int]]
+
+    def any_of(self, held: Held) -> bool:
+        """Whether it has any of these."""
+        return _meet(self.active, held.active) or _meet(self.standby, held.standby) or _meet(self.warmup, held.warmup)
+
+    def all_in(self, held: Held) -> bool:
+        """Whether it has none but these."""
+        return (
+            _within(self.active, held.active)
+            and _within(self.standby, held.standby)
+            and _within(self.warmup, held.warmup)
+        )
+
+
+NO_TARGET = Target()
+NOTHING_HELD = Held()
+
+
+def in_map_order(subtopologies: Iterable[str]) -> list[str]:
+    """Subtopology ids as Kafka walks them."""
+    return java_order(sorted(subtopologies), hash_of_text)
+
+
+def _meet(one: Mapping[str, Collection[int]], other: Mapping[str, Collection[int]]) -> bool:
+    return any(
+        partition in other[subtopology]
+        for subtopology, partitions in one.items()
+        if subtopology in other
+        for partition in partitions
+    )
+
+
+def _within(one: Mapping[str, Collection[int]], other: Mapping[str, Collection[int]]) -> bool:
+    return all(
+        subtopology in other and all(partition in other[subtopology] for partition in partitions)
+        for subtopology, partitions in one.items()
+    )
+
 
 JOINING = 0
 LEAVING = -1
@@ -56,3 +135,52 @@ class Member(NamedTuple):
     def is_reconciled_to(self, epoch: int) -> bool:
         """Whether it has all that it was given in that epoch."""
         return self.state is MemberState.STABLE and self.epoch == epoch
+
+
+TopicPartitions = tuple[str, tuple[int, ...]]
+"""A topic and some of its partitions."""
+
+
+class EndpointPartitions(NamedTuple):
+    """The source partitions of the tasks of one member."""
+
+    endpoint: Endpoint
+    active: Sequence[TopicPartitions]
+    standby: Sequence[TopicPartitions]
+
+
+def endpoints(
+    members: Iterable[Member], configured: ConfiguredTopology, topics: TopicSource
+) -> list[EndpointPartitions]:
+    """Of all members that have an endpoint. KafkaError while the topics do not allow to say."""
+    return [_of_member(member, member.endpoint, configured, topics) for member in members if member.endpoint]
+
+
+def _of_member(
+    member: Member, endpoint: Endpoint, configured: ConfiguredTopology, topics: TopicSource
+) -> EndpointPartitions:
+    subtopologies = configured.subtopologies
+    if subtopologies is None:
+        raise internal_error()
+    return EndpointPartitions(
+        endpoint,
+        _partitions(member.assigned.active, subtopologies, topics),
+        _partitions(member.assigned.standby, subtopologies, topics),
+    )
+
+
+def _partitions(
+    tasks: Mapping[str, Iterable[int]], subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicSource
+) -> list[TopicPartitions]:
+    rows: list[TopicPartitions] = []
+    for subtopology in in_map_order(tasks):
+        configured = subtopologies.get(subtopology)
+        if configured is None:
+            raise internal_error()
+        partitions = sorted(tasks[subtopology])
+        for topic in java_order(configured.declared.sources, hash_of_text):
+            facts = topics.named(topic)
+            if facts is None:
+                raise internal_error()
+            rows.append((topic, tuple(partitions[: facts.partitions])))
+    return rows

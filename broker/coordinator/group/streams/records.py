@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from odradek.broker.coordinator.group.records import encode_key, new_record
-from odradek.broker.coordinator.group.streams.configured import java_text
-from odradek.broker.coordinator.group.streams.member import Member
-from odradek.broker.coordinator.group.streams.tasks import Target, TaskEpochs, Tasks
-from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
+from odradek.broker.coordinator.group.streams.member import Member, Target, TaskEpochs, Tasks
+from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology, java_text
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.generated.stored import streams_group_member_metadata as metadata

@@ -7,8 +7,15 @@ from typing import Any
 
 from odradek.broker.coordinator.group.records import known_key, value_of
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.member import LEAVING, Endpoint, Member, MemberState
-from odradek.broker.coordinator.group.streams.tasks import NOTHING_HELD, Held, Target
+from odradek.broker.coordinator.group.streams.member import (
+    LEAVING,
+    NOTHING_HELD,
+    Endpoint,
+    Held,
+    Member,
+    MemberState,
+    Target,
+)
 from odradek.broker.coordinator.group.streams.topology import CopartitionGroup, Subtopology, TopicInfo, Topology
 from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple, TypeVar
 
+from odradek.broker.coordinator.group.topics import TopicSource
+from odradek.broker.metadata.topic_names import check_topic_name
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_text, java_order
 
 
@@ -62,3 +67,284 @@ class Topology(NamedTuple):
     def readers(self) -> dict[str, str]:
         """Source topics and the id of the subtopology that reads each."""
         return {topic: each.subtopology_id for each in self.in_map_order() for topic in each.sources}
+
+
+class TopicStatus(IntEnum):
+    """The codes of a heartbeat's statuses."""
+
+    STALE_TOPOLOGY = 0
+    MISSING_SOURCE_TOPICS = 1
+    INCORRECTLY_PARTITIONED_TOPICS = 2
+    MISSING_INTERNAL_TOPICS = 3
+    SHUTDOWN_APPLICATION = 4
+    ASSIGNMENT_DELAYED = 5
+
+
+class Status(NamedTuple):
+    """One status and what is said about it."""
+
+    code: TopicStatus
+    detail: str
+
+
+class TopicProblem(Exception):
+    """The topics are not as the topology needs them; ``status`` is what members are told."""
+
+    def __init__(self, code: TopicStatus, detail: str) -> None:
+        super().__init__(detail)
+        self.status = Status(code, detail)
+
+
+def internal_error() -> KafkaError:
+    """Kafka does not say what is wrong with such a request."""
+    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def listed(topics: list[str]) -> str:
+    """Up to three names, and how many more there are."""
+    more = len(topics) - 3
+    return ", ".join(topics[:3]) + (f" and {more} additional topics" if more > 0 else "")
+
+
+T = TypeVar("T")
+Existing = Callable[[str], int | None]
+"""The partition count of a topic that exists."""
+
+
+class PartitionCounts:
+    """The counts of one topology. Raises TopicProblem, or the KafkaError of a topology that cannot work."""
+
+    def __init__(self, topology: Topology, existing: Existing) -> None:
+        self._subtopologies = topology.in_map_order()
+        self._existing = existing
+        self._fixed = {t.name: t.partitions for t in self._repartition_topics() if t.partitions != 0}
+        self._flexible = {t.name for t in self._repartition_topics() if t.partitions == 0}
+        self.decided = self._repartition_counts()
+        for subtopology in self._subtopologies:
+            for topics in _copartitioned(subtopology):
+                self._even_out(topics)
+        self._count_changelogs()
+
+    def of(self, topic: str) -> int | None:
+        """The count of a topic: its own if it exists, else what was decided."""
+        existing = self._existing(topic)
+        return self.decided.get(topic) if existing is None else existing
+
+    def tasks_of(self, subtopology: Subtopology) -> int:
+        """How many tasks a subtopology has."""
+        return max(self._known(topic) for topic in subtopology.sources)
+
+    def _repartition_topics(self) -> Iterable[TopicInfo]:
+        return (topic for each in self._subtopologies for topic in each.repartition_sources)
+
+    def _known(self, topic: str) -> int:
+        count = self.of(topic)
+        if count is None:
+            raise internal_error()
+        return count
+
+    # -- repartition topics
+
+    def _repartition_counts(self) -> dict[str, int]:
+        counts = dict(self._fixed)
+        waiting = [(sink, each) for each in self._subtopologies for sink in each.repartition_sinks]
+        while waiting:
+            still: list[tuple[str, Subtopology]] = []
+            for sink, subtopology in waiting:
+                if sink in counts:
+                    continue
+                count = self._widest_source(subtopology, counts)
+                if count is None:
+                    still.append((sink, subtopology))
+                else:
+                    counts[sink] = count
+            if len(still) == len(waiting):
+                text = "There may be loops in the topology that cannot be resolved."
+                raise _invalid(f"Failed to compute number of partitions for all repartition topics. {text}")
+            waiting = still
+        if any(topic.name not in counts for topic in self._repartition_topics()):
+            text = "because a repartition source topic is never used as a sink topic."
+            raise _invalid(f"Failed to compute number of partitions for all repartition topics, {text}")
+        return counts
+
+    def _widest_source(self, subtopology: Subtopology, counts: dict[str, int]) -> int | None:
+        """The most partitions among its sources that are known yet; those of repartition topics as decided."""
+        known = [counts.get(topic.name) for topic in subtopology.repartition_sources]
+        known += [self._existing(topic) for topic in subtopology.source_topics]
+        return max((count for count in known if count is not None), default=None)
+
+    # -- topics that are joined
+
+    def _even_out(self, topics: list[str]) -> None:
+        """Give the repartition topics of a group of joined topics one count."""
+        if not topics:
+            return
+        internal = {t: self._known(t) for t in topics if t in self._fixed or t in self._flexible}
+        external = {t: self._known(t) for t in topics if t not in internal}
+        if external:
+            count = _same_count(external, external.values())
+        elif self._fixed:
+            count = _same_count(internal, [self._known(topic) for topic in self._fixed])
+        else:
+            count = max(internal.values())
+        for topic, own in internal.items():
+            if topic in self._fixed and own != count:
+                text = f"Number of partitions [{own}] of repartition topic [{topic}] doesn't match number of partitions"
+                raise TopicProblem(TopicStatus.INCORRECTLY_PARTITIONED_TOPICS, f"{text} [{count}] of the source topic.")
+        self.decided.update(dict.fromkeys(internal, count))
+
+    # -- changelogs
+
+    def _count_changelogs(self) -> None:
+        for subtopology in self._subtopologies:
+            if not subtopology.sources:
+                raise _invalid(f"No source topics found for subtopology {subtopology.subtopology_id}")
+            count = self.tasks_of(subtopology)
+            self.decided.update({topic.name: count for topic in subtopology.changelogs})
+
+
+def _copartitioned(subtopology: Subtopology) -> list[list[str]]:
+    """The groups of topics that must have equally many partitions, each as Kafka walks it."""
+    groups: list[list[str]] = []
+    for group in subtopology.copartition_groups:
+        try:
+            names = [_at(subtopology.source_topics, index) for index in group.source_topics]
+            names += [_at(subtopology.repartition_sources, index).name for index in group.repartition_sources]
+        except IndexError as error:
+            raise internal_error() from error
+        groups.append(java_order(names, hash_of_text))
+    return groups
+
+
+def _at(items: tuple[T, ...], index: int) -> T:
+    if index < 0:
+        raise IndexError(index)
+    return items[index]
+
+
+def _same_count(named: dict[str, int], counts: Iterable[int]) -> int:
+    """The one count that all have."""
+    distinct = set(counts)
+    if len(distinct) > 1:
+        rows = ", ".join(f"{topic}={named[topic]}" for topic in sorted(named))
+        text = f"Following topics do not have the same number of partitions: [{{{rows}}}]"
+        raise TopicProblem(TopicStatus.INCORRECTLY_PARTITIONED_TOPICS, text)
+    return distinct.pop()
+
+
+def _invalid(text: str) -> KafkaError:
+    return KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, text)
+
+
+class ConfiguredSubtopology(NamedTuple):
+    """``declared`` with the partition counts of its internal topics filled in, and how many ``tasks`` it has."""
+
+    declared: Subtopology
+    tasks: int
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether it keeps state that a standby could follow."""
+        return bool(self.declared.changelogs)
+
+
+class ConfiguredTopology(NamedTuple):
+    """``subtopologies`` in the order of their ids; None where topics do not allow to say.
+
+    ``missing``: the internal topics to create. ``problem``: why tasks cannot be assigned yet, None if they can.
+    """
+
+    epoch: int
+    subtopologies: Mapping[str, ConfiguredSubtopology] | None
+    missing: Sequence[TopicInfo]
+    problem: Status | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether tasks can be assigned."""
+        return self.problem is None
+
+
+def configure(topology: Topology, topics: TopicSource) -> ConfiguredTopology:
+    """Hold a topology against the topics. KafkaError for a topology that can never work."""
+
+    def existing(name: str) -> int | None:
+        facts = topics.named(name)
+        return None if facts is None else facts.partitions
+
+    try:
+        _check_sources(topology, topics)
+        counts = PartitionCounts(topology, existing)
+        ordered = sorted(topology.subtopologies.values(), key=lambda each: java_text(each.subtopology_id))
+        subtopologies = {each.subtopology_id: _configured(each, counts) for each in ordered}
+        missing = _missing(topology, subtopologies, topics)
+    except TopicProblem as problem:
+        return ConfiguredTopology(topology.epoch, None, (), problem.status)
+    status = None
+    if missing:
+        text = f"Internal topics are missing: {listed([topic.name for topic in missing])}"
+        status = Status(TopicStatus.MISSING_INTERNAL_TOPICS, text)
+    return ConfiguredTopology(topology.epoch, subtopologies, missing, status)
+
+
+def java_text(text: str) -> bytes:
+    """A key that sorts texts as Java does."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def _check_sources(topology: Topology, topics: TopicSource) -> None:
+    sources = {name for each in topology.subtopologies.values() for name in each.source_topics}
+    missing = sorted((name for name in sources if topics.named(name) is None), key=java_text)
+    if missing:
+        raise TopicProblem(TopicStatus.MISSING_SOURCE_TOPICS, f"Source topics {listed(missing)} are missing.")
+
+
+def _configured(declared: Subtopology, counts: PartitionCounts) -> ConfiguredSubtopology:
+    if _has_twins(declared.repartition_sources) or _has_twins(declared.changelogs):
+        raise internal_error()
+    whole = declared._replace(
+        repartition_sources=tuple(_counted(topic, counts) for topic in declared.repartition_sources),
+        changelogs=tuple(_counted(topic, counts) for topic in declared.changelogs),
+    )
+    tasks = counts.tasks_of(declared)
+    if tasks <= 0:
+        raise internal_error()
+    return ConfiguredSubtopology(whole, tasks)
+
+
+def _has_twins(topics: Sequence[TopicInfo]) -> bool:
+    return len({topic.name for topic in topics}) < len(topics)
+
+
+def _counted(topic: TopicInfo, counts: PartitionCounts) -> TopicInfo:
+    partitions = topic.partitions or counts.decided.get(topic.name, 0)
+    names = [name for name, _ in topic.configs]
+    if partitions < 1 or len(set(names)) < len(names):
+        raise internal_error()
+    try:
+        check_topic_name(topic.name)
+    except KafkaError as error:
+        raise internal_error() from error
+    return topic._replace(partitions=partitions)
+
+
+def _missing(
+    topology: Topology, subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicSource
+) -> list[TopicInfo]:
+    """The internal topics that do not exist, in Kafka's order; those that do must have the right size."""
+    wanted: dict[str, TopicInfo] = {}
+    order = HashTable(hash_of_text)
+    for each in subtopologies.values():
+        for topic in (*each.declared.repartition_sources, *each.declared.changelogs):
+            wanted[topic.name] = topic
+            order.add(topic.name)
+    for name in topology.required_topics():
+        facts = topics.named(name)
+        expected = wanted.pop(name, None) if facts is not None else None
+        if facts is None or expected is None:
+            continue
+        order.discard(name)
+        if facts.partitions != expected.partitions:
+            text = f"Existing topic {name} has different number of partitions: expected {expected.partitions}"
+            raise TopicProblem(TopicStatus.INCORRECTLY_PARTITIONED_TOPICS, f"{text}, found {facts.partitions}")
+    return [wanted[name] for name in order]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, member_order, stored_order
-from odradek.broker.coordinator.group.metadata_hash import group_hash, topic_hash
 from odradek.broker.coordinator.group.target import TargetAssignment
+from odradek.broker.coordinator.group.topics import group_hash, topic_hash
 from odradek.protocol.java_hash_table import in_set_order
 from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 

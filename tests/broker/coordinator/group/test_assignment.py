@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from odradek.broker.coordinator.group.assignment import (
     GroupSpec,
+    Holding,
+    MemberOrder,
     Partitions,
     grown_order,
     member_order,
@@ -73,3 +75,64 @@ def test_a_topic_that_vanished_is_the_assignors_failure() -> None:
     with pytest.raises(KafkaError) as refused:
         partition_count(spec, b"?" * 16)
     assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+NAMES = [
+    *(f"member-{number}" for number in range(40)),
+    "Aa",
+    "BB",
+    "AaAa",
+    "BBBB",
+    "AaBB",
+    "BBAa",
+]  # equal hashes in Java
+STEPS = st.lists(st.tuples(st.sampled_from(NAMES), st.booleans(), st.integers(0, 2)), max_size=120)
+
+
+@given(STEPS)
+def test_members_come_go_and_are_asked_for(steps: list[tuple[str, bool, int]]) -> None:
+    order, present, peak = MemberOrder(), dict.fromkeys(("first",)), 1
+    order.add("first")
+    for name, stays, asked in steps:
+        if stays and name not in present:
+            order.add(name)
+            present[name] = None
+        elif not stays and name in present:
+            order.remove(name)
+            del present[name]
+        peak = max(peak, len(present) + 1)
+        if asked == 1:
+            assert order.with_change(peak, name, None) == member_order(list(present), peak, (name,))
+        if asked == 2:  # another takes the first one's place
+            assert order.with_change(peak, name, "first") == member_order(list(present), peak, (name,), ("first",))
+
+
+A, B = bytes(15) + b"\1", bytes(15) + b"\2"
+
+
+def test_what_does_not_change_is_given_back_as_it_came() -> None:
+    given: Partitions = {B: (2, 1), A: (0,)}
+    assert Holding(given).result() is given
+
+
+def test_the_first_change_copies() -> None:
+    given: Partitions = {A: (0, 1), B: (3,)}
+    holding = Holding(given)
+    holding.add(A, 2)
+    holding.remove(A, 0)
+    holding.add(B, 3)
+    assert (holding.result(), given) == ({A: (1, 2), B: (3,)}, {A: (0, 1), B: (3,)})
+
+
+def test_the_last_partition_takes_its_topic_with_it_or_leaves_it() -> None:
+    removed, released = Holding({A: (0,), B: (1,)}), Holding({A: (0,), B: (1,)})
+    removed.remove(A, 0)
+    released.release(A, 0)
+    assert (removed.result(), released.result()) == ({B: (1,)}, {A: (), B: (1,)})
+
+
+def test_a_topic_is_dropped_whole() -> None:
+    holding = Holding({A: (0, 1, 2), B: (1,)})
+    holding.drop(A)
+    holding.drop(bytes(16))
+    assert holding.result() == {B: (1,)}

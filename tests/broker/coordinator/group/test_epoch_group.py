@@ -7,12 +7,28 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from odradek.broker.coordinator.group.epoch_group import EMPTY, EpochGroup, MemberTimers, known_member, resumed
-from odradek.broker.runtime.machine import Schedule
+from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
+from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation, FenceMember
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.member import Member
+from odradek.broker.coordinator.group.epoch_group import (
+    EMPTY,
+    EpochGroup,
+    MemberExpiry,
+    MemberTimers,
+    check_trusting,
+    committing_member,
+    fetching_member,
+    known_member,
+    other_epoch,
+    refuse_old_version,
+    resumed,
+)
+from odradek.broker.runtime.machine import Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
-class Member(NamedTuple):
+class SmallMember(NamedTuple):
     epoch: int
     rebalance_timeout_ms: int = 700
 
@@ -23,15 +39,15 @@ class Member(NamedTuple):
 class Crowd(EpochGroup):
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, SmallMember] = {}
 
-    def _by_id(self) -> Mapping[str, Member]:
+    def _by_id(self) -> Mapping[str, SmallMember]:
         return self.members
 
     def _compute_state(self) -> str:
         return self._progress() if self.members else EMPTY
 
-    def put(self, member_id: str, member: Member) -> None:
+    def put(self, member_id: str, member: SmallMember) -> None:
         self.members[member_id] = member
         self._state = None
 
@@ -52,7 +68,7 @@ def test_states() -> None:
     group = Crowd("g")
     assert (group.state_name, group.is_empty) == ("Empty", True)
     group.check_delete()
-    group.put("m", Member(2))
+    group.put("m", SmallMember(2))
     assert (group.state_name, group.is_empty) == ("Reconciling", False)
     group.epoch = 2
     group.set_assignment(1, 10)
@@ -66,8 +82,8 @@ def test_states() -> None:
 
 
 def test_members_by_id() -> None:
-    members = {"m": Member(2)}
-    assert known_member("g", members, "m") == Member(2)
+    members = {"m": SmallMember(2)}
+    assert known_member("g", members, "m") == SmallMember(2)
     for unknown in ("x", None):
         with pytest.raises(KafkaError, match=f"Member {unknown} is not a member of group g"):
             known_member("g", members, unknown)
@@ -75,8 +91,8 @@ def test_members_by_id() -> None:
 
 def test_a_loaded_group_has_its_timers() -> None:
     group = Crowd("g")
-    group.put("m", Member(2))
-    group.put("n", Member(3))
+    group.put("m", SmallMember(2))
+    group.put("n", SmallMember(3))
     timers = MemberTimers(key, Expire, lambda *parts: ("rebalance", *parts), Expire)
     effects = resumed("g", group.members, timers, 4_000, lambda member: member.epoch == 3)
     found = [
@@ -89,3 +105,98 @@ def test_a_loaded_group_has_its_timers() -> None:
         (("g", "n"), 4_000, ("g", "n")),
         (("rebalance", "g", "n"), 700, ("g", "n", 3)),
     ]
+
+
+class Committer(NamedTuple):
+    epoch: int
+    rebalance_timeout_ms: int = -1
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        return self.epoch == target_epoch
+
+
+MEMBERS = {"m": Committer(5)}
+
+
+def stale(member: Committer, command: object) -> None:
+    raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
+
+
+def transactional(epoch: int, member_id: str = "m") -> TxnOffsetCommit:
+    return TxnOffsetCommit("g", [], producer_id=1, producer_epoch=0, member_id=member_id, generation_id=epoch)
+
+
+def test_who_commits() -> None:
+    assert committing_member(MEMBERS, CommitOffsets("g", [], member_id="m", generation_id=2)) is MEMBERS["m"]
+    assert committing_member({}, CommitOffsets("g", [], generation_id=-1)) is None
+    with pytest.raises(KafkaError, match=r"Member x is not a member of group g\."):
+        committing_member(MEMBERS, CommitOffsets("g", [], member_id="x", generation_id=5))
+    with pytest.raises(KafkaError):
+        committing_member({}, CommitOffsets("g", [], member_id="x", generation_id=5))
+
+
+def test_transactions_of_nobody_are_trusted_and_others_hear_of_generations() -> None:
+    check_trusting(MEMBERS, transactional(-1, ""), stale)
+    check_trusting(MEMBERS, transactional(5), stale)
+    with pytest.raises(KafkaError) as refused:
+        check_trusting(MEMBERS, transactional(4), stale)
+    assert refused.value.code is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_who_fetches_in_another_epoch() -> None:
+    assert fetching_member("g", MEMBERS, None, -1) is None
+    assert fetching_member("g", MEMBERS, "m", 5) is None
+    assert fetching_member("g", MEMBERS, "m", 4) is MEMBERS["m"]
+    with pytest.raises(KafkaError):
+        fetching_member("g", MEMBERS, "x", 5)
+
+
+def test_texts() -> None:
+    told = other_epoch(4, MEMBERS["m"])
+    assert told.code is ErrorCode.STALE_MEMBER_EPOCH
+    assert told.message == "The received member epoch 4 does not match the expected member epoch 5."
+    old = refuse_old_version("streams")
+    assert old.code is ErrorCode.UNSUPPORTED_VERSION
+    assert old.message == "OffsetCommit version 9 or above must be used by members using the streams group protocol"
+
+
+NOW_MS = 1_000
+
+
+class Out(MemberExpiry):
+    def __init__(self, *groups: ConsumerGroup) -> None:
+        super().__init__({group.group_id: group for group in groups}.get)
+        self.gone: list[str] = []
+
+    def _expire(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
+        self.gone.append(f"{group.group_id} {member.member_id} {now_ms}")
+        return make_outcome()
+
+
+@pytest.fixture
+def out() -> Out:
+    group = ConsumerGroup("g")
+    group.put_member(Member("m", epoch=3))
+    return Out(group)
+
+
+def test_a_silent_member_is_expire(out: Out) -> None:
+    out.fence(FenceMember("g", "m"), NOW_MS)
+    assert out.gone == ["g m 1000"]
+
+
+def test_a_member_that_gives_nothing_up_is_expire_while_it_is_in_that_epoch(out: Out) -> None:
+    out.expire_revocation(ExpireRevocation("g", "m", 2), NOW_MS)
+    assert out.gone == []
+    out.expire_revocation(ExpireRevocation("g", "m", 3), NOW_MS)
+    assert out.gone == ["g m 1000"]
+
+
+@pytest.mark.parametrize(("group_id", "member_id"), [("other", "m"), ("g", "other")])
+def test_who_is_not_there_is_not_expire(out: Out, group_id: str, member_id: str) -> None:
+    for outcome in (
+        out.fence(FenceMember(group_id, member_id), NOW_MS),
+        out.expire_revocation(ExpireRevocation(group_id, member_id, 3), NOW_MS),
+    ):
+        assert (outcome.records, outcome.effects) == ((), ())
+    assert out.gone == []

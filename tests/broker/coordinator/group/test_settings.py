@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.coordinator.group.settings import LiveConfigs, fixed_configs
+from odradek.broker.coordinator.group.settings import LiveConfigs, StreamsConfigs, fixed_configs, share_settings
 from odradek.broker.metadata.image import ResourceType
+from odradek.broker.partitions.share.states import ShareSettings
 
 
 def test_values_are_typed_and_defaults_are_kafkas() -> None:
@@ -54,3 +55,40 @@ def test_standby_replicas_have_an_upper_bound_alone() -> None:
     own = {"g": {"streams.num.standby.replicas": "2"}}
     configs = fixed_configs({"group.streams.max.standby.replicas": "1"}, own)
     assert configs.group("g", "streams.num.standby.replicas") == 1
+
+
+def test_the_brokers_and_the_groups_own() -> None:
+    own = {"streams.heartbeat.interval.ms": "6000", "streams.num.standby.replicas": "2"}
+    configs = StreamsConfigs(
+        fixed_configs(
+            {
+                "group.streams.max.size": "7",
+                "group.streams.session.timeout.ms": "50000",
+                "group.streams.assignment.interval.ms": "9",
+                "group.streams.initial.rebalance.delay.ms": "4",
+            },
+            {"g": own},
+        )
+    )
+    assert configs.max_size == 7
+    assert configs.session_timeout_ms("g") == configs.session_timeout_ms("h") == 50_000
+    assert (configs.heartbeat_interval_ms("g"), configs.heartbeat_interval_ms("h")) == (6000, 5000)
+    assert configs.assignment_configs("g") == {"num.standby.replicas": "2"}
+    assert configs.assignment_configs("h") == {"num.standby.replicas": "0"}
+    assert configs.assignment_interval_ms("g") == 9
+    assert configs.initial_delay_ms("g") == 4
+
+
+def test_the_defaults_are_kafkas() -> None:
+    assert share_settings(fixed_configs(), "g") == ShareSettings()
+
+
+def test_a_groups_own_configs_come_first() -> None:
+    configs = fixed_configs(
+        {"group.share.record.lock.duration.ms": "20000", "group.share.delivery.count.limit": "3"},
+        {"g": {"share.delivery.count.limit": "7", "share.isolation.level": "read_committed"}},
+    )
+    assert share_settings(configs, "g") == ShareSettings(
+        lock_duration_ms=20_000, delivery_limit=7, isolation_level="read_committed"
+    )
+    assert share_settings(configs, "h") == ShareSettings(lock_duration_ms=20_000, delivery_limit=3)

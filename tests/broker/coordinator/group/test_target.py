@@ -1,8 +1,47 @@
-"""Target assignments as records say them, one member after the other."""
+"""How many members and patterns name a topic."""
 
 from __future__ import annotations
 
-from odradek.broker.coordinator.group.target import TargetAssignment
+from odradek.broker.coordinator.group.target import Subscriptions, TargetAssignment, TopicGroups, count_down, count_up
+
+
+def test_counts_go_up_and_down_and_end_with_the_last() -> None:
+    counts = {"a": 1}
+    count_up(counts, ["a", "b"])
+    assert counts == {"a": 2, "b": 1}
+    count_down(counts, ["a", "b"])
+    assert counts == {"a": 1}
+    count_down(counts, ["never counted"])
+    assert counts == {"a": 1}
+
+
+def test_each_topic_comes_once() -> None:
+    subscriptions = Subscriptions({"a": 1, "b": 2}, {"b": 1, "c": 1})
+    assert list(subscriptions) == ["a", "b", "c"]
+    assert "c" in subscriptions
+    assert "d" not in subscriptions
+
+
+def test_a_copy_is_changed_alone() -> None:
+    original = Subscriptions({"a": 1}, {"b": 1})
+    copy = original.copy()
+    count_up(copy.by_name, ["a"])
+    count_down(copy.by_regex, ["b"])
+    assert (original.by_name, original.by_regex) == ({"a": 1}, {"b": 1})
+
+
+def test_whether_all_members_name_the_same_topics() -> None:
+    assert Subscriptions({"a": 2, "b": 2}).all_name_the_same(2)
+    assert not Subscriptions({"a": 2, "b": 1}).all_name_the_same(2)
+    assert not Subscriptions({"a": 2}, {"c": 1}).all_name_the_same(2)
+    assert Subscriptions({"a": 2}, {"a": 1}).all_name_the_same(2)
+
+
+def test_whether_one_pattern_brings_all_topics() -> None:
+    assert Subscriptions({}, {"a": 1, "b": 1}).all_match_one_regex()
+    assert not Subscriptions({}, {"a": 2}).all_match_one_regex()
+    assert not Subscriptions({"a": 1}, {"a": 1}).all_match_one_regex()
+
 
 T, U = b"t" * 16, b"u" * 16
 
@@ -72,3 +111,35 @@ def test_another_member_inherits_a_target() -> None:
     assert after.by_member == {"new": {T: (0, 1)}, "b": {T: (2,)}}
     assert set(after.taken(T)) == {0, 1, 2}
     assert list(target.by_member) == ["a", "b"]
+
+
+def test_groups_are_found_by_any_of_their_topics() -> None:
+    groups = TopicGroups()
+    groups.update("g", [], ["a", "b"])
+    groups.update("h", [], ["b"])
+    assert groups.subscribed_to(["a"]) == {"g"}
+    assert groups.subscribed_to(["b", "unknown"]) == {"g", "h"}
+    assert groups.subscribed_to([]) == set()
+
+
+def test_a_changed_subscription_replaces_the_old_one() -> None:
+    groups = TopicGroups()
+    groups.update("g", [], ["a", "b"])
+    groups.update("g", ["a", "b"], ["b", "c"])
+    assert groups.subscribed_to(["a"]) == set()
+    assert groups.subscribed_to(["b"]) == groups.subscribed_to(["c"]) == {"g"}
+
+
+def test_one_group_that_goes_leaves_the_others() -> None:
+    groups = TopicGroups()
+    groups.update("g", [], ["a"])
+    groups.update("h", [], ["a"])
+    groups.update("g", ["a"], [])
+    assert groups.subscribed_to(["a"]) == {"h"}
+
+
+def test_the_answer_is_the_callers_own() -> None:
+    groups = TopicGroups()
+    groups.update("g", [], ["a"])
+    groups.subscribed_to(["a"]).clear()
+    assert groups.subscribed_to(["a"]) == {"g"}

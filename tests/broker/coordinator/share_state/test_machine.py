@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from odradek.broker.coordinator.share_state import commands as c
 from odradek.broker.coordinator.share_state.machine import PruneLog, ShareStateMachine
-from odradek.broker.coordinator.share_state.records import SNAPSHOT
+from odradek.broker.coordinator.share_state.stored_states import SNAPSHOT
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.broker.runtime.machine import Command, LogRecord, Outcome
 from odradek.protocol.errors import KafkaError

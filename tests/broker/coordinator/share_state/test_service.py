@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from odradek import KafkaBroker
+from odradek.broker.coordinator.share_state.service import ShareStateClient
 from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
+from odradek.broker.partitions.share.share_partition import StateWrite
+from odradek.broker.partitions.share.states import ShareKey
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import initialize_share_group_state as initialize
 from odradek.protocol.generated.messages import read_share_group_state as read
 from odradek.protocol.generated.messages import write_share_group_state as write
@@ -69,3 +74,34 @@ def test_the_log_is_pruned_before_the_last_snapshot(tmp_path: Path) -> None:
         assert stored(client, topic_id) == [(500, 500)]
     with KafkaBroker(data_dir=tmp_path) as broker, connect(broker) as client:
         assert stored(client, topic_id) == [(500, 500)]
+
+
+class Refusing:
+    """A share coordinator with one answer."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        self._code = code
+
+    def ask_about(self, command: Any) -> Any:
+        raise KafkaError(self._code, "why")
+
+
+@pytest.mark.parametrize(
+    ("code", "heard"),
+    [
+        (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.FENCED_STATE_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_errors(code: ErrorCode, heard: ErrorCode) -> None:
+    service: Any = Refusing(code)
+    client = ShareStateClient(lambda: service)
+    key = ShareKey("g", bytes(16), 0)
+    for ask in (lambda: client.read(key, 0), lambda: client.write(key, 0, 0, StateWrite(0, 0, []))):
+        with pytest.raises(KafkaError) as caught:
+            ask()
+        assert (caught.value.code, caught.value.message) == (heard, "why")

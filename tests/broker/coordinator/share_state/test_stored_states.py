@@ -1,19 +1,104 @@
-"""What records make of the states of share partitions."""
+"""Records of the share coordinator: what is written is read back, and is what the generated classes say."""
 
 from __future__ import annotations
 
-from odradek.broker.coordinator.share_state.records import (
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odradek.broker.coordinator.share_state.stored_states import (
     SNAPSHOT,
     UPDATE,
     ShareDelta,
     ShareState,
+    StoredStates,
+    combine,
+    decode_key,
+    decode_snapshot,
+    decode_update,
     encode_key,
     encode_snapshot,
     encode_update,
 )
-from odradek.broker.coordinator.share_state.stored_states import StoredStates
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.broker.runtime.machine import LogRecord
+from odradek.protocol.errors import ProtocolError
+from odradek.protocol.generated.stored.share_snapshot import ShareSnapshotKey
+from odradek.protocol.generated.stored.share_update import ShareUpdateKey
+from odradek.protocol.stored import decode_share_record
+
+RECORD_KEY = ShareKey("grüppe", bytes(range(16)), 7)
+RECORDED = ShareState(3, 2, 1, 10, 4, (StateBatch(10, 12, 0, 1), StateBatch(13, 13, 4, 5)), 1_000, 2_000)
+DELTA = ShareDelta(3, 1, -1, 2, (StateBatch(10, 12, 2, 1),))
+
+
+def test_keys() -> None:
+    for kind, expected in ((SNAPSHOT, ShareSnapshotKey), (UPDATE, ShareUpdateKey)):
+        key = encode_key(kind, RECORD_KEY)
+        assert decode_key(key) == RECORD_KEY
+        about, _ = decode_share_record(key, None)
+        assert isinstance(about, expected)
+        assert (about.group_id, about.topic_id, about.partition) == RECORD_KEY
+
+
+def test_values() -> None:
+    assert decode_snapshot(encode_snapshot(RECORDED)) == RECORDED
+    assert decode_update(encode_update(DELTA)) == DELTA
+
+
+def test_other_versions_are_refused() -> None:
+    with pytest.raises(ProtocolError, match="not version 0"):
+        decode_snapshot(b"\0\7" + encode_snapshot(RECORDED)[2:])
+
+
+def spread(batches: list[StateBatch] | tuple[StateBatch, ...], start: int) -> dict[int, tuple[int, int]]:
+    """Delivery count and state of each offset: the largest that any batch says."""
+    found: dict[int, tuple[int, int]] = {}
+    for first, last, state, count in batches:
+        for offset in range(max(first, start), last + 1):
+            found[offset] = max(found.get(offset, (-1, -1)), (count, state))
+    return found
+
+
+SOME = st.lists(
+    st.builds(
+        lambda first, size, state, count: StateBatch(first, first + size, state, count),
+        st.integers(0, 30),
+        st.integers(0, 8),
+        st.sampled_from([0, 2, 4]),
+        st.integers(1, 3),
+    ),
+    max_size=6,
+)
+
+
+@given(writes=st.lists(st.tuples(SOME, st.integers(-1, 25)), max_size=5))
+def test_says_the_same_of_each_offset_as_the_model(writes: list[tuple[list[StateBatch], int]]) -> None:
+    stored: list[StateBatch] = []
+    start = -1
+    everything: list[StateBatch] = []
+    for new, moved in writes:
+        start = max(start, moved)
+        stored = combine(stored, new, start)
+        everything += new
+        assert spread(stored, -1) == spread(everything, start)
+        for one, other in itertools.pairwise(stored):
+            assert one.last_offset < other.first_offset
+
+
+def test_neighbours_with_the_same_content_become_one() -> None:
+    assert combine([StateBatch(0, 4, 2, 1)], [StateBatch(5, 9, 2, 1)], 0) == [(0, 9, 2, 1)]
+
+
+def test_what_lies_before_the_start_goes() -> None:
+    assert combine([StateBatch(0, 4, 2, 1), StateBatch(6, 9, 0, 1)], [], 7) == [(7, 9, 0, 1)]
+
+
+def test_a_late_answer_does_not_take_back_a_later_delivery() -> None:
+    assert combine([StateBatch(0, 9, 0, 2)], [StateBatch(3, 4, 2, 1)], 0) == [(0, 9, 0, 2)]
+
 
 KEY = ShareKey("g", bytes(range(16)), 0)
 OTHER = ShareKey("g", bytes(range(16)), 1)

@@ -11,10 +11,12 @@ from odradek.broker.coordinator.transaction.commands import (
     ProducerIdentity,
     VerifyPartitions,
 )
+from odradek.broker.coordinator.transaction.machine import refusal
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import Transaction, record_key, record_value
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode as E
 from tests.fakes.journal import FakeJournal
 from tests.fakes.transactions import START_MS, FakeTransactionCoordinator, Marker
 
@@ -375,3 +377,12 @@ def test_a_reload_times_out_open_transactions(coordinator: FakeTransactionCoordi
     coordinator.reload()
     coordinator.advance(11)
     assert coordinator.state("t").state is S.COMPLETE_ABORT
+
+
+def test_producers_are_told_to_look_again_or_elsewhere() -> None:
+    assert refusal(E.NOT_ENOUGH_REPLICAS) is E.COORDINATOR_NOT_AVAILABLE
+    assert refusal(E.REQUEST_TIMED_OUT) is E.COORDINATOR_NOT_AVAILABLE
+    assert refusal(E.NOT_LEADER_OR_FOLLOWER) is E.NOT_COORDINATOR
+    assert refusal(E.KAFKA_STORAGE_ERROR) is E.NOT_COORDINATOR
+    assert refusal(E.MESSAGE_TOO_LARGE) is E.UNKNOWN_SERVER_ERROR
+    assert refusal(E.CORRUPT_MESSAGE) is E.CORRUPT_MESSAGE

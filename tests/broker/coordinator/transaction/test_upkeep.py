@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from odradek.broker.coordinator.transaction.commands import AbortTransaction
-from odradek.broker.coordinator.transaction.ids import TransactionalIds
 from odradek.broker.coordinator.transaction.states import TransactionState as S
-from odradek.broker.coordinator.transaction.transaction import Transaction
+from odradek.broker.coordinator.transaction.transaction import Transaction, TransactionalIds
 from odradek.broker.coordinator.transaction.upkeep import Upkeep
 from odradek.broker.runtime.machine import Effect, LogRecord, Schedule
 from tests.fakes.transactions import FakeSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from odradek import ErrorCode, Fault, KafkaBroker
-from odradek.broker.coordinator.routing import partition_for
+from odradek.broker.coordinator.service import partition_for
 from odradek.broker.facade.chaos.verbs import VERBS, verb_named
 from odradek.broker.requests.faults import FaultSet
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest

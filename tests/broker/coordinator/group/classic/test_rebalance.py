@@ -1,12 +1,29 @@
-"""Rebalances, as Kafka 4.3.1 does them: the join phase, its end, and the assignment."""
+"""What a command causes, and the outcome that it becomes."""
 
 from __future__ import annotations
 
 import pytest
 
+from odradek.broker.coordinator.group.classic.rebalance import Changes
 from odradek.broker.coordinator.group.settings import GroupSettings
+from odradek.broker.runtime.machine import Cancel, NewRecord, Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.group_driver import GroupDriver, hard_state
+
+
+def test_an_answered_and_a_parked_outcome() -> None:
+    changes = Changes(5)
+    changes.records.append(NewRecord(b"k"))
+    changes.effects.append(Cancel("timer"))
+    changes.then = lambda: ()
+    answered = changes.answered("reply")
+    parked: Outcome[str] = changes.parked(7)
+    assert (answered.reply, answered.park, parked.park) == ("reply", None, 7)
+    for outcome in (answered, parked):
+        assert outcome.records == [NewRecord(b"k")]
+        assert outcome.effects is changes.effects
+        assert outcome.then is changes.then
+
 
 E = ErrorCode
 

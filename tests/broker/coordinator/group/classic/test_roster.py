@@ -1,4 +1,4 @@
-"""The members of a classic group, without the group."""
+"""A member of a classic group on its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,47 @@ from struct import pack
 import pytest
 
 from odradek.broker.coordinator.group.classic.commands import Protocols
-from odradek.broker.coordinator.group.classic.member import Member
-from odradek.broker.coordinator.group.classic.roster import Roster
+from odradek.broker.coordinator.group.classic.records import StoredMember
+from odradek.broker.coordinator.group.classic.roster import Member, Roster, session_key
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+
+def one_member() -> Member:
+    return Member("g", "m", "i", "c", "/h", 20, 10, (("range", b"r"), ("rr", b"q")), b"a")
+
+
+def test_a_member_is_stored_with_the_metadata_of_the_groups_protocol() -> None:
+    assert one_member().to_stored("rr") == StoredMember("m", "i", "c", "/h", 20, 10, b"q", b"a")
+    assert one_member().to_stored(None).subscription == b""
+
+
+def test_a_stored_member_comes_back_with_that_protocol_alone() -> None:
+    again = Member.from_stored("g", "rr", one_member().to_stored("rr"))
+    assert again.protocols == (("rr", b"q"),)
+    assert again.to_stored("rr") == one_member().to_stored("rr")
+    assert again.session_key == session_key("g", "m")
+
+
+def test_a_renamed_member_waits_for_nothing() -> None:
+    old = one_member()
+    old.join_ticket = 4
+    new = old.renamed("g", "n")
+    assert (new.member_id, new.join_ticket, new.session_key) == ("n", None, session_key("g", "n"))
+    assert new.to_stored("range") == old.to_stored("range")._replace(member_id="n")
+
+
+def test_metadata_of_a_protocol_it_does_not_have() -> None:
+    with pytest.raises(KeyError):
+        one_member().metadata("sticky")
+
+
+@pytest.mark.parametrize(("is_new", "ticket", "keeps"), [(False, 1, True), (False, None, False), (True, 1, False)])
+def test_who_waits_for_the_others_need_not_send_heartbeats(is_new: bool, ticket: int | None, keeps: bool) -> None:
+    waiting = one_member()
+    waiting.is_new = is_new
+    waiting.sync_ticket = ticket
+    assert waiting.keeps_session is keeps
+
 
 RANGE, STICKY, RR = ("range", b""), ("sticky", b""), ("rr", b"")
 

@@ -9,7 +9,7 @@ from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.share import commands as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
-from odradek.broker.coordinator.group.topic_source import TopicFacts
+from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, LogRecord, Outcome
 
 TOPIC = bytes(15) + b"\1"

@@ -7,8 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.commands import DeleteGroup, MetadataChanged
-from odradek.broker.coordinator.group.group_type import GroupType
+from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, MetadataChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.share.commands import AlterShareOffsets, BeginDeleteOffsets, EndDeleteOffsets
 from odradek.broker.coordinator.group.share.group import ShareGroup

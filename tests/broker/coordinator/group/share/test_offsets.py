@@ -13,7 +13,7 @@ from odradek.broker.coordinator.group.share.commands import (
     ForgetDeletedTopics,
     StatesInitialized,
 )
-from odradek.broker.coordinator.group.share.members import TopicStates
+from odradek.broker.coordinator.group.share.group import TopicStates
 from odradek.protocol.errors import KafkaError
 from tests.broker.coordinator.group.share.driver import TOPIC, ShareDriver
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
-from odradek.broker.coordinator.group.streams.member import Endpoint
-from odradek.broker.coordinator.group.streams.tasks import Owned
+from odradek.broker.coordinator.group.streams.member import Endpoint, Owned
 from tests.broker.coordinator.group.streams.driver import PLAIN
 
 

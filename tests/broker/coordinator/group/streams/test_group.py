@@ -1,14 +1,164 @@
-"""A streams group: its states, and what it permits."""
+"""Which process has which task."""
 
 from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.member import Member
+from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit, TxnOffsetCommit
+from odradek.broker.coordinator.group.groups import Groups
+from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.streams.group import (
+    Holders,
+    SoftState,
+    Step,
+    StreamsGroup,
+    check_commit,
+    check_fetch,
+    check_transactional_commit,
+    initial_delay_key,
+    member_timers,
+    rebalance_key,
+    session_key,
+)
+from odradek.broker.coordinator.group.streams.member import Held, Member
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import PLAIN
+
+
+def test_active_standby_and_what_has_to_be_given_up() -> None:
+    member = Member(
+        "m", process_id="p", assigned=Held({"0": {1: 3}}, {"0": frozenset({2})}), revoking=Held({"0": {5: 3}})
+    )
+    holders = Holders()
+    holders.add(member)
+    assert (holders.active("0", 1), holders.active("0", 5), holders.active("0", 2)) == ("p", "p", None)
+    assert holders.has_copy("p", "0", 2)
+    assert not holders.has_copy("q", "0", 2)
+    holders.remove(member)
+    assert (holders.active("0", 1), holders.active("0", 5)) == (None, None)
+    assert not holders.has_copy("p", "0", 2)
+
+
+def test_who_was_given_a_task_meanwhile_keeps_it() -> None:
+    holders = Holders()
+    old, new = (Member(name, process_id=name, assigned=Held({"0": {1: 3}})) for name in ("old", "new"))
+    holders.add(old)
+    holders.add(new)
+    holders.remove(old)
+    assert holders.active("0", 1) == "new"
+
+
+def test_a_member_of_the_same_process_keeps_what_it_was_given_meanwhile() -> None:
+    holders = Holders()
+    held = Held({"0": {1: 3}}, {"0": frozenset({2})}, {"0": frozenset({3})})
+    old, new = (Member(name, process_id="p", assigned=held) for name in ("old", "new"))
+    holders.add(old)
+    holders.add(new)
+    holders.remove(old)
+    assert holders.active("0", 1) == "p"
+    assert holders.has_copy("p", "0", 2)
+    assert holders.has_copy("p", "0", 3)
+    holders.remove(new)
+    assert holders.active("0", 1) is None
+    assert not holders.has_copy("p", "0", 2)
+    assert not holders.has_copy("p", "0", 3)
+
+
+def test_a_task_stays_with_the_next_member_when_the_one_before_is_stored_again() -> None:
+    holders = Holders()
+    old, new = (Member(name, process_id=name, assigned=Held({"0": {1: 3}})) for name in ("old", "new"))
+    holders.add(old)
+    holders.add(new)
+    holders.remove(old)
+    holders.add(old)
+    holders.remove(old)
+    assert holders.active("0", 1) == "new"
+
+
+def test_two_processes_have_copies() -> None:
+    holders = Holders()
+    members = [Member(name, process_id=name, assigned=Held({}, {}, {"0": frozenset({1})})) for name in ("a", "b")]
+    for member in members:
+        holders.add(member)
+    holders.remove(members[0])
+    assert [holders.has_copy(name, "0", 1) for name in ("a", "b")] == [False, True]
+
+
+def test_each_member_has_its_own() -> None:
+    keys = [*member_timers("g", "m"), *member_timers("g", "n"), *member_timers("h", "m"), initial_delay_key("g")]
+    assert len(set(keys)) == 7
+    assert member_timers("g", "m") == (session_key("g", "m"), rebalance_key("g", "m"))
+
+
+MEMBERS = {"m": Member("m", 5, assigned=Held({"0": {0: 3}}), revoking=Held({"0": {1: 4}}))}
+
+
+def commit(epoch: int, *places: tuple[str, int], member_id: str = "m", version: int = 9) -> CommitOffsets:
+    offsets = [OffsetToCommit(topic, ZERO_UUID, partition, 1, -1, "") for topic, partition in places]
+    return CommitOffsets("g", offsets, member_id=member_id, generation_id=epoch, api_version=version)
+
+
+def transactional(epoch: int, *places: tuple[str, int], member_id: str = "m") -> TxnOffsetCommit:
+    offsets = [OffsetToCommit(topic, ZERO_UUID, partition, 1, -1, "") for topic, partition in places]
+    return TxnOffsetCommit("g", offsets, producer_id=1, producer_epoch=0, member_id=member_id, generation_id=epoch)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "place"), [(5, ("t", 0)), (5, ("other", 9)), (4, ("t", 0)), (3, ("t", 0)), (4, ("t", 1))]
+)
+def test_taken(epoch: int, place: tuple[str, int]) -> None:
+    check_commit(MEMBERS, PLAIN, commit(epoch, place))
+    check_transactional_commit(MEMBERS, PLAIN, transactional(epoch, place))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "place", "text"),
+    [
+        (6, ("t", 0), "Received member epoch 6 is newer than current member epoch 5."),
+        (2, ("t", 0), "Received member epoch 2 is older than assignment epoch 3 for task 0-0."),
+        (3, ("t", 1), "Received member epoch 3 is older than assignment epoch 4 for task 0-1."),
+        (4, ("t", 2), "Task 0-2 is not assigned or pending revocation for member."),
+        (4, ("u", 0), "Topic u is not in the topology."),
+    ],
+)
+def test_stale(epoch: int, place: tuple[str, int], text: str) -> None:
+    with pytest.raises(KafkaError, match=text) as stale:
+        check_commit(MEMBERS, PLAIN, commit(epoch, place))
+    assert stale.value.code is ErrorCode.STALE_MEMBER_EPOCH
+    with pytest.raises(KafkaError) as illegal:
+        check_transactional_commit(MEMBERS, PLAIN, transactional(epoch, place))
+    assert illegal.value.code is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_strangers_and_old_clients() -> None:
+    with pytest.raises(KafkaError, match=r"Member x is not a member of group g\.") as unknown:
+        check_commit(MEMBERS, PLAIN, commit(5, member_id="x"))
+    assert unknown.value.code is ErrorCode.UNKNOWN_MEMBER_ID
+    with pytest.raises(KafkaError) as old:
+        check_commit(MEMBERS, PLAIN, commit(5, version=8))
+    assert old.value.code is ErrorCode.UNSUPPORTED_VERSION
+    with pytest.raises(KafkaError, match="Topology is not available"):
+        check_commit(MEMBERS, None, commit(4, ("t", 0)))
+
+
+def test_without_a_member() -> None:
+    check_commit({}, None, commit(-1, member_id=""))
+    check_transactional_commit({}, None, transactional(-1, member_id=""))
+    check_transactional_commit(MEMBERS, PLAIN, transactional(-1, ("t", 0), member_id=""))
+    with pytest.raises(KafkaError):
+        check_commit(MEMBERS, PLAIN, commit(-1, member_id=""))
+
+
+def test_a_fetch_names_the_present_epoch() -> None:
+    check_fetch("g", MEMBERS, "m", 5)
+    check_fetch("g", MEMBERS, None, -1)
+    with pytest.raises(KafkaError, match=r"The received member epoch 4 does not match the expected member epoch 5\."):
+        check_fetch("g", MEMBERS, "m", 4)
+    with pytest.raises(KafkaError, match="Member x is not a member"):
+        check_fetch("g", MEMBERS, "x", 5)
 
 
 def group_with(member: Member | None = None) -> StreamsGroup:
@@ -98,3 +248,29 @@ def test_members_in_the_order_in_which_kafka_describes_them() -> None:
     for member_id in ids:
         group.put_member(Member(member_id))
     assert [ids.index(member.member_id) for member in group.in_map_order()] == [3, 1, 0, 5, 4, 2]
+
+
+def wait(soft: SoftState) -> None:
+    soft.waits_for_first = True
+
+
+def test_without_records_nothing_is_said_to_have_changed() -> None:
+    step = Step(StreamsGroup("g"), 5)
+    outcome = step.outcome("reply", Groups())
+    assert (outcome.records, outcome.reply, outcome.effects, outcome.then) == ([], "reply", [], None)
+
+
+def test_soft_state_changes_on_the_group_that_then_lives() -> None:
+    groups = Groups()
+    step = Step(StreamsGroup("g"), 5, is_new=True)
+    step.records.append(NewRecord(b"k"))
+    step.later.append(wait)
+    outcome = step.outcome(None, groups)
+    assert [type(effect) for effect in outcome.effects] == [GroupChanged]
+    assert outcome.then is not None
+    assert outcome.then() == ()
+    live = StreamsGroup("g")
+    groups.put(live)
+    outcome.then()
+    assert live.soft.waits_for_first
+    assert not step.group.soft.waits_for_first

@@ -12,7 +12,7 @@ from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.records import encode_key
 from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.tasks import Owned
+from odradek.broker.coordinator.group.streams.member import Owned
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
 from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.errors import ErrorCode

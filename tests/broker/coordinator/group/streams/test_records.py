@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.coordinator.group.streams import records as r
-from odradek.broker.coordinator.group.streams.member import Endpoint, Member, MemberState
-from odradek.broker.coordinator.group.streams.tasks import Held, Target
+from odradek.broker.coordinator.group.streams.member import Endpoint, Held, Member, MemberState, Target
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.stored import decode_group_record

@@ -7,9 +7,8 @@ from typing import Any
 from odradek.broker.coordinator.group.records import decode_value, encode_key, encode_value
 from odradek.broker.coordinator.group.streams import records as r
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.member import LEAVING, Member, MemberState
+from odradek.broker.coordinator.group.streams.member import LEAVING, Held, Member, MemberState, Target
 from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
-from odradek.broker.coordinator.group.streams.tasks import Held, Target
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from tests.broker.coordinator.group.streams.driver import COUNTING

@@ -1,4 +1,4 @@
-"""The assignor gives each member exactly the tasks that Kafka's own gave it in the recorded stories."""
+"""The heap gives the lightest item, and equal ones in Java's order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.broker.coordinator.group.assignment import member_order
-from odradek.broker.coordinator.group.streams.sticky import MemberSpec, SubtopologySpec, assign
-from odradek.broker.coordinator.group.streams.tasks import NO_TARGET, Target
+from odradek.broker.coordinator.group.streams.member import NO_TARGET, Target
+from odradek.broker.coordinator.group.streams.sticky import JavaHeap, MemberSpec, SubtopologySpec, assign
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_the_lightest_first(weights: list[int]) -> None:
+    heap = JavaHeap(lambda item: item, weights)
+    assert [heap.pop() for _ in range(len(heap))] == sorted(weights)
+
+
+def test_equal_items_as_a_priority_queue_of_java_gives_them() -> None:
+    """Polled and offered again, as the assignor does; the order was seen on JDK 17."""
+    heap = JavaHeap(lambda item: 0, "abcde")
+    assert [heap.pop() for _ in range(5)] == list("aedcb")
+
+
+def test_an_empty_heap() -> None:
+    with pytest.raises(IndexError):
+        JavaHeap(lambda item: 0, "").pop()
+
 
 ROWS = json.loads(gzip.decompress((Path(__file__).parents[4] / "vectors" / "task_assignments.json.gz").read_bytes()))
 

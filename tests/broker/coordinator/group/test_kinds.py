@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.group.refusals import commit_error, group_error
+from odradek.broker.coordinator.group.kinds import commit_error, group_error
 from odradek.protocol.errors import ErrorCode as E
 
 

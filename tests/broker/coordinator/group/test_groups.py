@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import Group
-from odradek.broker.coordinator.group.registry import Groups
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odradek.broker.coordinator.group.classic.replies import join_refused, sync_refused
+from odradek.broker.coordinator.group.classic.commands import join_refused, sync_refused
 from odradek.protocol.errors import ErrorCode
 
 
