@@ -42,7 +42,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-spark: $(STAMP)
-	$(PIP) -e '.[spark]' --group dev
+	$(PIP) -e '.[spark]' --group dev --group spark
 	@touch $@
 
 run: $(STAMP)

@@ -1,8 +1,8 @@
-"""The jars of Spark's Kafka connector, fetched once into a cache folder.
+"""The jars of Spark's Kafka connector, fetched once for each version of Spark into a cache folder.
 
-The pair is pinned: pyspark 4.0.0 with spark-sql-kafka-0-10 4.0.0 (kafka-clients 3.9.0). The connector's own needs are
-four jars; everything else that it depends on is part of pyspark, so the exclusions below leave nothing to search for in
-the repositories that Spark's parent POM names.
+A connector is built for one version of Spark, and has that version. Its own needs are four jars; everything else that
+it depends on is part of Spark, so the exclusions below leave nothing to search for in the repositories that Spark's
+parent POM names. That POM also says which kafka-clients and which commons-pool2 a connector was built with.
 """
 
 from __future__ import annotations
@@ -10,122 +10,145 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-SPARK_VERSION = "4.0.0"
-CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{SPARK_VERSION}"
-_ARTIFACTS = (
-    ("org.apache.spark", "spark-sql-kafka-0-10_2.13", SPARK_VERSION),
-    ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", SPARK_VERSION),
-    ("org.apache.kafka", "kafka-clients", "3.9.0"),
-    ("org.apache.commons", "commons-pool2", "2.12.0"),
-)
-_MIN_JAVA = 17
-_MASTER = re.compile(r"local(-cluster)?(\[[\d*]+(,\d+)*\])?$|spark://[^,/]+:\d+(,[^,/]+:\d+)*$|yarn$|k8s://.+")
-_STANDALONE = re.compile(r"(?:^spark://|,)([^,/]+:\d+)(?=,|$)")
-_CONNECT_S = 10
+from odradek.pipeline.installed_spark import InstalledSpark, PipelineUnavailable
+
+_SPARK = "org.apache.spark"
+_COMPLETE = "complete"
+"""The file that names a cache folder's jars; it is written when all of them are there."""
+_CONNECTOR_JAR = "spark-sql-kafka-0-10"
 
 
-class PipelineUnavailable(Exception):
-    """What this machine lacks for running Spark, as one line."""
+class Artifact(NamedTuple):
+    """What Maven calls one file."""
+
+    group: str
+    name: str
+    version: str
+    kind: str = "jar"
 
 
-def cache_folder() -> Path:
+def coordinates(spark: InstalledSpark) -> str:
+    """The connector of a Spark, as `spark.jars.packages` wants it."""
+    return f"{_SPARK}:{_CONNECTOR_JAR}_{spark.scala}:{spark.version}"
+
+
+def cache_folder(spark: InstalledSpark) -> Path:
     """Where the jars are kept: `$ODRADEK_CACHE` or `~/.cache/odradek`, by Spark version."""
     root = Path(os.environ.get("ODRADEK_CACHE") or Path.home() / ".cache" / "odradek")
-    return root / f"spark-{SPARK_VERSION}"
+    return root / f"spark-{spark.version}"
 
 
-def java_command() -> str:
-    """The Java that Spark will run; `PipelineUnavailable` unless it is 17 or newer."""
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if java is None:
-        raise PipelineUnavailable("needs a JDK 17: no `java` on the PATH")
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
-    if found is None or int(found[1]) < _MIN_JAVA:
-        raise PipelineUnavailable(f"needs a JDK 17: found Java {found[1] if found else 'of an unknown version'}")
-    return java
-
-
-def check_pyspark() -> None:
-    """`PipelineUnavailable` unless the pinned pyspark is installed."""
-    try:
-        import pyspark
-    except ImportError:
-        raise PipelineUnavailable("needs pyspark: pip install 'odradek[spark]'") from None
-    if pyspark.__version__ != SPARK_VERSION:
-        raise PipelineUnavailable(
-            f"needs pyspark {SPARK_VERSION}, the version of the connector: found {pyspark.__version__}"
-        )
-
-
-def check_master(master: str) -> None:
-    """ValueError for what is no master of Spark, `PipelineUnavailable` if nothing listens where a cluster's should.
-
-    Spark itself finds out after a minute, and says it in a hundred lines.
-    """
-    if not _MASTER.match(master):
-        raise ValueError(f"a master is local[N], spark://HOST:PORT, yarn or k8s://..., not {master!r}")
-    reasons = []
-    for address in _STANDALONE.findall(master):
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
-        except OSError as error:
-            reasons.append(f"{address}: {error.strerror or error}")
-        else:
-            return
-    if reasons:
-        raise PipelineUnavailable(f"needs a running Spark master: {', '.join(reasons)}")
-
-
-def cached_jars() -> list[Path]:
+def cached_jars(spark: InstalledSpark) -> list[Path]:
     """The connector's jars if all of them are in the cache, else an empty list."""
-    folder = cache_folder()
-    jars = [folder / f"{artifact}-{version}.jar" for _, artifact, version in _ARTIFACTS]
+    complete = cache_folder(spark) / _COMPLETE
+    if not complete.is_file():
+        return []
+    jars = [cache_folder(spark) / name for name in complete.read_text().splitlines()]
     return jars if all(jar.is_file() for jar in jars) else []
 
 
-def fetch_jars() -> list[Path]:
+def fetch_jars(spark: InstalledSpark) -> list[Path]:
     """The connector's jars, fetched with Maven if they are not there yet; `PipelineUnavailable` if that fails.
 
-    Without Maven the list is empty: a session then lets Spark resolve the connector itself (Ivy, about half a minute).
+    Without Maven the list is empty: a session then lets Spark resolve the connector itself (Ivy, about half a minute),
+    and `keep_resolved` keeps what it found.
     """
-    with _locked(cache_folder()):
-        if jars := cached_jars():
+    folder = cache_folder(spark)
+    with _locked(folder):
+        if jars := cached_jars(spark):
             return jars
         maven = shutil.which("mvn")
         if maven is None:
             return []
-        _fetch_with_maven(maven)
-    return cached_jars()
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            _Maven(maven, Path(scratch), spark).fetch(folder)
+    return cached_jars(spark)
 
 
-def _fetch_with_maven(maven: str) -> None:
-    with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
-        pom, output = Path(scratch) / "pom.xml", Path(scratch) / "jars"
-        pom.write_text(_pom())
-        command = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={output}"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+def resolver_settings(spark: InstalledSpark) -> dict[str, str]:
+    """The settings by which Spark itself resolves the connector, into the cache."""
+    return {"spark.jars.packages": coordinates(spark), "spark.jars.ivy": str(_ivy_folder(spark))}
+
+
+def keep_resolved(spark: InstalledSpark) -> None:
+    """Note the jars that Spark's own resolver fetched, so that the next session needs no network."""
+    folder, found = cache_folder(spark), sorted(_ivy_folder(spark).glob("jars/*.jar"))
+    if any(_CONNECTOR_JAR in jar.name for jar in found):
+        _note_complete(folder, [str(jar.relative_to(folder)) for jar in found])
+
+
+def _ivy_folder(spark: InstalledSpark) -> Path:
+    return cache_folder(spark) / "ivy"
+
+
+def _note_complete(folder: Path, names: Sequence[str]) -> None:
+    unfinished = folder / f"{_COMPLETE}.{os.getpid()}"
+    unfinished.write_text("\n".join(names) + "\n")
+    unfinished.replace(folder / _COMPLETE)
+
+
+class _Maven:
+    """Two runs of Maven: the parent POM for the versions, and the jars."""
+
+    def __init__(self, command: str, scratch: Path, spark: InstalledSpark) -> None:
+        self._command, self._scratch, self._spark = command, scratch, spark
+
+    def fetch(self, folder: Path) -> None:
+        spark = self._spark
+        parent = self._copy([Artifact(_SPARK, f"spark-parent_{spark.scala}", spark.version, "pom")])[0].read_text()
+        jars = self._copy(
+            [
+                Artifact(_SPARK, f"{_CONNECTOR_JAR}_{spark.scala}", spark.version),
+                Artifact(_SPARK, f"spark-token-provider-kafka-0-10_{spark.scala}", spark.version),
+                Artifact("org.apache.kafka", "kafka-clients", _property(parent, "kafka.version")),
+                Artifact("org.apache.commons", "commons-pool2", _property(parent, "commons-pool2.version")),
+            ]
+        )
+        for jar in jars:
+            jar.replace(folder / jar.name)
+        _note_complete(folder, [jar.name for jar in jars])
+
+    def _copy(self, artifacts: Sequence[Artifact]) -> list[Path]:
+        """The files of some artifacts; PipelineUnavailable if one of them cannot be had."""
+        pom, output = self._scratch / "pom.xml", self._scratch / artifacts[0].kind
+        pom.write_text(_pom(artifacts))
+        command = [self._command, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+        done = subprocess.run([*command, f"-DoutputDirectory={output}"], capture_output=True, text=True, check=False)
         if done.returncode:
-            lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-            raise PipelineUnavailable(f"Maven could not fetch the connector: {lines[0] if lines else 'no output'}")
-        for jar in output.glob("*.jar"):
-            jar.replace(cache_folder() / jar.name)
+            raise PipelineUnavailable(self._refusal(done.stdout + done.stderr))
+        return [output / f"{each.name}-{each.version}.{each.kind}" for each in artifacts]
+
+    def _refusal(self, said: str) -> str:
+        lines = [line for line in said.splitlines() if line.strip()]
+        version = self._spark.version
+        if missing := re.search(rf"Could not find artifact ({_SPARK}:[\w.:-]+)", said):
+            return (
+                f"needs the Kafka connector of Spark {version}, and Maven serves no {missing[1]}: "
+                "install a Spark whose connector is served, or name its jars in spark.jars"
+            )
+        return f"Maven could not fetch the connector of Spark {version}: {lines[0] if lines else 'no output'}"
 
 
-def _pom() -> str:
+def _property(pom: str, name: str) -> str:
+    found = re.search(rf"<{re.escape(name)}>\s*([\w.-]+)\s*</", pom)
+    if found is None:
+        raise PipelineUnavailable(f"Spark's parent POM has no {name}")
+    return found[1]
+
+
+def _pom(artifacts: Sequence[Artifact]) -> str:
     dependencies = "".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
+        f"<dependency><groupId>{each.group}</groupId><artifactId>{each.name}</artifactId>"
+        f"<version>{each.version}</version><type>{each.kind}</type>"
         "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>"
-        for group, artifact, version in _ARTIFACTS
+        for each in artifacts
     )
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'

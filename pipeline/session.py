@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.pipeline.connector import CONNECTOR, cache_folder, check_master, check_pyspark, fetch_jars, java_command
+from odradek.pipeline.connector import fetch_jars, keep_resolved, resolver_settings
+from odradek.pipeline.installed_spark import InstalledSpark, check_master, installed_spark, java_command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,31 +31,49 @@ _SETTINGS: Mapping[str, str] = {
     "spark.python.worker.reuse": "true",
 }
 
+_JARS = "spark.jars"
+_CONNECTOR = "spark-sql-kafka-0-10"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _QUIET = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 
 
 def build_session(
-    name: str = "odradek", *, master: str = "local[2]", config: Mapping[str, Any] | None = None
+    name: str = "odradek", *, master: str = "local[2]", config: Mapping[str, Any] | None = None, kafka: bool = True
 ) -> SparkSession:
-    """A session that can read and write `kafka` and read `odradek`.
+    """A session that reads and writes `kafka`, and reads `odradek`.
 
-    The connector's jars come from the cache (`odradek.pipeline.connector`), fetched the first time. `master`: a local
-    one, or the URL of a cluster whose workers have this package in the same Python (`$PYSPARK_PYTHON` names another).
-    `config`: further Spark settings. Raises ValueError for a master that is none, PipelineUnavailable for what the
-    machine lacks, each in one line. Where there is a session already, call `register` on it.
+    The connector's jars come from the cache (`odradek.pipeline.connector`), fetched the first time; without ``kafka``
+    the session has none, and knows only `odradek`. `master`: a local one, or the URL of a cluster whose workers have
+    this package in the same Python (`$PYSPARK_PYTHON` names another). `config`: further Spark settings; `spark.jars`
+    and `spark.jars.packages` may name another connector. Raises ValueError for a master that is none,
+    PipelineUnavailable for what the machine lacks, each in one line. Where there is a session already, call `register`
+    on it.
     """
     check_master(master)
-    check_pyspark()
-    java_command()
+    spark = installed_spark()
+    java_command(spark)
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are to be the driver's Python
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).master(master)
-    for key, value in settings_for(master, {**_connector_settings(), **(config or {})}).items():
+    settings = settings_for(master, with_connector(spark, config or {}) if kafka else config or {})
+    for key, value in settings.items():
         builder = builder.config(key, value)
-    return register(builder.getOrCreate())
+    session = register(builder.getOrCreate())
+    if settings.items() >= resolver_settings(spark).items():
+        keep_resolved(spark)
+    return session
+
+
+def with_connector(spark: InstalledSpark, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the connector's jars in them, unless they name a connector themselves."""
+    if any(_CONNECTOR in str(config.get(name, "")) for name in (_JARS, "spark.jars.packages")):
+        return dict(config)
+    if jars := fetch_jars(spark):
+        given = [str(config[_JARS])] if config.get(_JARS) else []
+        return {**config, _JARS: ",".join([*given, *map(str, jars)])}
+    return {**resolver_settings(spark), **config}
 
 
 def settings_for(master: str, config: Mapping[str, Any]) -> dict[str, str]:
@@ -71,9 +90,3 @@ def register(spark: SparkSession) -> SparkSession:
 
     spark.dataSource.register(OdradekDataSource)
     return spark
-
-
-def _connector_settings() -> dict[str, str]:
-    if jars := fetch_jars():
-        return {"spark.jars": ",".join(str(jar) for jar in jars)}
-    return {"spark.jars.packages": CONNECTOR, "spark.jars.ivy": str(cache_folder() / "ivy")}

@@ -61,7 +61,9 @@ class OdradekDataSource(DataSource):
         return SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return BatchReader(SourceOptions.parse(dict(self.options)), chosen_columns(schema))
+        options = SourceOptions.parse(dict(self.options))
+        kind = NarrowedReader if options.push_filters else BatchReader
+        return kind(options, chosen_columns(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
         options = SourceOptions.parse(dict(self.options))
@@ -86,12 +88,6 @@ class BatchReader(DataSourceReader):
         self._options, self._columns = options, columns
         self._narrowing = Narrowing()
 
-    def pushFilters(self, filters: Sequence[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name, from 4.1 on)
-        """Narrow what is read by the query's filters, if the option says so; Spark applies them all to the rows."""
-        if self._options.push_filters:
-            self._narrowing = narrowed(filters)
-        return filters
-
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
         with _open(options, self._columns, self._narrowing) as place:
@@ -102,6 +98,15 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_task(partition.value)
+
+
+class NarrowedReader(BatchReader):
+    """Reads less by the filters of the query. Spark refuses such a reader while its setting for it is off."""
+
+    def pushFilters(self, filters: Sequence[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name, from 4.1 on)
+        """Narrow what is read by the query's filters; Spark applies them all to the rows."""
+        self._narrowing = narrowed(filters)
+        return filters
 
 
 class StreamReader(DataSourceStreamReader):
@@ -119,7 +124,8 @@ class StreamReader(DataSourceStreamReader):
                     start[key] = max(start[key], young)
             return _as_json(start)
 
-    def latestOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+        """Where the logs end. Spark before 4.2 gives no arguments."""
         with _open(self._options, self._columns) as place:
             return _as_json({key: end for key, (_, end) in place.bounds().items()})
 

@@ -13,7 +13,7 @@ from functools import partial
 from confluent_kafka import Producer
 
 import odradek
-from odradek.pipeline.connector import PipelineUnavailable
+from odradek.pipeline.installed_spark import PipelineUnavailable
 from odradek.pipeline.jobs.handlers import Message
 from odradek.pipeline.jobs.retry import BatchReport, RetryJob
 from odradek.pipeline.jobs.retry_policy import RetryPolicy

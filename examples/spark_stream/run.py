@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 import odradek
-from odradek.pipeline.connector import PipelineUnavailable
+from odradek.pipeline.installed_spark import PipelineUnavailable
 from odradek.pipeline.session import build_session
 
 

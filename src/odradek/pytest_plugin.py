@@ -348,9 +348,9 @@ def odradek_spark_config() -> dict[str, Any]:
 def odradek_spark(odradek_spark_config: dict[str, Any]) -> Iterator[SparkSession]:
     """A local Spark session with the Kafka connector and the `odradek` data source, for the whole session.
 
-    Skips, with what is missing, where pyspark or a JDK 17 is not installed.
+    Skips, with what is missing, where pyspark, a JDK or the connector of this Spark cannot be had.
     """
-    from odradek.pipeline.connector import PipelineUnavailable
+    from odradek.pipeline.installed_spark import PipelineUnavailable
     from odradek.pipeline.session import build_session
 
     try:

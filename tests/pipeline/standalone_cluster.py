@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from odradek.pipeline.connector import java_command
+from odradek.pipeline.installed_spark import java_command
 from tests.pipeline import quick_spark
 
 PATIENCE_S = 600
@@ -31,10 +31,13 @@ _PAGE = re.compile(r"MasterWebUI: Bound .* started at (http://\S+)")
 
 
 class StandaloneCluster:
-    """A master and so many workers with one core each; ends with its block. ``folder`` holds logs and scratch files."""
+    """A master and so many workers with one core each; ends with its block. ``folder`` holds logs and scratch files.
 
-    def __init__(self, folder: Path, workers: int = 2, *, executor_mb: int = 512) -> None:
-        self._folder, self._executor_mb = folder, executor_mb
+    ``home``: the Spark of master and workers, where that is not the installed one.
+    """
+
+    def __init__(self, folder: Path, workers: int = 2, *, executor_mb: int = 512, home: Path | None = None) -> None:
+        self._folder, self._executor_mb, self._home = folder, executor_mb, home
         self._master: subprocess.Popen[bytes] | None = None
         self._workers: dict[str, subprocess.Popen[bytes]] = {}
         self._started = 0
@@ -102,7 +105,7 @@ class StandaloneCluster:
     def _launch(self, name: str, main: str, *arguments: str) -> subprocess.Popen[bytes]:
         import pyspark
 
-        home = Path(pyspark.__path__[0])
+        home = self._home or Path(pyspark.__path__[0])
         address = ("--host", "127.0.0.1", "--port", "0")
         command = [java_command(), *_DAEMON, "-cp", f"{home}/jars/*", main, *address, *arguments]
         environment = {

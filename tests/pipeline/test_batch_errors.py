@@ -48,7 +48,8 @@ def error_of(call: Callable[[], object]) -> Exception:
 
 def means_a_stop(spark: Any, text: str) -> bool:
     """Spark's own judgement of an error that a batch ended with while the query was being stopped."""
-    judge = spark._jvm.org.apache.spark.sql.execution.streaming.StreamExecution
+    streaming = spark._jvm.org.apache.spark.sql.execution.streaming
+    judge = streaming.StreamExecution if spark.version < "4.1" else streaming.runtime.StreamExecution
     return bool(judge.isInterruptionException(spark._jvm.py4j.Py4JException(text), spark._jsc.sc()))
 
 

@@ -28,7 +28,7 @@ def test_without_a_jdk_it_says_so_in_one_line(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert main(["pipeline", "jars"]) == 2
-    assert capsys.readouterr().err == "odradek pipeline: jars: needs a JDK 17: no `java` on the PATH\n"
+    assert capsys.readouterr().err == "odradek pipeline: jars: needs a JDK 17 or 21: no `java` on the PATH\n"
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the job; what the machine lacks is one line."""
-    from odradek.pipeline.connector import PipelineUnavailable
+    from odradek.pipeline.installed_spark import PipelineUnavailable
     from odradek.protocol.errors import CorruptDataError, KafkaError
 
     expected = (PipelineUnavailable, ValueError, FileNotFoundError, ConnectionError, KafkaError, CorruptDataError)
@@ -130,18 +130,19 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
     _master_argument(parser)
 
 
-def _spark(arguments: argparse.Namespace) -> SparkSession:
+def _spark(arguments: argparse.Namespace, *, kafka: bool = False) -> SparkSession:
+    """A session; with ``kafka``, one that has Spark's Kafka connector."""
     from odradek.pipeline.session import build_session
 
-    return build_session(f"odradek {arguments.job}", master=arguments.master)
+    return build_session(f"odradek {arguments.job}", master=arguments.master, kafka=kafka)
 
 
 @contextmanager
-def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
+def _session(arguments: argparse.Namespace, *, kafka: bool = False) -> Iterator[SparkSession]:
     """A session, and its progress on standard error while the block runs."""
     from odradek.pipeline.progress import shown_progress
 
-    spark = _spark(arguments)
+    spark = _spark(arguments, kafka=kafka)
     with shown_progress(spark, arguments.job, sys.stderr):
         yield spark
 
@@ -153,16 +154,15 @@ def _place(arguments: argparse.Namespace) -> LogPlace:
 
 
 def _jars(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.connector import CONNECTOR, check_pyspark, fetch_jars, java_command
+    from odradek.pipeline.connector import cached_jars, fetch_jars
+    from odradek.pipeline.installed_spark import installed_spark, java_command
 
-    check_pyspark()
-    java_command()
-    jars = fetch_jars()
-    for jar in jars:
+    spark = installed_spark()
+    java_command(spark)
+    if not fetch_jars(spark):  # no Maven: Spark's own resolver fetches them
+        _spark(arguments, kafka=True).stop()
+    for jar in cached_jars(spark):
         print(jar)
-    if not jars:  # no Maven: Spark's own resolver fetches and keeps them
-        _spark(arguments).stop()
-        print(f"{CONNECTOR} is in Spark's own cache")
     return 0
 
 
@@ -198,7 +198,7 @@ def _show_batch(report: BatchReport) -> None:
 def _retry(arguments: argparse.Namespace) -> int:
     job = _retry_job(arguments, arguments.handler)
     job.by_batch, job.poll_interval = arguments.by_batch, arguments.poll_interval
-    spark = _spark(arguments)
+    spark = _spark(arguments, kafka=True)
     query = job.start(spark, once=arguments.once)
     print(f"retrying {job.policy.main_topic} through {', '.join(job.policy.output_topics)}", flush=True)
     query.awaitTermination()
@@ -208,7 +208,7 @@ def _retry(arguments: argparse.Namespace) -> int:
 
 def _replay_failed(arguments: argparse.Namespace) -> int:
     job = _retry_job(arguments, None)
-    with _session(arguments) as spark:
+    with _session(arguments, kafka=True) as spark:
         count = job.replay_failed(spark)
     print(f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}")
     return 0

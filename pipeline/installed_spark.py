@@ -1,0 +1,99 @@
+"""The Spark and the Java that a session runs on, and the masters that it may be given: checked before Spark starts.
+
+Whoever runs the cluster chooses Spark's version. The pipeline takes what it finds, and says in one line what it lacks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+_MIN_JAVA = 17
+# From Java 24 on there is no security manager, through which the Hadoop in an older Spark asks who the user is.
+_LAST_JAVA_OF_SECURITY_MANAGER = 23
+_FIRST_SPARK_WITHOUT = (4, 2)
+_CORE = re.compile(r"spark-core_(\d+\.\d+)-(.+)\.jar")
+_MASTER = re.compile(r"local(-cluster)?(\[[\d*]+(,\d+)*\])?$|spark://[^,/]+:\d+(,[^,/]+:\d+)*$|yarn$|k8s://.+")
+_STANDALONE = re.compile(r"(?:^spark://|,)([^,/]+:\d+)(?=,|$)")
+_CONNECT_S = 10
+
+
+class PipelineUnavailable(Exception):
+    """What this machine lacks for running Spark, as one line."""
+
+
+class InstalledSpark(NamedTuple):
+    """A Spark by its jars."""
+
+    version: str
+    """As Maven names it: `4.2.0`, `4.2.0-preview1`."""
+    scala: str
+    """`2.13`."""
+    jars: Path
+    """The folder of its jars."""
+
+    @property
+    def minor(self) -> tuple[int, int]:
+        """(4, 2) of `4.2.0`."""
+        major, minor = self.version.split(".")[:2]
+        return int(major), int(minor)
+
+
+def installed_spark() -> InstalledSpark:
+    """The Spark that a session starts: `$SPARK_HOME`'s, else pyspark's own; `PipelineUnavailable` if it is no use."""
+    try:
+        import pyspark
+    except ImportError:
+        raise PipelineUnavailable("needs pyspark: pip install 'odradek[spark]'") from None
+    version = pyspark.__version__
+    if not re.match(r"4\.\d+\.", version):
+        why = ", which has no Python data sources" if version.startswith(("2.", "3.")) else ""
+        raise PipelineUnavailable(f"needs pyspark 4: found {version}{why}")
+    home = Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0])
+    found = next((match for jar in home.glob("jars/spark-core_*.jar") if (match := _CORE.match(jar.name))), None)
+    if found is None:
+        raise PipelineUnavailable(f"needs Spark's jars: there are none in {home / 'jars'}")
+    spark = InstalledSpark(found[2], found[1], home / "jars")
+    if spark.version.split(".")[:2] != version.split(".")[:2]:
+        raise PipelineUnavailable(f"needs one version of Spark: pyspark is {version}, SPARK_HOME has {spark.version}")
+    return spark
+
+
+def java_command(spark: InstalledSpark | None = None) -> str:
+    """The Java that Spark will run; `PipelineUnavailable` unless it is 17 or newer, and the Spark takes it."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if java is None:
+        raise PipelineUnavailable("needs a JDK 17 or 21: no `java` on the PATH")
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
+    if found is None or int(found[1]) < _MIN_JAVA:
+        raise PipelineUnavailable(f"needs a JDK 17 or 21: found Java {found[1] if found else 'of an unknown version'}")
+    if spark is not None and spark.minor < _FIRST_SPARK_WITHOUT and int(found[1]) > _LAST_JAVA_OF_SECURITY_MANAGER:
+        raise PipelineUnavailable(f"needs a JDK 17 or 21: found Java {found[1]}, which Spark takes from 4.2 on")
+    return java
+
+
+def check_master(master: str) -> None:
+    """ValueError for what is no master of Spark, `PipelineUnavailable` if nothing listens where a cluster's should.
+
+    Spark itself finds out after a minute, and says it in a hundred lines.
+    """
+    if not _MASTER.match(master):
+        raise ValueError(f"a master is local[N], spark://HOST:PORT, yarn or k8s://..., not {master!r}")
+    reasons = []
+    for address in _STANDALONE.findall(master):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+        except OSError as error:
+            reasons.append(f"{address}: {error.strerror or error}")
+        else:
+            return
+    if reasons:
+        raise PipelineUnavailable(f"needs a running Spark master: {', '.join(reasons)}")

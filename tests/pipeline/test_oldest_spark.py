@@ -1,0 +1,42 @@
+"""The oldest Spark that the pipeline takes: the data source and the retry journey there, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.installed_spark import PipelineUnavailable, installed_spark, java_command
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+OLDEST = ("pyspark==4.0.0", "py4j==0.10.9.9")
+TESTS = ("test_source.py", "test_session.py", "test_batch_errors.py", "jobs/test_retry.py")
+REPOSITORY = Path(__file__).parents[2]
+
+
+def installed(folder: Path) -> Path:
+    """The oldest pyspark in a folder of the cache, where later runs find it. Its other needs are the dev install's."""
+    if not (folder / "complete").exists():
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target", str(folder)]
+        done = subprocess.run([*command, *OLDEST], capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"{OLDEST[0]} cannot be installed: {done.stderr.strip().splitlines()[-1:]}")
+        (folder / "complete").touch()
+    return folder
+
+
+def test_the_oldest_spark_passes_too() -> None:
+    try:
+        java_command(installed_spark())
+    except PipelineUnavailable as missing:
+        pytest.skip(f"Spark {missing}")
+    cache = Path(os.environ.get("ODRADEK_CACHE") or Path.home() / ".cache" / "odradek")
+    folder = installed(cache / OLDEST[0].replace("==", "-"))
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", *(f"tests/pipeline/{name}" for name in TESTS)]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]
+    assert "skipped" not in done.stdout.splitlines()[-1]
