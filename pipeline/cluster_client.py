@@ -78,13 +78,18 @@ class ClusterClient:
 
     # -- who leads what
 
-    def topics(self, names: Iterable[str] | None = None) -> dict[str, list[int]]:
-        """Partitions by topic, of all topics or the named ones; KafkaError for a name that does not exist."""
+    def topics(self, names: Iterable[str] | None = None, *, missing_ok: bool = False) -> dict[str, list[int]]:
+        """Partitions by topic, of all topics or the named ones.
+
+        KafkaError for a topic that may not be seen and, unless ``missing_ok``, for a name that does not exist.
+        """
         wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
         answer = self._ask(self._any(), MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
         brokers = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         found: dict[str, list[int]] = {}
         for topic in answer.topics:
+            if missing_ok and topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                continue
             if topic.error_code:
                 raise KafkaError(ErrorCode(topic.error_code), f"topic {topic.name}")
             found[topic.name] = sorted(partition.partition_index for partition in topic.partitions)

@@ -24,7 +24,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.client_security import ClientSecurity
+from odradek.client_security.options import security_options
 from odradek.pipeline.batch_errors import with_brief_errors
+from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.handlers import BatchHandler, Handler, handling
 from odradek.pipeline.jobs.retry_policy import (
     HEADERS,
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _BUCKET_MS = 60_000
+_CLAIM = "job.json"
+_STATE_VERSION = 1
+"""Of what lies under the checkpoint. A later version that reads it differently has another number."""
 _ROW = (
     "topic string, partition int, offset bigint, timestamp_ms bigint, key binary, value binary,"
     " headers array<struct<key: string, value: binary>>, retry_number int, due_ms bigint, origin string"
@@ -74,6 +80,8 @@ class RetryJob:
     own on a file system that driver and executors share. ``now_ms``: the clock, asked once a batch on the driver.
     ``kafka``: further options of the connector (``kafka.security.protocol``, ``maxOffsetsPerTrigger``, ...).
     ``on_batch`` is told what each batch did, after its writes and before its commit.
+    ``create_topics``: whether the job creates the retry topics and the failed topic that are missing, each with as many
+    ``partitions`` as the main topic has, or so many.
     """
 
     bootstrap_servers: str
@@ -85,10 +93,18 @@ class RetryJob:
     poll_interval: str = "1 second"
     kafka: Mapping[str, str] = field(default_factory=dict)
     on_batch: Callable[[BatchReport], None] | None = None
+    create_topics: bool = True
+    partitions: int | None = None
 
     def start(self, spark: SparkSession, *, once: bool = False) -> StreamingQuery:
-        """Start the query; ``once``: end when everything that is there and due has been processed."""
+        """Start the query; ``once``: end when everything that is there and due has been processed.
+
+        ValueError for a topic that is missing, and for a checkpoint of another pipeline. KafkaError if the topics
+        cannot be looked at or created.
+        """
+        self.prepare_topics()
         state = StateFolder(spark, f"{self.checkpoint}/state")
+        self._claim(state)
         writer = self._input(spark).writeStream.queryName(f"retry {self.policy.main_topic}")
         writer = writer.option("checkpointLocation", f"{self.checkpoint}/query")
         writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=self.poll_interval)
@@ -98,12 +114,60 @@ class RetryJob:
 
         return writer.foreachBatch(with_brief_errors(process)).start()
 
+    def prepare_topics(self) -> list[str]:
+        """Create the topics of the pipeline that are missing; return their names. Errors are those of `start`."""
+        with self._client() as client:
+            found = client.topics(self.policy.all_topics, missing_ok=True)
+            if self.policy.main_topic not in found:
+                raise ValueError(f"no topic {self.policy.main_topic}")
+            missing = [name for name in self.policy.all_topics if name not in found]
+            if missing and not self.create_topics:
+                raise ValueError(f"no topic {', '.join(missing)}: create them, or let the job do it")
+            count = self.partitions or len(found[self.policy.main_topic])
+            if missing:
+                client.create_topics(dict.fromkeys(missing, count))
+        return missing
+
+    def _client(self) -> ClusterClient:
+        security = ClientSecurity.parse(security_options(self.kafka, "kafka."))
+        return ClusterClient(self.bootstrap_servers, security=security)
+
+    def check_replay(self) -> None:
+        """ValueError for a topic that `replay_failed` needs and that is missing."""
+        names = [self.policy.failed_topic, self.policy.main_topic]
+        with self._client() as client:
+            found = client.topics(names, missing_ok=True)
+        if missing := [name for name in names if name not in found]:
+            raise ValueError(f"no topic {', '.join(missing)}")
+
+    def _claim(self, state: StateFolder) -> None:
+        """Note whose checkpoint it is; ValueError if it is another pipeline's, or one that would lose messages."""
+        mine = {"version": _STATE_VERSION, "main": self.policy.main_topic, "failed": self.policy.failed_topic}
+        known = state.read_json(_CLAIM)
+        if known is not None:
+            where = f"the checkpoint {self.checkpoint}"
+            if known["version"] != _STATE_VERSION:
+                raise ValueError(
+                    f"{where} is of version {known['version']} of the job, this one has {_STATE_VERSION}: "
+                    "end it with the version that began it, or give the job a new one"
+                )
+            for word in ("main", "failed"):
+                if known[word] != mine[word]:
+                    raise ValueError(f"{where} has the {word} topic {known[word]}, the job has {mine[word]}")
+            if dropped := sorted(set(known["retry"]) - set(self.policy.retry_topics)):
+                raise ValueError(
+                    f"{where} has messages of {', '.join(dropped)}, which the job's delays no longer use: "
+                    "keep the delay, or give the job a new checkpoint"
+                )
+        state.write_json(_CLAIM, {**mine, "retry": self.policy.retry_topics})
+
     def replay_failed(self, spark: SparkSession) -> int:
         """Send what came to the failed topic since the last replay to the main topic: its journey begins again.
 
         Returns how many messages that were. Progress is kept in the checkpoint folder; a replay that is cut off may
-        send a message twice.
+        send a message twice. ValueError for a topic that is missing.
         """
+        self.check_replay()
         from pyspark.sql import functions as f
 
         reader = spark.readStream.format("kafka").option("startingOffsets", "earliest")

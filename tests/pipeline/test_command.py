@@ -10,6 +10,7 @@ import pytest
 
 import odradek
 from odradek.__main__ import main
+from odradek.commands import pipeline
 from tests.pipeline.test_session import produce
 
 
@@ -52,7 +53,64 @@ def test_a_wrong_master_is_told_in_one_line(capsys: pytest.CaptureFixture[str], 
     )
 
 
-@pytest.mark.kafka(topics={"in": 1, "main_topic": 1, "retry_1m_topic": 1, "failed_topic": 1})
+@pytest.mark.kafka(topics={"main_topic": 2, "failed_topic": 1})
+def test_retry_without_its_topics_is_told_in_one_line(
+    kafka_broker: odradek.KafkaBroker, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path), "--delays", "1m,2m"]
+    retry = ["pipeline", "retry", "--handler", "json:loads", *words]
+    assert main([*retry, "--no-create-topics"]) == 2
+    missing = "no topic retry_1m_topic, retry_2m_topic: create them, or let the job do it"
+    assert capsys.readouterr().err == f"odradek pipeline: retry: {missing}\n"
+    assert main([*retry, "--main-topic", "absent"]) == 2
+    assert capsys.readouterr().err == "odradek pipeline: retry: no topic absent\n"
+    assert main(["pipeline", "replay-failed", *words, "--failed-topic", "gone"]) == 2
+    assert capsys.readouterr().err == "odradek pipeline: replay-failed: no topic gone\n"
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "many"])
+def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ["pipeline", "retry", "--bootstrap-servers", "127.0.0.1:1", "--checkpoint", "/nowhere"]
+    with pytest.raises(SystemExit):
+        main([*common, "--handler", "json:loads", "--partitions", count])
+    assert f"a number from 1 on, not {count!r}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "Job aborted\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'odradek'\n\tat org",
+            "a worker's Python has no odradek: install odradek[spark] where the workers run, "
+            "or name a Python that has it in PYSPARK_PYTHON",
+        ),
+        (
+            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11.\n",
+            "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON",
+        ),
+        (
+            "Job aborted\n  raise error\nodradek.pipeline.source.DataLossError: in-0: offsets 0 to 3\n\tat org.x",
+            "in-0: offsets 0 to 3",
+        ),
+        (
+            "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.TopicAuthorizationException: "
+            "Not authorized to access topics: [in]\n\tat org.x",
+            "TopicAuthorizationException: Not authorized to access topics: [in]",
+        ),
+    ],
+)
+def test_the_cause_of_what_spark_wrapped_up_is_one_line(
+    said: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(said)
+
+    monkeypatch.setattr(pipeline, "_spark", fail)
+    assert main(["pipeline", "audit", "t", "--log-dir", "/nowhere"]) == 2
+    assert capsys.readouterr().err == f"odradek pipeline: audit: {told}\n"
+
+
+@pytest.mark.kafka(topics={"in": 1})
 def test_jobs_from_the_command_line(
     spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

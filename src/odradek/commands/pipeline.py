@@ -30,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     retry.add_argument(
         "--poll-interval", default="1 second", help="how often to look for what came due (default: 1 second)"
     )
+    retry.add_argument(
+        "--partitions", type=_count, metavar="N", help="of the topics that are created (default: the main topic's)"
+    )
+    retry.add_argument(
+        "--no-create-topics", action="store_true", help="end if a topic is missing, rather than create it"
+    )
     _retry_arguments(retry)
     _retry_arguments(_add(jobs, "replay-failed", "send the failed topic's messages to the main topic", _replay_failed))
     groups = _add(
@@ -78,10 +84,35 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{arguments.job}: {reason}") from None
 
 
+_REASONS = (
+    # What the data source said, out of the traceback that Spark wraps around it.
+    re.compile(r"^\s*(?:odradek\.[\w.]+|FileNotFoundError|ConnectionError): (.+)$", re.MULTILINE),
+    # What Kafka's client in the connector said.
+    re.compile(r"org\.apache\.kafka\.common\.errors\.(\w+: .+)$", re.MULTILINE),
+)
+_NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(odradek|pyarrow|numpy|construct)")
+
+
 def _reason(error: Exception) -> str | None:
-    """What the data source said, out of the traceback that Spark wraps around it; None for any other error."""
-    found = re.findall(r"^\s*(?:odradek\.[\w.]+|FileNotFoundError|ConnectionError): (.+)$", str(error), re.MULTILINE)
-    return found[-1] if found else None
+    """The cause of an error that Spark wrapped up, in one line; None for one that is not known."""
+    text = str(error)
+    if lacking := _NO_PACKAGE.search(text):
+        return (
+            f"a worker's Python has no {lacking[1]}: install odradek[spark] where the workers run, "
+            "or name a Python that has it in PYSPARK_PYTHON"
+        )
+    if "PYTHON_VERSION_MISMATCH" in text:
+        return "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON"
+    for pattern in _REASONS:
+        if found := pattern.findall(text):
+            return str(found[-1])
+    return None
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"a number from 1 on, not {text!r}")
+    return int(text)
 
 
 def _add(
@@ -198,6 +229,9 @@ def _show_batch(report: BatchReport) -> None:
 def _retry(arguments: argparse.Namespace) -> int:
     job = _retry_job(arguments, arguments.handler)
     job.by_batch, job.poll_interval = arguments.by_batch, arguments.poll_interval
+    job.create_topics, job.partitions = not arguments.no_create_topics, arguments.partitions
+    if made := job.prepare_topics():
+        print(f"created {', '.join(made)}", flush=True)
     spark = _spark(arguments, kafka=True)
     query = job.start(spark, once=arguments.once)
     print(f"retrying {job.policy.main_topic} through {', '.join(job.policy.output_topics)}", flush=True)
@@ -208,6 +242,7 @@ def _retry(arguments: argparse.Namespace) -> int:
 
 def _replay_failed(arguments: argparse.Namespace) -> int:
     job = _retry_job(arguments, None)
+    job.check_replay()
     with _session(arguments, kafka=True) as spark:
         count = job.replay_failed(spark)
     print(f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}")

@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 
 import odradek
 from odradek.pipeline.jobs.retry_policy import RetryPolicy
+from odradek.pipeline.jobs.state_folder import StateFolder
 from tests.pipeline.test_session import PATIENCE_S
 
 MINUTE = 60_000
@@ -244,3 +245,66 @@ def test_a_stop_in_the_middle_of_a_batch_is_no_error(
         running.query.stop()
         assert running.query.exception() is None
     assert not running.reports or not running.reports[-1].arrived
+
+
+def job_of(broker: odradek.KafkaBroker, **options: Any) -> Any:
+    from odradek.pipeline.jobs.retry import RetryJob
+
+    return RetryJob(broker.bootstrap_servers, "checkpoint", failing, policy=RetryPolicy(delays=("1m", "2m")), **options)
+
+
+def partitions(broker: odradek.KafkaBroker) -> dict[str, int]:
+    return {name: len(topic.partitions) for name, topic in broker.topics.items()}
+
+
+@pytest.mark.kafka(topics={"main_topic": 3, "retry_1m_topic": 2})
+def test_missing_topics_are_created_as_wide_as_the_main_topic(kafka_broker: odradek.KafkaBroker) -> None:
+    assert job_of(kafka_broker).prepare_topics() == ["retry_2m_topic", "failed_topic"]
+    expected = {"main_topic": 3, "retry_1m_topic": 2, "retry_2m_topic": 3, "failed_topic": 3}
+    assert partitions(kafka_broker) == expected
+    assert job_of(kafka_broker, create_topics=False).prepare_topics() == []
+
+
+@pytest.mark.kafka(topics={"main_topic": 3})
+def test_missing_topics_are_created_as_wide_as_is_said_or_not_at_all(kafka_broker: odradek.KafkaBroker) -> None:
+    with pytest.raises(ValueError, match=r"^no topic retry_1m_topic, retry_2m_topic, failed_topic: create them"):
+        job_of(kafka_broker, create_topics=False).prepare_topics()
+    assert partitions(kafka_broker) == {"main_topic": 3}
+    job_of(kafka_broker, partitions=5).prepare_topics()
+    assert sorted(partitions(kafka_broker).values()) == [3, 5, 5, 5]
+
+
+@pytest.mark.kafka(topics={"failed_topic": 1})
+def test_a_main_topic_is_not_made_up(kafka_broker: odradek.KafkaBroker) -> None:
+    with pytest.raises(ValueError, match=r"^no topic main_topic$"):
+        job_of(kafka_broker).prepare_topics()
+    with pytest.raises(ValueError, match=r"^no topic main_topic$"):
+        job_of(kafka_broker).replay_failed(None)
+    assert partitions(kafka_broker) == {"failed_topic": 1}
+
+
+@pytest.mark.kafka(topics={"main_topic": 1})
+def test_a_topic_that_may_not_be_created_is_named(kafka_broker: odradek.KafkaBroker) -> None:
+    kafka_broker.set_faults(odradek.Fault("CreateTopics", answer=odradek.ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    with pytest.raises(odradek.KafkaError, match="TOPIC_AUTHORIZATION_FAILED: topic retry_1m_topic"):
+        job_of(kafka_broker).prepare_topics()
+
+
+@pytest.mark.kafka(topics={"main_topic": 1, "orders": 1})
+def test_a_checkpoint_belongs_to_one_pipeline(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    def start(policy: RetryPolicy) -> None:
+        job = RetryJob(kafka_broker.bootstrap_servers, str(tmp_path), failing, policy=policy, kafka=FAST)
+        assert job.start(spark, once=True).awaitTermination(PATIENCE_S)
+
+    from odradek.pipeline.jobs.retry import RetryJob
+
+    start(RetryPolicy(delays=("1m", "2m")))
+    start(RetryPolicy(delays=("1m", "2m", "1m", "3m")))
+    with pytest.raises(ValueError, match=r"has the main topic main_topic, the job has orders$"):
+        start(RetryPolicy("orders", delays=("1m", "2m")))
+    with pytest.raises(ValueError, match="has messages of retry_2m_topic, retry_3m_topic, which the job's delays no"):
+        start(RetryPolicy(delays=("1m",)))
+    state = StateFolder(spark, f"{tmp_path}/state")
+    state.write_json("job.json", {**state.read_json("job.json"), "version": 0})
+    with pytest.raises(ValueError, match="is of version 0 of the job, this one has 1"):
+        start(RetryPolicy(delays=("1m", "2m", "3m")))
