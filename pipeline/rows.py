@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.protocol.control import ControlRecordType, control_record_type
-from odradek.protocol.record_batch import RecordBatch, TimestampType, check_crc
+from odradek.protocol.errors import CorruptDataError
+from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, TimestampType, check_crc
 from odradek.protocol.records import Buffer
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Wanted(NamedTuple):
     control: bool = True
     """Whether control records are rows too."""
     columns: tuple[str, ...] = tuple(COLUMNS)
+    fail_on_data_loss: bool = True
+    """Whether records that are gone when they are to be read fail the task."""
 
 
 def arrow_chunks(batches: Iterable[RecordBatch], wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -76,15 +79,15 @@ def arrow_chunks(batches: Iterable[RecordBatch], wanted: Wanted) -> Iterator[pa.
     for batch in batches:
         if not _may_hold(batch, wanted):
             continue
-        check_crc(batch)
         with_body = needs_bodies or batch.record_count != batch.last_offset_delta + 1
+        body = _checked_body(batch, wanted, inflated=with_body)
         if chunk and bool(bodies) is not with_body:  # headers alone and bodies do not go into one chunk
             yield from _rows_of(chunk, bodies, wanted)
             chunk, bodies, rows, size = [], [], 0, 0
         chunk.append(batch)
         if with_body:
-            bodies.append(batch.body())
-            size += len(bodies[-1])
+            bodies.append(body)
+            size += len(body)
         rows += batch.record_count
         if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
             yield from _rows_of(chunk, bodies, wanted)
@@ -97,6 +100,16 @@ def _may_hold(batch: RecordBatch, wanted: Wanted) -> bool:
     if batch.next_offset <= wanted.start or not batch.record_count or (batch.is_control and not wanted.control):
         return False
     return wanted.from_ms is None or batch.max_timestamp >= wanted.from_ms
+
+
+def _checked_body(batch: RecordBatch, wanted: Wanted, *, inflated: bool) -> Buffer:
+    """The records of a batch whose checksum is right; nothing unless ``inflated``. An error says which batch it is."""
+    try:
+        check_crc(batch)
+        return batch.body() if inflated else b""
+    except CorruptDataError as error:
+        where = f"{wanted.topic}-{wanted.partition}, batch of offsets {batch.base_offset} to {batch.last_offset}"
+        raise CorruptBatchError(f"{where}: {error.message}") from None
 
 
 def _rows_of(batches: Sequence[RecordBatch], bodies: Sequence[Buffer], wanted: Wanted) -> Iterator[pa.RecordBatch]:

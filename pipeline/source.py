@@ -18,8 +18,17 @@ from odradek.client_security import ClientSecurity
 from odradek.pipeline import log_folder
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, TopicPartition, batches_between
 from odradek.pipeline.pushdown import Narrowing, narrowed
+from odradek.pipeline.read_limits import (
+    LIMITS_KNOWN,
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+    limited,
+)
 from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
 from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, iter_batches
 
@@ -28,6 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 Offsets = dict[TopicPartition, int]
+_GO_ON = "set failOnDataLoss to false to go on with what is left"
 
 
 class DataLossError(RuntimeError):
@@ -69,6 +79,8 @@ class OdradekDataSource(DataSource):
         options = SourceOptions.parse(dict(self.options))
         if options.ending != "latest":
             raise OptionError("endingOffsets is for batches: a stream has no end")
+        if options.max_offsets_per_trigger is not None and not LIMITS_KNOWN:
+            raise OptionError("maxOffsetsPerTrigger: Spark tells a Python source of limits from 4.2 on")
         return StreamReader(options, chosen_columns(schema))
 
 
@@ -109,11 +121,13 @@ class NarrowedReader(BatchReader):
         return filters
 
 
-class StreamReader(DataSourceStreamReader):
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are `{topic: {partition: offset}}`; partitions that appear later are read from their beginning."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options, self._columns = options, columns
+        self._available: Offsets | None = None
+        self._ends: Offsets = {}
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
         with _open(self._options, self._columns) as place:
@@ -125,12 +139,36 @@ class StreamReader(DataSourceStreamReader):
             return _as_json(start)
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        """Where the logs end. Spark before 4.2 gives no arguments."""
-        with _open(self._options, self._columns) as place:
-            return _as_json({key: end for key, (_, end) in place.bounds().items()})
+        """Where the logs end, or as far as a limit lets a batch go. Spark before 4.2 gives no arguments."""
+        bounds = self._bounds_now()
+        ends = self._ends = {key: end for key, (_, end) in bounds.items()}
+        if self._available is not None:
+            ends = {key: min(end, self._available[key]) for key, end in ends.items() if key in self._available}
+        if start is not None and isinstance(limit, ReadMaxRows):
+            begins = {key: first for key, (first, _) in bounds.items()} | _from_json(start)
+            ends = limited(begins, ends, limit.max_rows)
+        return _as_json(ends)
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 (Spark's name)
+        """The option `maxOffsetsPerTrigger`."""
+        most = self._options.max_offsets_per_trigger
+        return ReadAllAvailable() if most is None else ReadMaxRows(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
+        """What is there now is all that the query reads."""
+        self._available = {key: end for key, (_, end) in self._bounds_now().items()}
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+        """Where the logs ended when Spark last asked, for the progress that it reports."""
+        return _as_json(self._ends)
+
+    def _bounds_now(self) -> dict[TopicPartition, tuple[int, int]]:
+        with self._running() as place:
+            return place.bounds()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        with _open(self._options, self._columns) as place:
+        self._check_checkpoint(start)
+        with self._running() as place:
             bounds = place.bounds()
             first, last = _from_json(start), _from_json(end)
             for key in last:
@@ -141,21 +179,73 @@ class StreamReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_task(partition.value)
 
+    def _running(self) -> _Place:
+        """What a stream that has begun reads: a topic may have vanished since, if lost data does not matter."""
+        return _open(self._options, self._columns, missing_ok=not self._options.fail_on_data_loss)
+
+    def _check_checkpoint(self, start: Mapping[str, Any]) -> None:
+        if others := sorted(topic for topic in start if not self._options.wants(topic)):
+            raise OptionError(
+                f"the checkpoint is that of a stream of {', '.join(others)}, which the options do not name: "
+                "give this stream a checkpoint of its own"
+            )
+
 
 def read_task(work: log_folder.SegmentTask | FetchTask) -> Iterator[pa.RecordBatch]:
     """The rows of a task as Arrow; runs on the executors."""
-    batches = log_folder.read(work) if isinstance(work, log_folder.SegmentTask) else _fetched(work)
+    batches = _stored(work) if isinstance(work, log_folder.SegmentTask) else _fetched(work)
     return arrow_chunks(batches, work.wanted)
 
 
+def _stored(work: log_folder.SegmentTask) -> Iterator[RecordBatch]:
+    try:
+        yield from log_folder.read(work)
+    except FileNotFoundError:  # retention removed it since the task was planned
+        if work.wanted.fail_on_data_loss:
+            raise _loss(work.wanted, work.wanted.start, f"{work.path} is gone") from None
+
+
 def _fetched(work: FetchTask) -> Iterator[RecordBatch]:
-    wanted = work.wanted
+    wanted, offset = work.wanted, work.wanted.start
     with ClusterClient(work.bootstrap_servers, security=work.security) as client:
-        for part in batches_between(
-            client, wanted.topic, wanted.partition, wanted.start, wanted.end, read_committed=work.read_committed
-        ):
-            batches = iter_batches(part.records)
-            yield from committed_batches(batches, part.aborted) if work.read_committed else batches
+        while offset < wanted.end:
+            try:
+                for part in batches_between(
+                    client, wanted.topic, wanted.partition, offset, wanted.end, read_committed=work.read_committed
+                ):
+                    batches = iter_batches(part.records)
+                    for batch in committed_batches(batches, part.aborted) if work.read_committed else batches:
+                        offset = batch.next_offset
+                        yield batch
+                return
+            except KafkaError as error:
+                offset = _behind_the_loss(client, wanted, offset, error)
+
+
+def _behind_the_loss(client: ClusterClient, wanted: Wanted, offset: int, error: KafkaError) -> int:
+    """Where to go on if records vanished before they were fetched. DataLossError if the options say so.
+
+    Other errors are raised as they are.
+    """
+    if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        earliest, held = wanted.end, "the topic is gone"
+    elif error.code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        key = wanted.topic, wanted.partition
+        earliest = client.offsets({key: EARLIEST})[key]
+        held = f"the log begins at {earliest}"
+        if earliest <= offset:  # it ends before the offset
+            earliest, held = wanted.end, f"the log ends at {client.offsets({key: LATEST})[key]}"
+    else:
+        raise error
+    if wanted.fail_on_data_loss:
+        raise _loss(wanted, offset, held) from None
+    return earliest
+
+
+def _loss(wanted: Wanted, offset: int, held: str) -> DataLossError:
+    return DataLossError(
+        f"{wanted.topic}-{wanted.partition}: offsets {offset} to {wanted.end} were to be read, {held} ({_GO_ON})"
+    )
 
 
 def _as_json(offsets: Offsets) -> dict[str, Any]:
@@ -176,13 +266,13 @@ def _without_lost(
     kept = dict(first)
     for key, offset in first.items():
         earliest, latest = bounds.get(key, (0, 0))
-        if offset < earliest or last.get(key, offset) > latest:
+        end = last.get(key, offset)
+        if offset < earliest or offset > end or end > latest:
+            held = f"the log holds {earliest} to {latest}" if key in bounds else "the partition is gone"
             if fail:
-                raise DataLossError(
-                    f"{key[0]}-{key[1]}: offsets {offset} to {last.get(key, offset)} were to be read, the log holds "
-                    f"{earliest} to {latest} (set failOnDataLoss to false to go on with what is left)"
-                )
-            kept[key] = max(offset, earliest)
+                raise DataLossError(f"{key[0]}-{key[1]}: offsets {offset} to {end} were to be read, {held} ({_GO_ON})")
+            # A log that ends before the offset is another one: all of it is left.
+            kept[key] = max(offset, earliest) if offset <= end else earliest
     return kept
 
 
@@ -192,8 +282,11 @@ def _without_lost(
 class _Place(ABC):
     """A log directory or a cluster, seen as partitions with bounds."""
 
-    def __init__(self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing) -> None:
+    def __init__(
+        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, missing_ok: bool
+    ) -> None:
         self.options, self.columns, self.narrowing = options, columns, narrowing
+        self.missing_ok = missing_ok
 
     def __enter__(self) -> _Place:
         return self
@@ -226,7 +319,8 @@ class _Place(ABC):
 
     def wanted(self, key: TopicPartition, start: int, end: int) -> Wanted:
         options = self.options
-        return Wanted(*key, start, end, self.from_ms, self.until_ms, options.control, self.columns)
+        times = self.from_ms, self.until_ms
+        return Wanted(*key, start, end, *times, options.control, self.columns, options.fail_on_data_loss)
 
     @property
     def from_ms(self) -> int | None:
@@ -251,11 +345,13 @@ class _Place(ABC):
 
 
 class _Folder(_Place):
-    def __init__(self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing) -> None:
-        super().__init__(options, columns, narrowing)
+    def __init__(
+        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, missing_ok: bool
+    ) -> None:
+        super().__init__(options, columns, narrowing, missing_ok=missing_ok)
         path = options.path or ""
         found = log_folder.partitions_in(Path(path.removeprefix("file:")))
-        topics = set(options.choose(topic for topic, _ in found))
+        topics = set(options.choose((topic for topic, _ in found), missing_ok=missing_ok))
         self._segments = {key: segments for key, segments in found.items() if key[0] in topics}
         self._aborted: dict[TopicPartition, tuple[log_folder.AbortedRange, ...]] = {}
 
@@ -279,8 +375,10 @@ class _Folder(_Place):
 
 
 class _Cluster(_Place):
-    def __init__(self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing) -> None:
-        super().__init__(options, columns, narrowing)
+    def __init__(
+        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, missing_ok: bool
+    ) -> None:
+        super().__init__(options, columns, narrowing, missing_ok=missing_ok)
         self._servers = options.bootstrap_servers or ""
         self._client = ClusterClient(self._servers, security=options.security)
 
@@ -288,8 +386,10 @@ class _Cluster(_Place):
         self._client.close()
 
     def _partitions(self) -> list[TopicPartition]:
-        topics = self._client.topics()
-        return [(topic, partition) for topic in self.options.choose(topics) for partition in topics[topic]]
+        # Asked for by name, a topic that the user has no right to is told from one that is not there.
+        topics = self._client.topics(self.options.topics, missing_ok=True)
+        chosen = self.options.choose(topics, missing_ok=self.missing_ok)
+        return [(topic, partition) for topic in chosen for partition in topics[topic]]
 
     def bounds(self) -> dict[TopicPartition, tuple[int, int]]:
         partitions = self._partitions()
@@ -315,5 +415,12 @@ class _Cluster(_Place):
                 yield FetchTask(self._servers, wanted, self.options.read_committed, self.options.security)
 
 
-def _open(options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing = Narrowing()) -> _Place:  # noqa: B008
-    return (_Cluster if options.path is None else _Folder)(options, columns, narrowing)
+def _open(
+    options: SourceOptions,
+    columns: tuple[str, ...],
+    narrowing: Narrowing = Narrowing(),  # noqa: B008
+    *,
+    missing_ok: bool = False,
+) -> _Place:
+    """``missing_ok``: whether a topic that the options name may be missing."""
+    return (_Cluster if options.path is None else _Folder)(options, columns, narrowing, missing_ok=missing_ok)

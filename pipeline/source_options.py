@@ -33,6 +33,7 @@ _KNOWN = {
     "includecontrol",
     "failondataloss",
     "recordspertask",
+    "maxoffsetspertrigger",
     "pushfilters",
 }
 
@@ -53,6 +54,7 @@ class SourceOptions:
     control: bool
     fail_on_data_loss: bool
     records_per_task: int | None
+    max_offsets_per_trigger: int | None
     push_filters: bool
     security: ClientSecurity = PLAIN_TEXT
 
@@ -86,20 +88,24 @@ class SourceOptions:
             control=_flag("includeControl", options.get("includecontrol", "true")),
             fail_on_data_loss=_flag("failOnDataLoss", options.get("failondataloss", "true")),
             records_per_task=_positive("recordsPerTask", options.get("recordspertask")),
+            max_offsets_per_trigger=_positive("maxOffsetsPerTrigger", options.get("maxoffsetspertrigger")),
             push_filters=_flag("pushFilters", options.get("pushfilters", "false")),
             security=_security(security),
         )
 
-    def choose(self, topics: Iterable[str]) -> list[str]:
-        """The wanted ones of the topics that exist; OptionError if a named one does not."""
+    def choose(self, topics: Iterable[str], *, missing_ok: bool = False) -> list[str]:
+        """The wanted ones of the topics that exist; OptionError if a named one does not, unless ``missing_ok``."""
         existing = set(topics)
+        missing = [name for name in self.topics or () if name not in existing]
+        if missing and not missing_ok:
+            raise OptionError(f"no topic {', '.join(missing)}")
+        return sorted(name for name in existing if self.wants(name))
+
+    def wants(self, topic: str) -> bool:
+        """Whether the options name a topic, or their pattern matches it."""
         if self.topics is not None:
-            if missing := [name for name in self.topics if name not in existing]:
-                raise OptionError(f"no topic {', '.join(missing)}")
-            return sorted(set(self.topics))
-        if self.pattern is not None:
-            return sorted(name for name in existing if re.fullmatch(self.pattern, name))
-        return sorted(existing)
+            return topic in self.topics
+        return self.pattern is None or re.fullmatch(self.pattern, topic) is not None
 
 
 def _security(options: Mapping[str, str]) -> ClientSecurity:
