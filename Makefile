@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all fmt lint types layers static daily whole measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
-	chaos clients conformance hooks generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
+	chaos clients conformance hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -133,8 +133,13 @@ bench-compare: $(STAMP)
 hooks: $(STAMP)
 	$(BIN)/pre-commit install
 
+# Kafka's tables from the jars of the release that tests/conformance/real_kafka.py names. It takes a JDK, and Maven once.
+tables: $(STAMP)
+	$(BIN)/python -m generators.tables
+
 # All generated code (ARCHITECTURE.md has the table), and the pages that are written from the code.
 generate: $(STAMP)
+	$(BIN)/python -m tests.broker.releases.generate
 	$(BIN)/python -m generators
 	@$(MAKE) --no-print-directory pages
 

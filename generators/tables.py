@@ -1,0 +1,153 @@
+"""Write Kafka's tables in `protocol/data` from the jars of a release: `python -m generators.tables`.
+
+The release is that of `tests/conformance/real_kafka.py`, which fetches its jars. They hold the tables of all messages
+as JSON with comments; descriptions are left out. `Enums.java` tells what only Kafka's enums know.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from tests.conformance.real_kafka import KAFKA_VERSION, classpath, run_tool
+
+Table = dict[str, Any]
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parent / "protocol" / "data"
+SECTIONS = {
+    "group_coordinator_records": "kafka-group-coordinator",
+    "transaction_coordinator_records": "kafka-transaction-coordinator",
+    "share_coordinator_records": "kafka-share-coordinator",
+    "storage_records": "kafka-storage",
+    "metadata_records": "kafka-metadata",
+}
+"""Section of `messages.json` to the jar with its tables; those of APIs, headers and clients are in kafka-clients."""
+KEPT = {
+    *("apiKey", "type", "name", "validVersions", "flexibleVersions", "versions", "nullableVersions", "default"),
+    *("taggedVersions", "tag", "ignorable", "mapKey", "fields", "commonStructs"),
+}
+LEFT_OUT = {"about", "entityType", "latestVersionUnstable", "listeners", "zeroCopy"}
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*')
+_TABLE = re.compile(r"(?:.*/)?(?:message|metadata)/\w+\.json")
+
+
+def main() -> int:
+    for path, text in files().items():
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+def files() -> dict[Path, str]:
+    """The tables of the release. Unavailable without a JDK, or Maven where the jars are not there yet."""
+    libs = Path(classpath().rpartition(":")[2]).parent
+    apis, errors = enums()
+    tables = {"source": f"Apache Kafka {KAFKA_VERSION}", **of_clients(tables_in(_jar(libs, "kafka-clients")), apis)}
+    for section, jar in SECTIONS.items():
+        records = (kept(table) for table in tables_in(_jar(libs, jar)))
+        tables[section] = sorted(records, key=_by_key) if section == "metadata_records" else list(records)
+    rows = ",\n".join(json.dumps(error) for error in errors)
+    return {DATA / "messages.json": as_lines(tables), DATA / "errors.json": f"[\n{rows}\n]\n"}
+
+
+def _jar(libs: Path, name: str) -> Path:
+    return libs / f"{name}-{KAFKA_VERSION}.jar"
+
+
+def _by_key(table: Table) -> int:
+    return int(table["apiKey"])
+
+
+def tables_in(jar: Path) -> Iterator[Table]:
+    """All tables of a jar."""
+    with ZipFile(jar) as archive:
+        for name in sorted(archive.namelist()):
+            if _TABLE.fullmatch(name):
+                text = archive.read(name).decode()
+                yield json.loads(_COMMENT.sub(lambda found: found[1] or "", text))
+
+
+def kept(table: Table) -> Table:
+    """A table, or a part of one, without descriptions; ValueError for a property that is not known here."""
+    if unknown := table.keys() - KEPT - LEFT_OUT:
+        raise ValueError(f"{table['name']} has properties that are not known here: {', '.join(sorted(unknown))}")
+    left = {key: value for key, value in table.items() if key in KEPT}
+    for key in ("fields", "commonStructs"):
+        if key in left:
+            left[key] = [kept(each) for each in left[key]]
+    return left
+
+
+def of_clients(tables: Iterable[Table], apis: list[Table]) -> Table:
+    """The sections whose tables are in kafka-clients."""
+    by_type: dict[str, list[Table]] = {}
+    for table in tables:
+        by_type.setdefault(table["type"], []).append(table)
+    requests = {table["apiKey"]: table for table in by_type["request"]}
+    responses = {table["apiKey"]: table for table in by_type["response"]}
+    served, others = [], []
+    for api in apis:
+        request = requests[api["key"]]
+        if "broker" in request.get("listeners", ()):
+            served.append(_api(api, request, responses[api["key"]]))
+        else:
+            others.append({"key": api["key"], "name": api["name"]})
+    return {
+        "apis": served,
+        "controller_only_apis": others,
+        "headers": [kept(table) for table in by_type["header"]],
+        "client_data": [kept(table) for table in by_type["data"]],
+    }
+
+
+def _api(api: Table, request: Table, response: Table) -> Table:
+    low, _, high = request["validVersions"].partition("-")
+    highest = int(high or low)
+    return {
+        "key": api["key"],
+        "name": api["name"],
+        "lowest": int(low),
+        "highest": highest,
+        "highest_stable": highest - bool(request.get("latestVersionUnstable")),
+        "listeners": sorted(request["listeners"]),
+        "cluster_action": api["cluster_action"],
+        "forwardable": api["forwardable"],
+        "request": kept(request),
+        "response": kept(response),
+    }
+
+
+def enums() -> tuple[list[Table], list[Table]]:
+    """APIs by key and errors by code, as `Enums.java` prints them."""
+    done = run_tool(str(HERE / "Enums.java"))
+    done.check_returncode()
+    apis, errors = [], []
+    for line in done.stdout.splitlines():
+        kind, number, name, first, second = line.split()
+        flags = first == "true", second == "true"
+        if kind == "api":
+            apis.append({"key": int(number), "name": name, "cluster_action": flags[0], "forwardable": flags[1]})
+        else:
+            errors.append({"code": int(number), "name": name, "retriable": flags[0], "refresh_metadata": flags[1]})
+    return sorted(apis, key=lambda api: api["key"]), sorted(errors, key=lambda error: error["code"])
+
+
+def as_lines(tables: Table) -> str:
+    """JSON with a line for each table, so that a diff shows which have changed."""
+    parts = []
+    for section, value in tables.items():
+        if isinstance(value, list):
+            rows = ",\n".join(f"  {json.dumps(each, separators=(',', ':'))}" for each in value)
+            parts.append(f' "{section}": [\n{rows}\n ]')
+        else:
+            parts.append(f' "{section}": {json.dumps(value)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
