@@ -34,11 +34,11 @@ from odradek.broker.coordinator.service import InternalTopic, Surroundings
 from odradek.broker.lane import Lane, PlainLane
 from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType, directory_of
 from odradek.broker.metadata.node import Endpoint, Node
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.broker.net.live_listeners import LiveListeners
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
-from odradek.broker.partitions.registry import PartitionRegistry
+from odradek.broker.partitions.partition_registry import PartitionRegistry
 from odradek.broker.releases.release import NEWEST
 from odradek.broker.replication.replicator import Replicator
 from odradek.broker.requests.bugs import BugLog
@@ -68,10 +68,10 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.failing_disks import FailingDisks
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.share.live import SharePartitions
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import Topic
+    from odradek.broker.partitions.share.manager import SharePartitions
     from odradek.broker.replication.leader_checks import LeaderChecks
-    from odradek.broker.replication.stale import Frozen
+    from odradek.broker.replication.thawed_leaders import Frozen
     from odradek.broker.requests.faults import Fault
     from odradek.broker.schemas.record_schemas import RecordSchemas, SchemaRegistry
     from odradek.broker.security.authorizer import Authorizer
@@ -292,7 +292,7 @@ class Cluster:
     def _make_share_partitions(self) -> SharePartitions:
         from odradek.broker.coordinator.group.settings import share_settings
         from odradek.broker.coordinator.share_state.service import ShareStateClient
-        from odradek.broker.partitions.share.live import SharePartitions
+        from odradek.broker.partitions.share.manager import SharePartitions
 
         configs = self.groups.configs
         return SharePartitions(

@@ -9,10 +9,14 @@ from __future__ import annotations
 import mmap
 import os
 import sys
+from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Protocol
+from weakref import ref
 
 from odradek.protocol.file_slice import WORTH_SENDING
 from odradek.protocol.records import Buffer
@@ -179,3 +183,147 @@ def temporary_file() -> BackingFile:
         folder = "/var/tmp"  # /tmp is often a file system in memory
     with tempfile.TemporaryFile(dir=folder, prefix="odradek-") as file:
         return BackingFile(os.dup(file.fileno()))
+
+
+_MOST_BYTES = 64 * 1024 * 1024
+_MOST_CHUNK_MAPS = 64
+
+
+class Mappable(Protocol):
+    """A chunk, as far as looking at it goes. `view`: its bytes, None while they are in a file and not mapped."""
+
+    extent: Extent | None
+    view: memoryview | None
+
+
+class ChunkMaps:
+    """The maps of a pool's chunks, oldest first; at most so many that the process holds little of what is in files.
+
+    Any thread may ask: logs of several brokers share chunks.
+    """
+
+    __slots__ = ("_bytes", "_lock", "_maps")
+
+    def __init__(self) -> None:
+        self._maps: deque[tuple[ref[Mappable], int]] = deque()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def look(self, chunk: Mappable) -> memoryview:
+        """The bytes of a chunk that is in a file; the chunk has them as its view until others need the room."""
+        extent = chunk.extent
+        assert extent is not None, "a chunk without a view is in a file"
+        view = extent.view(extent.offset, extent.size)
+        with self._lock:
+            self._maps.append((ref(chunk), extent.size))
+            self._bytes += extent.size
+            chunk.view = view
+            while (self._bytes > _MOST_BYTES or len(self._maps) > _MOST_CHUNK_MAPS) and len(self._maps) > 1:
+                oldest, size = self._maps.popleft()
+                self._bytes -= size
+                unmapped = oldest()
+                if unmapped is not None and unmapped is not chunk and unmapped.extent is not None:
+                    unmapped.view = None
+        return view
+
+
+THREAD_NAME = "odradek chunk writer"
+
+
+class Movable(Protocol):
+    """A chunk, as far as writing goes. `held`: the bytes that it takes in memory; `fill`: how many are used."""
+
+    extent: Extent | None
+    held: int
+    number: int
+
+    @property
+    def fill(self) -> int: ...
+
+    def bytes(self) -> memoryview:
+        """What it holds, from the first byte on."""
+
+    def moved(self, extent: Extent) -> None:
+        """The bytes are there now."""
+
+
+class ChunkWriter:
+    """Writes chunks one after the other, and gives back the room of those that went.
+
+    Owner: a pool, from whose thread `put`, `take_failure` and `close` are called. A chunk that ends before its turn is
+    not written. After a failure nothing that was handed over before is written; it is put again if it shall be.
+    `gone` takes (number, bytes) of each chunk that left memory. `on_written` is called in the writer's thread after
+    each job. The thread does not know the pool: that goes when nobody needs it, and closes its writer.
+    RuntimeError if the system has no thread left.
+    """
+
+    __slots__ = ("_failed", "_failure", "_file", "_generation", "_gone", "_jobs", "on_written", "written")
+
+    def __init__(self, gone: deque[tuple[int, int]], on_written: Callable[[], None] | None = None) -> None:
+        self._gone = gone
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._file: BackingFile | None = None
+        self._generation = 1
+        self._failed = 0
+        self._failure: Exception | None = None
+        self.written = 0
+        self.on_written = on_written
+        # A daemon: a disk that hangs must not keep the process from ending.
+        Thread(target=self._run, name=THREAD_NAME, daemon=True).start()
+
+    def put(self, chunk: Movable) -> None:
+        """Write a chunk that nobody appends to any more."""
+        self._jobs.put(partial(self._write, self._generation, ref(chunk)))
+
+    def take_failure(self) -> Exception | None:
+        """Why nothing is written any more of what was handed over; what is put from now on is tried."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            self._generation += 1
+        return failure
+
+    def close(self) -> None:
+        """End when everything is done that was put. It may be called in any thread and does not wait."""
+        if self._file is not None:
+            self._file.later = None
+        self._jobs.put(None)
+
+    # -- in the thread
+
+    def _run(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                if self._file is not None:
+                    self._file.later = None
+                return
+            job()
+            del job  # nothing is kept while this waits
+            told = self.on_written
+            if told is not None:
+                told()
+                del told
+
+    def _write(self, generation: int, which: ref[Movable]) -> None:
+        chunk = which()
+        if generation <= self._failed or chunk is None or chunk.extent is not None:
+            return
+        try:
+            extent = self._stored(chunk)
+        except Exception as error:  # whatever it is: who waits for this thread has to learn of it
+            self._failed = generation
+            self._failure = error.with_traceback(None)  # its frames have the chunk, and whoever logs it keeps it
+            return
+        held, chunk.held = chunk.held, 0
+        chunk.moved(extent)
+        self.written += 1
+        self._gone.append((chunk.number, held))
+
+    def _stored(self, chunk: Movable) -> Extent:
+        file = self._file
+        if file is None:
+            file = self._file = temporary_file()
+            file.later = self._jobs.put
+        extent = file.extent(max(chunk.fill, 1))
+        extent.write(chunk.bytes()[: chunk.fill])
+        return extent

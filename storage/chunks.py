@@ -15,9 +15,7 @@ from itertools import count
 from weakref import ref
 
 from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING
-from odradek.storage.backing_file import Extent
-from odradek.storage.chunk_maps import ChunkMaps
-from odradek.storage.chunk_writer import ChunkWriter
+from odradek.storage.backing_file import ChunkMaps, ChunkWriter, Extent
 from odradek.storage.filling import Filling
 
 DEFAULT_LIMIT = 160 * 1024 * 1024

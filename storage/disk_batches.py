@@ -1,10 +1,4 @@
-"""The batches of one segment in a `.log` file.
-
-What is appended goes to the file at once and stays in memory chunks until 4 MiB came together; older bytes are read
-through a read-only map of the file, or sent by its descriptor. So a consumer at the end of the log never waits for a
-map, a log that is only written is never mapped, and nothing is copied on the way to a socket. Maps stay valid while
-views of them are held, also after the file was removed.
-"""
+"""A segment's file while answers take bytes from it."""
 
 from __future__ import annotations
 
@@ -17,7 +11,29 @@ from odradek.protocol.records import Buffer
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
 from odradek.storage.memory_backend import MemoryBatchStore
-from odradek.storage.sent_file import SentFile
+
+
+class SentFile:
+    """A file that is open for reading, and its map; see `FileBytes`. It closes with the last slice."""
+
+    __slots__ = ("_fs", "_map", "descriptor")
+
+    def __init__(self, fs: FileSystem, descriptor: int, mapped: memoryview) -> None:
+        self._fs = fs
+        self._map = mapped
+        self.descriptor = descriptor
+
+    def view(self, offset: int, length: int) -> memoryview:
+        """See `FileBytes`."""
+        return self._map[offset : offset + length]
+
+    def read(self, offset: int, length: int) -> bytes:
+        """See `FileBytes`."""
+        return bytes(self.view(offset, length))
+
+    def __del__(self) -> None:
+        self._fs.close(self.descriptor)
+
 
 _TAIL_LIMIT = 4 * 1024 * 1024
 

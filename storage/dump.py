@@ -8,24 +8,28 @@ form that Kafka's own dump tool prints, so the two outputs can be compared line 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from odradek.protocol.compression import CompressionError
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
-from odradek.protocol.control import parse_control_record
+from odradek.protocol.control import ControlRecordType, control_record_type, parse_control_record
 from odradek.protocol.errors import CorruptDataError, ProtocolError
-from odradek.protocol.json_form import to_json
+from odradek.protocol.json_form import camel_case, to_json
+from odradek.protocol.kraft_control import parse_kraft_control_record
+from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_records import MetadataRecordError, decode_metadata_record
 from odradek.protocol.record_batch import RecordBatch, TimestampType
 from odradek.protocol.records import Record
+from odradek.protocol.secrets import HIDDEN, is_secret
 from odradek.protocol.stored import (
     UnknownRecordTypeError,
     decode_group_record,
     decode_share_record,
     decode_transaction_record,
 )
-from odradek.storage import metadata_dump
 from odradek.storage.checkpoint_files import LEADER_EPOCHS, parse_leader_epochs, parse_offsets
 from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX, parse_file_name
 from odradek.storage.formats.indexes import parse_offset_index, parse_time_index, parse_txn_index
@@ -177,7 +181,7 @@ def _record_item(batch: RecordBatch, record: Record, topic: str) -> Item:
     if batch.is_control:
         item["control"] = _control(record)
     elif topic == _METADATA_TOPIC:
-        item.update(metadata_dump.record_content(record.value))
+        item.update(record_content(record.value))
     elif decoder is not None and record.key is not None:
         item.update(_decoded(decoder, bytes(record.key), None if record.value is None else bytes(record.value)))
     else:
@@ -193,7 +197,7 @@ def _text(value: bytes | memoryview) -> str:
 def _control(record: Record) -> Item:
     marker = parse_control_record(record)
     if marker is None:
-        return metadata_dump.control_content(record)
+        return control_content(record)
     return {"type": "COMMIT" if marker.commit else "ABORT", "coordinator_epoch": marker.coordinator_epoch}
 
 
@@ -349,7 +353,7 @@ def _render_record(item: Item) -> str:
         control = item["control"]
         if "coordinator_epoch" in control:
             return f"{text} endTxnMarker: {control['type']} coordinatorEpoch: {control['coordinator_epoch']}"
-        return f"{text} {metadata_dump.render_control(control)}"
+        return f"{text} {render_control(control)}"
     key, value = item["key"], item["value"]
     if isinstance(key, dict):
         return f"{text} key: {_json(key)} payload: {'<DELETE>' if value is None else _json(value)}"
@@ -402,3 +406,54 @@ _RENDERERS: Mapping[str, Callable[[Item], str]] = {
     "line": lambda item: str(item["text"]),
     "error": _render_error,
 }
+
+
+_CONTROL_NAMES = {kind.value: kind.name for kind in ControlRecordType}
+_SHOWN_CONTROLS = {  # what the dump tool writes in front of the fields
+    "LEADER_CHANGE": "LeaderChange:",
+    "SNAPSHOT_HEADER": "SnapshotHeader",
+    "SNAPSHOT_FOOTER": "SnapshotFooter",
+    "KRAFT_VERSION": "KRaftVersion",
+    "KRAFT_VOTERS": "KRaftVoters",
+}
+
+
+def record_content(value: bytes | None) -> dict[str, Any]:
+    """Key and value of a metadata record; what is none of this release is told in `error`."""
+    try:
+        record, version = decode_metadata_record(value)
+    except MetadataRecordError as error:
+        return {"key": None, "value": None if value is None else value.hex(), "error": str(error)}
+    shown = {"type": type_name(type(record).__name__), "version": version, "data": _without_secrets(record, version)}
+    return {"key": None, "value": shown}
+
+
+def _without_secrets(record: MetadataRecord, version: int) -> dict[str, Any]:
+    """The fields of a record. Kafka's tool shows passwords too; a dump that is sent to somebody should not."""
+    form = to_json(record, version)
+    for field, value in record._values():
+        if value and is_secret(field, record):
+            form[camel_case(field)] = HIDDEN
+    return form
+
+
+def type_name(class_name: str) -> str:
+    """`NoOpRecord` -> `NO_OP_RECORD`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", class_name).upper()
+
+
+def control_content(record: Record) -> dict[str, Any]:
+    """Type and fields of a control record that ends no transaction. Raises InvalidRecordError for damaged ones."""
+    kind = control_record_type(record)
+    content: dict[str, Any] = {"type": _CONTROL_NAMES.get(kind, str(kind))}
+    message = parse_kraft_control_record(record)
+    if message is not None:
+        content["data"] = to_json(message, message.version)
+    return content
+
+
+def render_control(content: dict[str, Any]) -> str:
+    """The content of a control record in one line."""
+    if "data" not in content:
+        return f"controlType: {content['type']}"
+    return f"{_SHOWN_CONTROLS[content['type']]} {json.dumps(content['data'], separators=(',', ':'))}"

@@ -25,7 +25,7 @@ from odradek.protocol.record_batch import (
     read_batch,
 )
 from odradek.protocol.records import Buffer
-from odradek.storage import loading, retention, time_lookup, txn_index
+from odradek.storage import loading, retention, segment_lookup
 from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
 from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
@@ -33,7 +33,7 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBatchStore
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
 from odradek.storage.segment import Segment
-from odradek.storage.time_lookup import TimestampOffset
+from odradek.storage.segment_lookup import TimestampOffset
 from odradek.storage.validation import (
     RecordsRefused,
     RecordValidationError,
@@ -412,7 +412,7 @@ class PartitionLog:
         if not self._aborted_count:
             return []
         start = max(0, bisect_right(self._bases, from_offset) - 1)
-        return txn_index.aborted_between(self.segments, start, from_offset, to_offset)
+        return segment_lookup.aborted_between(self.segments, start, from_offset, to_offset)
 
     def aborted_in_read(self, offset: int, size_bytes: int) -> list[tuple[int, int]]:
         """Aborted transactions that may concern a read of `size_bytes` from `offset`.
@@ -517,11 +517,11 @@ class PartitionLog:
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record with this timestamp or a later one; None when there is none."""
-        return time_lookup.first_offset_from(self.segments, timestamp, self.log_start_offset)
+        return segment_lookup.first_offset_from(self.segments, timestamp, self.log_start_offset)
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
         """The first record with the log's largest timestamp; None when no record has one."""
-        return time_lookup.largest_timestamp(self.segments)
+        return segment_lookup.largest_timestamp(self.segments)
 
     # --- what goes ----------------------------------------------------------------------------------------------------
 
@@ -567,7 +567,7 @@ class PartitionLog:
 
     def compact_steps(self, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
         """The same in steps of a few milliseconds; the result comes last. Other calls may go in between."""
-        from odradek.storage import compaction  # here, as most brokers live without a compaction
+        from odradek.storage import compaction  # here, because most brokers never compact
 
         return compaction.compaction_steps(self, now_ms, force=force)
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from odradek.broker.api.node_configs import own_configs
-from odradek.broker.config import logger_changes, loggers
+from odradek.broker.config import loggers
 from odradek.broker.config.broker_config import ConfigSource
 from odradek.broker.config.changes import Assignment, Change, check_change
 from odradek.broker.config.definition import ConfigKey, ConfigType
@@ -30,7 +30,7 @@ from odradek.broker.config.entries import (
 )
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topic_names import check_topic_name
+from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
@@ -290,7 +290,7 @@ def _alter_loggers(ctx: RequestContext, change: Change, validate_only: bool) -> 
     if not ctx.allows(Operation.ALTER_CONFIGS, Resource.CLUSTER, CLUSTER_NAME):
         return KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     try:
-        logger_changes.apply(change, ctx.node.id, validate_only=validate_only)
+        loggers.apply(change, ctx.node.id, validate_only=validate_only)
     except KafkaError as error:
         return error
     return None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.api.leader_hints import reachable
-from odradek.broker.partitions.closest import closest_replica
 from odradek.broker.partitions.copy_producers import stable_offset
+from odradek.broker.partitions.rack_selector import closest_replica
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.fetch import EpochEndOffset, PartitionData
 

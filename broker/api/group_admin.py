@@ -17,7 +17,7 @@ from odradek.broker.coordinator.group.classic.roster import Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.commands import DeleteGroup, Visible
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS as GROUP_TOPIC
+from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

@@ -19,7 +19,7 @@ from odradek.broker.api.later import Later, later
 from odradek.broker.api.merged_topics import merged
 from odradek.broker.coordinator.group.commands import CommitOffsets, DeleteOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.offsets import FetchedOffset, OffsetBook
-from odradek.broker.partitions.topic import Topic
+from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

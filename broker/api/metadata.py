@@ -19,7 +19,7 @@ from odradek.broker.api.leader_hints import reachable
 from odradek.broker.controller.commands import NewTopic
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistration
-from odradek.broker.metadata.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
+from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.mutation_quota import mutations_of

@@ -57,7 +57,7 @@ from odradek.storage.validation import RecordsRefused
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import Topic
 
 Answer = ProduceResponse | Parked | None
 ACKS_ALL: Final = -1

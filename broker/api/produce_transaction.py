@@ -11,8 +11,8 @@ from odradek.protocol.generated.messages.produce import ProduceRequest
 from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, read_batch
 
 if TYPE_CHECKING:
+    from odradek.broker.partitions.append_verifier import AppendVerifier
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.verification import AppendVerifier
 
 Key = tuple[str, int]
 Refusals = dict[Key, KafkaError]

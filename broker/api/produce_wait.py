@@ -17,7 +17,7 @@ from odradek.protocol.generated.messages.produce import (
 )
 
 if TYPE_CHECKING:
-    from odradek.broker.partitions.memory_room import MemoryRoom
+    from odradek.broker.partitions.back_pressure import MemoryRoom
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.requests.context import RequestContext
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.api.later import Later, later
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.coordinator.transaction.commands import ProducerIdentity
-from odradek.broker.metadata.topic_names import check_topic_name
+from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

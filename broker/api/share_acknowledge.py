@@ -13,7 +13,7 @@ from odradek.broker.api.group_requests import require_read
 from odradek.broker.api.later import Later
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.api.share_groups import check_served
-from odradek.broker.partitions.share.live import Stored
+from odradek.broker.partitions.share.manager import Stored
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, SessionKey
 from odradek.broker.partitions.share.states import RENEW, AcknowledgementBatch, ShareKey
 from odradek.broker.requests.access import ByItem

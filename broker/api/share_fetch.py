@@ -30,7 +30,7 @@ from odradek.broker.api.share_acknowledge import (
     uncommitted,
 )
 from odradek.broker.api.share_groups import check_served
-from odradek.broker.partitions.share.live import LiveSharePartition
+from odradek.broker.partitions.share.manager import LiveSharePartition
 from odradek.broker.partitions.share.reading import ShareRead, ShareReadRequest, read_shared
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
 from odradek.broker.partitions.share.states import RECORD_LIMIT, ShareKey

@@ -29,7 +29,7 @@ from odradek.broker.coordinator.group.streams.member import (
     in_map_order,
 )
 from odradek.broker.coordinator.group.streams.topology import internal_error
-from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_topic_name
+from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

@@ -24,7 +24,7 @@ from odradek.broker.controller.commands import (
 )
 from odradek.broker.controller.topic_control import MAX_NEW_PARTITIONS
 from odradek.broker.metadata.image import TopicImage
-from odradek.broker.metadata.topic_names import CLUSTER_METADATA
+from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.mutation_quota import mutations_of

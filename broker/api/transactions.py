@@ -27,7 +27,7 @@ from odradek.broker.coordinator.transaction.commands import (
 )
 from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
-from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 from odradek.broker.config.definition import ConfigKey, ConfigType, UnknownKey, Update, keys_of
 from odradek.broker.releases.release import Release
 
 LISTENER_PREFIX = "listener.name."
 LIVE_LISTENERS = ("listener.security.protocol.map", "listeners")
-"""What says where a running broker listens, see `odradek.broker.config.listener_changes`."""
+"""What says where a running broker listens, see `odradek.broker.config.listener_layout`."""
 _FOR_A_LISTENER = ("ssl.", "sasl.")
 _ALSO_FOR_A_LISTENER = frozenset(
     {
@@ -129,3 +129,41 @@ def base_name(name: str) -> str | None:
         return None
     _, _, base = name[len(LISTENER_PREFIX) :].partition(".")
     return next((key for key in _OF_MECHANISMS if base.endswith(key)), base)
+
+
+BOUNDED: Sequence[str] = (
+    "consumer.heartbeat.interval.ms",
+    "consumer.session.timeout.ms",
+    "consumer.assignment.interval.ms",
+    "share.heartbeat.interval.ms",
+    "share.session.timeout.ms",
+    "share.record.lock.duration.ms",
+    "share.delivery.count.limit",
+    "share.partition.max.record.locks",
+    "share.assignment.interval.ms",
+    "streams.heartbeat.interval.ms",
+    "streams.session.timeout.ms",
+    "streams.num.standby.replicas",
+    "streams.assignment.interval.ms",
+)
+"""In the order in which Kafka 4.3.1 checks them."""
+_RENAMED = {"streams.num.standby.replicas": "streams.standby.replicas"}
+"""Whose bounds have another name."""
+
+
+class Bounds(NamedTuple):
+    """The names of the broker's configs; None where it has none."""
+
+    lowest: str | None
+    highest: str | None
+
+
+@lru_cache
+def bounds_of(name: str) -> Bounds:
+    """`group.<kind>.min.<rest>` and `group.<kind>.max.<rest>` of a group's config, as far as the broker has these."""
+    if name not in BOUNDED:
+        return Bounds(None, None)
+    kind, _, rest = _RENAMED.get(name, name).partition(".")
+    lowest, highest = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
+    known = broker_keys()
+    return Bounds(lowest if lowest in known else None, highest if highest in known else None)

@@ -1,17 +1,15 @@
-"""Which listeners each node has: `listeners`, `advertised.listeners` and their relatives, checked as Kafka does.
-
-One value serves all nodes of the process. A name that stands there once belongs to every node: the first node has its
-port, the others the following ones, and port 0 is any free one. A name that stands there once for each node belongs to
-them in their order.
-"""
+"""Roles and quorum of a combined-mode broker: what `process.roles` and `controller.quorum.*` may say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
 
-from odradek.broker.config.connection_rules import check_connections_of
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
+from odradek.broker.config.keys import LIVE_LISTENERS, broker_keys
 from odradek.broker.config.listeners import (
     Listener,
     SecurityProtocol,
@@ -20,10 +18,104 @@ from odradek.broker.config.listeners import (
     parse_listener,
     parse_protocols,
 )
-from odradek.broker.config.quorum import check_quorum, check_roles, voters_of
 
-if TYPE_CHECKING:
-    from odradek.broker.config.broker_config import BrokerConfig
+_VOTERS = "controller.quorum.voters"
+_SERVERS = "controller.quorum.bootstrap.servers"
+_HOST_PORT = r"(?:[^\s]*://)?\[?[0-9a-zA-Z\-%._:]*\]?:[0-9]+"
+
+
+def check_roles(config: BrokerConfig) -> None:
+    """ConfigError unless every node is broker and controller; `node.id` and `broker.id` are one."""
+    roles = set(config.get_list("process.roles"))
+    if roles and roles != {"broker", "controller"}:
+        raise ConfigError(
+            f"process.roles={','.join(sorted(roles))} is not supported by odradek: every node is broker and controller "
+            "(process.roles=broker,controller)"
+        )
+    node, broker = config.static.get("node.id"), config.static.get("broker.id")
+    if node is not None and broker is not None and node != broker:
+        raise ConfigError("You must set `node.id` to the same value as `broker.id`.")
+
+
+def check_quorum(config: BrokerConfig) -> None:
+    """ConfigError, in Kafka's words, for voters and bootstrap servers that no combined-mode broker takes."""
+    voters = voters_of(config.get_list(_VOTERS))
+    for entry in config.get_list(_SERVERS):
+        if not re.fullmatch(_HOST_PORT, entry):
+            raise ConfigError(
+                f"Failed to parse host name from {entry} for the configuration {_SERVERS}. Each entry should be in the "
+                'form "{host}:{port}"'
+            )
+    if not voters:
+        return
+    for node_id in config.node_ids:
+        if node_id not in voters:
+            raise ConfigError(
+                f"If process.roles contains the 'controller' role, the node id {node_id} must be included in the set "
+                f"of voters {_VOTERS}=Set({', '.join(map(str, voters))})"
+            )
+    others = [voter for voter in voters if voter not in config.node_ids]
+    if others:
+        raise ConfigError(
+            f"{_VOTERS} names node {', '.join(map(str, others))}, which this process does not run: odradek runs all "
+            "nodes of a cluster in one process (--nodes, or nodes=)"
+        )
+
+
+def voters_of(entries: tuple[str, ...]) -> dict[int, tuple[str, int]]:
+    """The host and port of each voter that `id@host:port` entries name; ConfigError in Kafka's words."""
+    found = {}
+    for entry in entries:
+        voter, at, address = entry.partition("@")
+        if not at:
+            text = "Each entry should be in the form `{id}@{host}:{port}`."
+            raise ConfigError(f"Invalid configuration value for {_VOTERS}. {text}")
+        if not re.fullmatch(r"[+-]?[0-9]+", voter):
+            raise ConfigError(f"Failed to parse voter ID as an integer from {voter}")
+        if not re.fullmatch(_HOST_PORT, address):
+            raise ConfigError(
+                f"Failed to parse host name from entry {entry} for the configuration {_VOTERS}. Each entry should be "
+                "in the form `{id}@{host}:{port}`."
+            )
+        host, _, port = address.rpartition(":")
+        found[int(voter)] = host.rpartition("://")[2].strip("[]"), int(port)
+    return found
+
+
+PER_IP = "max.connections.per.ip"
+OVERRIDES = "max.connections.per.ip.overrides"
+NEEDS_OVERRIDES = f"{PER_IP} can be set to zero only if {OVERRIDES} property is set."
+_HOST = r"[0-9a-zA-Z\-%._:]*"
+
+
+def overrides_of(text: str) -> dict[str, int]:
+    """The connections that each host may have, as `host:count` pairs say; ConfigError for other text."""
+    found: dict[str, int] = {}
+    for pair in re.split(r"\s*,\s*", text) if text else ():
+        host, colon, count = pair.rpartition(":")
+        if not colon:
+            raise ConfigError(f"Error parsing configuration property '{OVERRIDES}': {pair!r} is not host:count")
+        if not re.fullmatch(r"[+-]?[0-9]+", count.strip()):
+            raise ConfigError(f"Error parsing configuration property '{OVERRIDES}': {count!r} is no number")
+        found[host.strip()] = int(count)
+    return found
+
+
+def check_connections(per_ip: int, overrides: str) -> None:
+    """ConfigError, in Kafka's words, for limits that do not fit together."""
+    hosts = overrides_of(overrides)
+    if per_ip == 0 and not hosts:
+        raise ConfigError(NEEDS_OVERRIDES)
+    invalid = [host for host in hosts if not re.fullmatch(_HOST, host)]
+    if invalid:
+        raise ConfigError(f"{OVERRIDES} contains invalid addresses : {','.join(invalid)}")
+
+
+def check_connections_of(config: BrokerConfig) -> None:
+    """`check_connections` for what a broker starts with."""
+    if PER_IP in config.static or OVERRIDES in config.static:
+        check_connections(config.get_int(PER_IP), config.get_str(OVERRIDES))
+
 
 _ANYWHERE = "0.0.0.0"
 _IP_STACKS = 2
@@ -271,3 +363,57 @@ def _check_following_ports(nodes: Mapping[int, Iterable[Listener]]) -> None:
                     f"listeners {other} and {owner} would both listen on {address_text(listener.host, listener.port)}: "
                     "leave as many ports free behind each as there are nodes, or list each node's"
                 )
+
+
+_ADVERTISED = "advertised.listeners"
+_LISTENERS = "listeners"
+
+
+def check_listeners(config: BrokerConfig, node_id: int, values: Mapping[str, str]) -> None:
+    """ConfigError, in Kafka's words, if a node cannot have the listeners of these dynamic configs."""
+    current = config.dynamic_nodes.get(node_id, {})
+    if all(values.get(name) == current.get(name) for name in LIVE_LISTENERS):
+        return
+    after = layout_with(config, node_id, values)
+    before = {each.name: each.protocol for each in _all_of(layout_with(config, node_id, current))}
+    for listener in _all_of(after):
+        if before.get(listener.name, listener.protocol) is not listener.protocol:
+            raise ConfigError(
+                "Invalid value org.apache.kafka.common.config.ConfigException: Security protocol cannot be updated for "
+                f"existing listener ListenerName({listener.name}) for configuration Invalid dynamic configuration"
+            )
+
+
+def layout_with(config: BrokerConfig, node_id: int, values: Mapping[str, str]) -> NodeListeners:
+    """The listeners of a node with these dynamic configs. ConfigError, in Kafka's words, for what does not fit."""
+    own = {name: values[name] for name in LIVE_LISTENERS if name in values}
+    known = {name: text for name, text in config.static.items() if name in broker_keys()}
+    if len(config.node_ids) > 1:
+        known |= _texts_of(listeners_of(BrokerConfig(file=known, node_ids=config.node_ids))[node_id])
+    with _requirements():
+        return layout_of(BrokerConfig(file=known | own, node_ids=(node_id,)), node_id)
+
+
+def _texts_of(layout: NodeListeners) -> dict[str, str]:
+    """What one of several nodes would have in a file of its own."""
+    texts = {}
+    if layout.given:
+        texts[_LISTENERS] = ",".join(map(str, _all_of(layout)))
+    if layout.advertised is not None:
+        texts[_ADVERTISED] = ",".join(map(str, layout.advertised.values()))
+    return texts
+
+
+def _all_of(layout: NodeListeners) -> tuple[Listener, ...]:
+    return (*layout.listeners, *layout.controllers)
+
+
+@contextmanager
+def _requirements() -> Iterator[None]:
+    """Kafka says of its own rules that they are requirements, and not so of what it cannot read."""
+    try:
+        yield
+    except ConfigError as error:
+        text = str(error)
+        plain = text.startswith(("Error ", "Invalid ", "Listener ", "Only one "))
+        raise ConfigError(text if plain else f"requirement failed: {text}") from None

@@ -16,10 +16,9 @@ from odradek.broker.config.broker_config import (
 )
 from odradek.broker.config.changes import Change, check_change, checked_node, result_of
 from odradek.broker.config.client_selectors import IllegalSelectorError, parse_selectors
-from odradek.broker.config.connection_rules import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections
 from odradek.broker.config.definition import ConfigKey, keys_of
 from odradek.broker.config.keys import base_name
-from odradek.broker.config.listener_changes import check_listeners
+from odradek.broker.config.listener_layout import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections, check_listeners
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.controller.dynamic_configs import (
     THREADS,
@@ -31,7 +30,7 @@ from odradek.broker.controller.dynamic_configs import (
 from odradek.broker.controller.group_configs import check_group_configs
 from odradek.broker.controller.reconfigurables import check_reconfigurables
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
-from odradek.broker.metadata.topic_names import check_topic_name
+from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord

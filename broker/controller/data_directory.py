@@ -23,7 +23,7 @@ from odradek.broker.controller.several_directories import (
     stored_cluster_id,
 )
 from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
-from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.message import MetadataRecord
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from odradek.broker.controller.controller import Controller
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 _NODE = "node-"
 

@@ -15,7 +15,7 @@ from odradek.broker.controller.machine import StoredRecord
 from odradek.broker.controller.metadata_log import runs
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
 from odradek.broker.metadata.snapshot import records_of
-from odradek.broker.metadata.topic_names import CLUSTER_METADATA
+from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
 from odradek.broker.runtime.machine import Machine, Producer
 from odradek.protocol import metadata_records
 from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
-from odradek.broker.config.group_bounds import BOUNDED, bounds_of
+from odradek.broker.config.keys import BOUNDED, bounds_of
 
 _KINDS = ("consumer", "share", "streams")
 

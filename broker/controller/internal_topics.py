@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.commands import NewTopic
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 
 def internal_topic(name: str, config: BrokerConfig, brokers: int) -> NewTopic:

@@ -121,7 +121,7 @@ class LogDirectories(DirectoryGroup):
     # -- the contract of Directories
 
     def path_of(self, topic: str, index: int) -> Path:
-        """See `odradek.broker.partitions.registry.Directories`."""
+        """See `odradek.broker.partitions.partition_registry.Directories`."""
         return self.backends[self.home(topic, index)].directory
 
     def prefer(self, topic: str, index: int, path: Path) -> None:

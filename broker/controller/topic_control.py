@@ -18,7 +18,7 @@ from odradek.broker.controller.commands import (
 from odradek.broker.controller.config_control import config_records
 from odradek.broker.controller.placement import check_replicas, spread
 from odradek.broker.metadata.image import MetadataImage, ResourceType, directory_of
-from odradek.broker.metadata.topic_names import check_topic_name, collision_key
+from odradek.broker.metadata.topic_name_rules import check_topic_name, collision_key
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord

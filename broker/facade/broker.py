@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.report.strictness import StrictnessFinding
     from odradek.broker.facade.secured import Secured
     from odradek.broker.facade.transactions import TransactionInfo
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import Topic
     from odradek.broker.requests.faults import Fault
     from odradek.broker.schemas.record_schemas import SchemaInfo, SchemaRegistry
     from odradek.broker.security.denials import Denial

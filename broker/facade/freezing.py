@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from odradek.broker.replication.stale import Frozen, leading_still, led_by
+from odradek.broker.replication.thawed_leaders import Frozen, leading_still, led_by
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -10,8 +10,7 @@ from odradek.broker.facade.groups.description import group_ids, group_info
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService
-    from odradek.broker.partitions.registry import PartitionRegistry
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
 _MOST = 10_000
 

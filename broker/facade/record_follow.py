@@ -13,8 +13,7 @@ from odradek.broker.facade.topic_watch import TopicWatch
 if TYPE_CHECKING:
     from odradek.broker.facade.call import Call
     from odradek.broker.facade.stored_record import Isolation, StoredRecord
-    from odradek.broker.partitions.registry import PartitionRegistry
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
 AT_ONCE = 2000
 """How many records of a partition are read at a time."""

@@ -15,7 +15,7 @@ from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batch
 if TYPE_CHECKING:
     from odradek.broker.facade.call import Call
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 _CHUNK_BYTES = 1024 * 1024
 _NO_END = 2**63

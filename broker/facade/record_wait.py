@@ -18,7 +18,7 @@ from odradek.broker.facade.topic_watch import TopicWatch
 
 if TYPE_CHECKING:
     from odradek.broker.facade.call import Call
-    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 
 def _now_s() -> float:

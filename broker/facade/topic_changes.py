@@ -10,8 +10,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.registry import PartitionRegistry
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
 
 def find_topic(topics: PartitionRegistry, name: str) -> Topic:

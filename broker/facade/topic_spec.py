@@ -10,7 +10,7 @@ from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import Topic
 
 _KEYS = {"partitions", "replication_factor", "config"}
 

@@ -11,8 +11,7 @@ from odradek.protocol.uuids import uuid_to_text
 if TYPE_CHECKING:
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.registry import PartitionRegistry
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.registrations import BrokerRegistration, ControllerRegistration, PartitionRegistration
-from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.protocol.message import ZERO_UUID
 
 if TYPE_CHECKING:

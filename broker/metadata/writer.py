@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.metadata import security
+from odradek.broker.metadata import security_records
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import (
     AclContent,
@@ -21,7 +21,7 @@ from odradek.broker.metadata.registrations import (
     Endpoint,
     PartitionRegistration,
 )
-from odradek.broker.metadata.topic_names import collision_key
+from odradek.broker.metadata.topic_name_rules import collision_key
 
 if TYPE_CHECKING:
     from odradek.protocol.message import MetadataRecord
@@ -335,7 +335,7 @@ class ImageWriter:
     # -- who may do what
 
     def _change_security(self, record: Any) -> None:
-        security.replay(record, self._acls, self._scram, self._tokens, self._quotas)
+        security_records.replay(record, self._acls, self._scram, self._tokens, self._quotas)
         self._delta.security = True
         if record.RECORD_TYPE == _QUOTA:
             self._delta.quotas = True
@@ -345,10 +345,10 @@ class ImageWriter:
         self._delta.acls.setdefault(record.id, before)
         self._change_security(record)
         if before is not None:
-            self._acl_ids.pop(security.acl_content(before), None)
+            self._acl_ids.pop(security_records.acl_content(before), None)
         after = self._acls.get(record.id)
         if after is not None:
-            self._acl_ids[security.acl_content(after)] = record.id
+            self._acl_ids[security_records.acl_content(after)] = record.id
 
 
 def _endpoints(record: Any) -> tuple[Endpoint, ...]:
@@ -380,6 +380,6 @@ _REPLAY: Mapping[int, Callable[[ImageWriter, Any], None]] = {
     25: ImageWriter._abort,
     27: ImageWriter._register_controller,
     28: ImageWriter._clear_elr,
-    **dict.fromkeys(security.RECORD_TYPES, ImageWriter._change_security),
-    **dict.fromkeys(security.ACL_RECORD_TYPES, ImageWriter._change_acls),
+    **dict.fromkeys(security_records.RECORD_TYPES, ImageWriter._change_security),
+    **dict.fromkeys(security_records.ACL_RECORD_TYPES, ImageWriter._change_acls),
 }

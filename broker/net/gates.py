@@ -9,7 +9,7 @@ from odradek.broker.net.failed_logins import FailedLogins
 from odradek.broker.net.login_bytes import LoginBytes
 from odradek.broker.net.login_gate import LoginGate, NewGate
 from odradek.broker.security.sasl.credentials import ImageCredentials
-from odradek.broker.security.sasl.listener import SaslListener
+from odradek.broker.security.sasl.server import SaslListener
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.keys import LIVE_LISTENERS
-from odradek.broker.config.listener_changes import layout_with
+from odradek.broker.config.listener_layout import layout_with
 from odradek.broker.metadata.node import Endpoint
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ import trio
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending, Throttled
 from odradek.broker.requests.exchange import Frame
-from odradek.broker.security.denials import one_line
+from odradek.broker.security.denials import NO_LOG_IN, one_line
 from odradek.broker.security.sasl.server import MalformedToken, Refusal, SaslError, SaslServer, WaitingSaslServer, waits
-from odradek.broker.security.wrong_protocol import NO_LOG_IN
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateResponse
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from odradek.broker.net.login_bytes import LoginBytes
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.dispatch import Dispatcher, Disturbed, Parts
-    from odradek.broker.security.sasl.listener import SaslListener
+    from odradek.broker.security.sasl.server import SaslListener
 
 _log = logging.getLogger("odradek.broker.net.login")
 

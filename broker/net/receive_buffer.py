@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Final, Protocol
 
 from odradek.broker.requests.exchange import Frame
-from odradek.broker.security.wrong_protocol import TLS
+from odradek.broker.security.denials import TLS
 from odradek.protocol.errors import ProtocolError
 
 _SIZE: Final = Struct(">i")

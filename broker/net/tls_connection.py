@@ -14,8 +14,8 @@ from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.net.receive_buffer import ReceiveBuffer
 from odradek.broker.net.tls_transport import TlsTransport
+from odradek.broker.security.denials import PLAIN_TEXT
 from odradek.broker.security.principal import Principal
-from odradek.broker.security.wrong_protocol import PLAIN_TEXT
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

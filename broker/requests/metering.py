@@ -20,8 +20,7 @@ from odradek.broker.clock import work_ns
 from odradek.broker.requests.charge import Charge, FetchUnderQuota, response_bytes
 from odradek.broker.requests.exchange import SIZE, Frame
 from odradek.broker.requests.response import EncodedBody
-from odradek.broker.security.quotas.limits import FETCH, MUTATION, PRODUCE, REQUEST
-from odradek.broker.security.quotas.quotas import Quotas, Throttle
+from odradek.broker.security.quotas.quotas import FETCH, MUTATION, PRODUCE, REQUEST, Quotas, Throttle
 from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:

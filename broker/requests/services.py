@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.node import Node
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
-    from odradek.broker.partitions.registry import PartitionRegistry
-    from odradek.broker.partitions.share.live import SharePartitions
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
+    from odradek.broker.partitions.share.manager import SharePartitions
     from odradek.broker.requests.deferred import Deferred
     from odradek.broker.requests.registry import Registry
     from odradek.broker.security.authorizer import Authorizer

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _CONFLUENT = b"\x00"
 _ID_END = 5
@@ -48,3 +49,23 @@ def _zigzag(data: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return (value >> 1) ^ -(value & 1), position + shift + 1
     raise ValueError("the message indexes are cut short")
+
+
+class JsonText:
+    """Reads JSON; ``name``: of the schema that it is of, which is not compared with the data."""
+
+    kind = "json"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<JsonText {self.name}>"
+
+    def decode(self, framed: Framed) -> tuple[Any, str | None]:
+        """The data, and None; ValueError for what is no JSON."""
+        try:
+            return json.loads(framed.data), None
+        except (ValueError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise ValueError(f"does not fit {self.name}: {reason}") from None

@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.security.acl import SUPPORTED, WILDCARD, Acl, Operation, Pattern, Permission
-from odradek.broker.security.acl_index import AclIndex
+from odradek.broker.security.acl import SUPPORTED, WILDCARD, Acl, AclIndex, Operation, Pattern, Permission
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
 

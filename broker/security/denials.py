@@ -73,3 +73,10 @@ class Denials:
     def since(self, when_ms: int) -> list[Denial]:
         """The refusals at or after a time of the broker's clock, newest last."""
         return [denial for denial in self.entries.copy() if denial.when_ms >= when_ms]
+
+
+PLAIN_TEXT = "a client that speaks plain text connected to listener "
+"""The listener speaks TLS; its name follows."""
+TLS = "a client that speaks TLS connected to a listener that does not"
+NO_LOG_IN = "a client that does not log in connected to listener "
+"""Clients log in at the listener; its name follows."""

@@ -104,8 +104,7 @@ MODULES: Sequence[str] = (
     "broker.net.tls_connection",
     "broker.partitions.fetch_sessions",
     "broker.partitions.partition",
-    "broker.partitions.registry",
-    "broker.partitions.topic",
+    "broker.partitions.partition_registry",
     "broker.partitions.waiters",
     "broker.requests.context",
     "broker.requests.dispatch",
@@ -191,8 +190,7 @@ MODULES: Sequence[str] = (
     "storage.partition_log",
     "storage.producer_state",
     "storage.segment",
-    "storage.time_lookup",
-    "storage.txn_index",
+    "storage.segment_lookup",
     "storage.validation",
 )
 """The modules that are compiled, below the package `odradek`. setup.py reads them here."""

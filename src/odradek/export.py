@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.config.broker_config import ConfigError, TopicConfig
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
+from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

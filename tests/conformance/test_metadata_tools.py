@@ -22,9 +22,8 @@ from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_batch import build_value_batch
 from odradek.protocol.metadata_records import encode_metadata_record, metadata_record_class
 from odradek.protocol.uuids import uuid_to_text
-from odradek.storage.dump import dump, render_text
+from odradek.storage.dump import dump, render_text, type_name
 from odradek.storage.file_system import FileSystem
-from odradek.storage.metadata_dump import type_name
 from odradek.storage.metadata_snapshot import MetadataSnapshot, SnapshotId, write_metadata_snapshot
 from tests.conformance.real_kafka import Unavailable, run_tool
 from tests.protocol.message_strategies import instances, versions

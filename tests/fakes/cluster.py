@@ -19,7 +19,7 @@ from odradek.broker.metadata.node import Endpoint, Node
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.net.server import Server
 from odradek.broker.net.tls_connection import TlsTerms
-from odradek.broker.partitions.registry import PartitionRegistry
+from odradek.broker.partitions.partition_registry import PartitionRegistry
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.kept_answers import KeptAnswers

@@ -7,7 +7,7 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
-from odradek.broker.partitions.topic import Topic
+from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.parked import Parked
 from odradek.broker.requests.response import is_coroutine

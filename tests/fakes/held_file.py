@@ -10,8 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from odradek.protocol.records import Buffer
-from odradek.storage.backing_file import BackingFile, temporary_file
-from odradek.storage.chunk_writer import THREAD_NAME
+from odradek.storage.backing_file import THREAD_NAME, BackingFile, temporary_file
 from odradek.storage.chunks import ChunkPool
 
 
@@ -71,7 +70,7 @@ def held_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     """Temporary files of pools lie on a held disk; what still waits in the end is let through."""
     disk = Disk()
     with monkeypatch.context() as patch:
-        patch.setattr("odradek.storage.chunk_writer.temporary_file", disk.temporary_file)
+        patch.setattr("odradek.storage.backing_file.temporary_file", disk.temporary_file)
         try:
             yield disk
         finally:

@@ -39,7 +39,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
         ["broker/api/transaction_listing.py", "broker/api/transaction_markers.py"],
         "in stories recorded from Kafka, with the other APIs of transactions: tests/broker/api/test_transactions.py",
     ),
-    "broker/partitions/topic.py": "the registry's, and tested with it: tests/broker/partitions/test_registry.py",
     "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",
 }
 """Module to the reason why it has no test module of its own."""

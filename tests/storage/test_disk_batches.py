@@ -1,8 +1,9 @@
-"""The `.log` file of a segment: reads through memory and through the map of the file are the same."""
+"""A segment's file while answers take bytes from it."""
 
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from pathlib import Path
 
@@ -11,8 +12,24 @@ import pytest
 from odradek.protocol.file_slice import FileSlice, joined
 from odradek.protocol.record_batch import Record, build_batch, read_batch
 from odradek.storage.backend import StorageError
-from odradek.storage.disk_batches import DiskBatchStore
+from odradek.storage.disk_batches import DiskBatchStore, SentFile
 from tests.fakes.file_system import FaultyFileSystem
+
+
+def test_it_is_open_as_long_as_a_slice_of_it_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"0123456789" * 10)
+    fs = FaultyFileSystem()
+    descriptor = fs.open_read(path)
+    part = FileSlice(SentFile(fs, descriptor, memoryview(path.read_bytes())), 10, 50)
+    path.unlink()
+    rest = part.after(45)
+    del part
+    assert os.pread(rest.source.descriptor, rest.length, rest.offset) == bytes(rest.view()) == rest.head(9) == b"56789"
+    del rest
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
 
 MEGABYTE = 1 << 20
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from odradek.broker.api import metadata as plain
-from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS, BrokerConfig, broker_keys
 from odradek.broker.config.definition import keys_of
-from odradek.broker.config.group_bounds import bounds_of
+from odradek.broker.config.keys import bounds_of
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.share.states import ShareSettings
 

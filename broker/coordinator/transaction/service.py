@@ -136,7 +136,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         api_version: int,
         node_id: int,
     ) -> Refusals | Coroutine[Any, Any, Refusals]:
-        """See `odradek.broker.partitions.verification.AppendVerifier`."""
+        """See `odradek.broker.partitions.append_verifier.AppendVerifier`."""
         support = Support.of_produce(api_version)
         if not self.reached_from(node_id, transactional_id):
             return _refusals(dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION), support)
@@ -150,7 +150,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         return not self._cuts or frozenset((node_id, self.leader_for(transactional_id))) not in self._cuts
 
     async def wait_to_retry(self, began_ms: int) -> bool:
-        """See `odradek.broker.partitions.verification.AppendVerifier`."""
+        """See `odradek.broker.partitions.append_verifier.AppendVerifier`."""
         return await self.verifier.wait_to_retry(began_ms)
 
     # -- the end of transactions

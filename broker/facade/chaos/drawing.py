@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from odradek.broker.facade.chaos.schedule import ChaosFault
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 _TRIES = 20
 _QUIET_PART = 0.1

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Subtopology
     from odradek.broker.coordinator.group.topics import TopicSource
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.registry import PartitionRegistry
-    from odradek.broker.partitions.share.live import LiveSharePartition, SharePartitions
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
+    from odradek.broker.partitions.share.manager import LiveSharePartition, SharePartitions
 
 _SHARE_ASSIGNOR = "simple"
 _STREAMS_ASSIGNOR = "sticky"

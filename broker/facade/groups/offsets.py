@@ -12,7 +12,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 
 def set_offsets(cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:

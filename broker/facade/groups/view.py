@@ -20,8 +20,8 @@ from odradek.broker.facade.groups.info import (
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.facade.call import Call
-    from odradek.broker.partitions.registry import PartitionRegistry
-    from odradek.broker.partitions.share.live import SharePartitions
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
+    from odradek.broker.partitions.share.manager import SharePartitions
 
 Condition = Callable[[GroupInfo], bool]
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from odradek.broker.facade.report.situation import Situation
-from odradek.broker.security.denials import one_line
-from odradek.broker.security.wrong_protocol import NO_LOG_IN, PLAIN_TEXT, TLS
+from odradek.broker.security.denials import NO_LOG_IN, PLAIN_TEXT, TLS, one_line
 
 if TYPE_CHECKING:
     from odradek.broker.security.denials import Denial

@@ -15,7 +15,7 @@ from odradek.protocol.record_batch import TimestampType
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.partitions.topic import Topic
+    from odradek.broker.partitions.partition_registry import Topic
     from odradek.broker.requests.faults import Fault
     from odradek.broker.requests.unserved import Unserved
     from odradek.broker.schemas.record_schemas import RegisteredSchemas

@@ -11,7 +11,7 @@ from odradek.storage.forking import fork
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.partitions.replicas import ReplicaSet
     from odradek.storage.backend import LogBackend
     from odradek.storage.partition_log import PartitionLog

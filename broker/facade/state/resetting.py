@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.facade.replication import heal
 from odradek.broker.facade.state.restoring import forget_clients
-from odradek.broker.metadata.changes import records_between
 from odradek.broker.metadata.image import MetadataImage, TopicImage
+from odradek.broker.metadata.image_diff import records_between
 from odradek.protocol.uuids import new_uuid
 
 if TYPE_CHECKING:

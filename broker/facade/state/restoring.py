@@ -18,7 +18,7 @@ from odradek.broker.facade.freezing import thaw_if_frozen
 from odradek.broker.facade.nodes import kill_node, start_node, stop_node
 from odradek.broker.facade.state.partition_copies import PartitionKey, forked_into, opened
 from odradek.broker.facade.state.snapshot import faults_of
-from odradek.broker.metadata.changes import records_between
+from odradek.broker.metadata.image_diff import records_between
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.holds import HoldCopy
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.share.live import ShareCopy
+    from odradek.broker.partitions.share.manager import ShareCopy
     from odradek.broker.requests.faults import Fault
     from odradek.broker.telemetry.pushes import TelemetryPush
 

@@ -1,15 +1,112 @@
-"""What a share fetch gets now: reading from the logs where its share partitions stand, and acquiring."""
+"""The batches of one read, looked at from their headers and no further than an acquisition needs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from odradek.broker.partitions.share.acquisition import AcquireRequest, acquire
-from odradek.broker.partitions.share.fetched import FetchedBatches
-from odradek.broker.partitions.share.live import LiveSharePartition, SharePartitions
+from odradek.broker.partitions.share.manager import LiveSharePartition, SharePartitions
 from odradek.broker.partitions.share.states import READ_COMMITTED, AcquiredRange
+from odradek.protocol.control import EndTxnMarker, parse_control_record
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import CONTROL_FLAG, HEADER, LOG_OVERHEAD, TRANSACTIONAL_FLAG, parse_batch
+
+
+class FetchedBatches:
+    """What was read: `parts` hold whole batches, as `PartitionLog.read` returns them.
+
+    `aborted`: producer id and first offset of each aborted transaction that may be among them.
+    """
+
+    __slots__ = ("_aborted", "_bases", "_lasts", "_parts", "_places", "_rest")
+
+    def __init__(self, parts: Sequence[memoryview], aborted: Sequence[tuple[int, int]] = ()) -> None:
+        self._parts = parts
+        self._aborted = aborted
+        self._bases: list[int] = []
+        self._lasts: list[int] = []
+        self._places: list[tuple[int, int, int]] = []  # number of the part, where the batch begins and ends in it
+        self._rest = self._walk()
+
+    def _walk(self) -> Iterator[int]:
+        """Note one batch after the other; yields their last offsets."""
+        for number, part in enumerate(self._parts):
+            position, size = 0, len(part)
+            while position < size:
+                fields = HEADER.unpack_from(part, position)
+                end = position + LOG_OVERHEAD + fields[1]
+                last_offset: int = fields[0] + fields[6]
+                self._bases.append(fields[0])
+                self._lasts.append(last_offset)
+                self._places.append((number, position, end))
+                yield last_offset
+                position = end
+
+    def reach(self, offset: int) -> int:
+        """Look as far as the batch with `offset`; the last offset of what was looked at, -1 if there is nothing."""
+        if self._lasts and self._lasts[-1] >= offset:
+            return self._lasts[-1]
+        for last_offset in self._rest:
+            if last_offset >= offset:
+                break
+        return self._lasts[-1] if self._lasts else -1
+
+    @property
+    def base_offset(self) -> int:
+        """The base offset of the first batch."""
+        if not self._bases:
+            self.reach(0)
+        return self._bases[0]
+
+    def bases(self) -> Sequence[int]:
+        """The base offsets of all batches looked at."""
+        return self._bases
+
+    def last_offset_with(self, offset: int) -> int:
+        """The last offset of the batch that has `offset`; `offset` itself if none has."""
+        self.reach(offset)
+        index = bisect_right(self._bases, offset) - 1
+        return self._lasts[index] if index >= 0 and offset <= self._lasts[index] else offset
+
+    def views(self, first_offset: int, last_offset: int) -> list[memoryview]:
+        """The bytes from the batch with `first_offset` to the one with `last_offset`: at most one view a part."""
+        low = max(0, bisect_right(self._bases, first_offset) - 1)
+        high = max(low, bisect_right(self._bases, last_offset) - 1)
+        first_part, start, _ = self._places[low]
+        last_part, _, end = self._places[high]
+        if first_part == last_part:
+            return [self._parts[first_part][start:end]]
+        between = self._parts[first_part + 1 : last_part]
+        return [self._parts[first_part][start:], *between, self._parts[last_part][:end]]
+
+    def aborted(self) -> list[tuple[int, int]]:
+        """First and last offset of each batch looked at that belongs to an aborted transaction."""
+        if not self._aborted:
+            return []
+        begun = sorted(self._aborted, key=lambda transaction: transaction[1], reverse=True)
+        aborting: set[int] = set()
+        found: list[tuple[int, int]] = []
+        for base, last, (number, position, _) in zip(self._bases, self._lasts, self._places, strict=True):
+            fields = HEADER.unpack_from(self._parts[number], position)
+            attributes, producer_id = fields[5], fields[9]
+            if producer_id < 0:
+                continue
+            while begun and begun[-1][1] <= last:
+                aborting.add(begun.pop()[0])
+            if attributes & CONTROL_FLAG:
+                if self._is_abort_marker(number, position):
+                    aborting.discard(producer_id)
+            elif attributes & TRANSACTIONAL_FLAG and producer_id in aborting:
+                found.append((base, last))
+        return found
+
+    def _is_abort_marker(self, number: int, position: int) -> bool:
+        for record in parse_batch(self._parts[number], position).records():
+            marker = parse_control_record(record)
+            return isinstance(marker, EndTxnMarker) and not marker.commit
+        return False
 
 
 class ShareReadRequest(NamedTuple):

@@ -1,23 +1,271 @@
-"""The client quotas that are set, what clients have used of them, and who has to wait."""
+"""Which quota counts for a client, of all that are set: Kafka's order of precedence.
+
+For user and client id, from the most special: (user, client id), (user, default client id), (user), (default user,
+client id), (default user, default client id), (default user), (client id), (default client id).
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+import socket
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.security.denials import one_line
-from odradek.broker.security.quotas.address_quotas import AddressQuotas
-from odradek.broker.security.quotas.client_quota import ClientQuota, MutationQuota
-from odradek.broker.security.quotas.limits import FETCH, MUTATION, PRODUCE, REQUEST, Limits
-from odradek.broker.security.quotas.rate import Window
+from odradek.broker.security.quotas.rate import Rate, TokenBucket, Window, refill_ms, throttle_ms
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
 
+
+PRODUCE, FETCH, REQUEST, MUTATION = (
+    "producer_byte_rate",
+    "consumer_byte_rate",
+    "request_percentage",
+    "controller_mutation_rate",
+)
+CONNECTION = "connection_creation_rate"
+
+ABSENT, DEFAULT = "", None
+"""What stands for a type that an entity has not, and for its default; names are never empty."""
+
+Tags = tuple[str, str | None]
+"""The user and the client id by which something is counted; empty where it does not matter."""
+_Entity = tuple[str | None, str | None]
+
+
+class Limits:
+    """The values of one quota key. Values only: a change makes another one.
+
+    Clients that share a quota of a user are counted together; those of one that is for several client ids are counted
+    by client id.
+    """
+
+    __slots__ = ("_by_entity", "_kinds")
+
+    def __init__(self, key: str, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
+        self._by_entity: dict[_Entity, float] = {}
+        for entity, values in quotas.items():
+            named = dict(entity)
+            if key in values and "ip" not in named:
+                self._by_entity[named.get("user", ABSENT), named.get("client-id", ABSENT)] = values[key]
+        self._kinds = {(user != ABSENT, client != ABSENT) for user, client in self._by_entity}
+
+    def __bool__(self) -> bool:
+        """Whether anybody has such a quota."""
+        return bool(self._by_entity)
+
+    def tags(self, user: str, client_id: str | None) -> Tags:
+        """By what a client is counted."""
+        if len(self._kinds) <= 1:
+            by_user, by_client = next(iter(self._kinds), (False, True))
+            return user if by_user else ABSENT, client_id if by_client else ABSENT
+        known = self._by_entity
+        if (user, client_id) in known or (user, DEFAULT) in known:
+            return user, client_id
+        if (user, ABSENT) in known:
+            return user, ABSENT
+        if (DEFAULT, client_id) in known or (DEFAULT, DEFAULT) in known:
+            return user, client_id
+        return (user, ABSENT) if (DEFAULT, ABSENT) in known else (ABSENT, client_id)
+
+    def limit(self, tags: Tags) -> float | None:
+        """The quota of what is counted by these tags; None for no limit."""
+        user, client_id = tags
+        if client_id is None:
+            return None  # Kafka finds no quota for a client without an id where client ids matter
+        if user and client_id:
+            places: tuple[_Entity, ...] = ((user, client_id), (user, DEFAULT), (DEFAULT, client_id), (DEFAULT, DEFAULT))
+        elif user:
+            places = ((user, ABSENT), (DEFAULT, ABSENT))
+        elif client_id:
+            places = ((ABSENT, client_id), (ABSENT, DEFAULT))
+        else:
+            return None
+        known = self._by_entity
+        return next((known[place] for place in places if place in known), None)
+
+
+_UNLIMITED = float(2**63)
+"""What Kafka counts against where there is no quota."""
+_IDLE_MS = 3_600_000
+_FEW = 256
+T = TypeVar("T")
+
+
+class Counters(Generic[T]):
+    """A counter for each group of clients, forgotten when it was unused for an hour."""
+
+    __slots__ = ("_last_used_ms", "_made", "_make", "_sweep_at")
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: dict[Tags, T] = {}
+        self._last_used_ms: dict[Tags, int] = {}
+        self._sweep_at = _FEW
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def of(self, tags: Tags, now_ms: int) -> T:
+        """The counter of these clients, which are using it."""
+        if len(self._made) >= self._sweep_at:
+            self._sweep(now_ms)
+        self._last_used_ms[tags] = now_ms
+        counter = self._made.get(tags)
+        if counter is None:
+            counter = self._made[tags] = self._make()
+        return counter
+
+    def _sweep(self, now_ms: int) -> None:
+        for tags, last_ms in list(self._last_used_ms.items()):
+            if now_ms - last_ms > _IDLE_MS:
+                del self._made[tags], self._last_used_ms[tags]
+        self._sweep_at = max(_FEW, 2 * len(self._made))
+
+
+class ClientQuota:
+    """A rate that clients may not exceed. `limits` may be replaced at any time; what was used stays.
+
+    `longest_ms`: the longest time that a client has to wait; None for no limit.
+    """
+
+    __slots__ = ("_longest_ms", "_rates", "_window", "limits")
+
+    def __init__(self, limits: Limits, window: Window, longest_ms: int | None = None) -> None:
+        self.limits = limits
+        self._window = window
+        self._longest_ms = longest_ms
+        self._rates: Counters[Rate] = Counters(Rate)
+
+    def __len__(self) -> int:
+        return len(self._rates)
+
+    def use(self, user: str, client_id: str | None, amount: float, now_ms: int) -> int:
+        """Count what a client used; return how long it has to wait, in milliseconds."""
+        if not self.limits:
+            return 0
+        tags = self.limits.tags(user, client_id)
+        rate, limit = self._rates.of(tags, now_ms), self._limit(tags)
+        rate.record(self._window, amount, now_ms)
+        measured = rate.measure(self._window, now_ms)
+        if measured <= limit:
+            return 0
+        return max(0, throttle_ms(measured, limit, rate.width_ms(self._window, now_ms), self._longest_ms))
+
+    def take_back(self, user: str, client_id: str | None, amount: float, now_ms: int) -> None:
+        """The client has not used it after all. As in Kafka this counts without a quota, too."""
+        self._rates.of(self.limits.tags(user, client_id), now_ms).record(self._window, -amount, now_ms)
+
+    def most_at_once(self, user: str, client_id: str | None) -> float:
+        """More than this is throttled even if nothing was used before; infinite without a quota."""
+        limit = self.limits.limit(self.limits.tags(user, client_id)) if self.limits else None
+        if limit is None:
+            return inf
+        return limit * (self._window.samples - 1) * (self._window.sample_ms // 1000)
+
+    def _limit(self, tags: Tags) -> float:
+        limit = self.limits.limit(tags)
+        return _UNLIMITED if limit is None else limit
+
+
+class MutationQuota:
+    """Tokens for partitions that clients create and delete (KIP-599)."""
+
+    __slots__ = ("_buckets", "_window", "limits")
+
+    def __init__(self, limits: Limits, window: Window) -> None:
+        self.limits = limits
+        self._window = window
+        self._buckets: Counters[TokenBucket] = Counters(TokenBucket)
+
+    def take(self, user: str, client_id: str | None, permits: int, now_ms: int, *, strict: bool) -> tuple[bool, int]:
+        """Take tokens; return whether they were taken, and how long the client has to wait.
+
+        `strict`: nothing is taken while the level is below 0. Else all are, and the level may be far below 0.
+        """
+        if not self.limits:
+            return True, 0
+        tags = self.limits.tags(user, client_id)
+        bucket = self._buckets.of(tags, now_ms)
+        limit = self.limits.limit(tags)
+        quota = _UNLIMITED if limit is None else limit
+        if not strict:
+            bucket.take(self._window, quota, permits, now_ms)
+        level = bucket.level(self._window, quota, now_ms)
+        if level < 0:
+            return not strict, max(0, refill_ms(level, quota))
+        if strict:
+            bucket.take(self._window, quota, permits, now_ms)
+        return True, 0
+
+
 _log = logging.getLogger("odradek.broker.security.quotas")
+
+_MAX_INT = (1 << 31) - 1
+_MAPPED = "::ffff:"
+
+
+class AddressQuotas:
+    """The connections that came from each address, at each node by itself. Without a quota none is counted."""
+
+    __slots__ = ("_default", "_limits", "_rates", "_window")
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._limits: dict[str, int] = {}
+        self._default: int | None = None
+        self._rates: Counters[Rate] = Counters(Rate)
+
+    def change(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> bool:
+        """These quotas count from now on. Returns whether there are any for addresses."""
+        self._limits, self._default = {}, None
+        for entity, values in quotas.items():
+            if len(entity) != 1 or entity[0][0] != "ip" or CONNECTION not in values:
+                continue
+            value, name = values[CONNECTION], entity[0][1]
+            limit = 0 if value != value else int(min(value, _MAX_INT))
+            if name is None:
+                self._default = limit
+            else:
+                self._limits[_address_of(name)] = limit
+        return bool(self._limits) or self._default is not None
+
+    def delay_ms(self, node_id: int, host: str, now_ms: int) -> int:
+        """Count a new connection; if it is one too many, how long to keep it before it is closed, and it counts not."""
+        address = _plain(host)
+        limit = self._limits.get(address, self._default)
+        if limit is None:
+            return 0
+        window = self._window
+        rate = self._rates.of((str(node_id), address), now_ms)
+        rate.record(window, 1.0, now_ms)
+        value = rate.measure(window, now_ms)
+        if value <= limit:
+            return 0
+        rate.record(window, -1.0, now_ms)
+        if limit == 0:
+            return window.sample_ms
+        return throttle_ms(value, limit, rate.width_ms(window, now_ms), window.sample_ms)
+
+
+def _address_of(name: str) -> str:
+    """The address that a quota is for: names were looked up when it was set, and are again."""
+    try:
+        return _plain(str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0]))
+    except (OSError, UnicodeError) as error:
+        _log.warning("the connection rate of %s counts for nobody: %s", name, error)
+        return name
+
+
+def _plain(host: str) -> str:
+    """An IPv4 address that comes in an IPv6 one is the same client."""
+    host = host.lower()
+    return host[len(_MAPPED) :] if host.startswith(_MAPPED) and "." in host else host
+
 
 _KEYS = (PRODUCE, FETCH, REQUEST, MUTATION)
 _KEPT = 1024

@@ -329,7 +329,7 @@ def _one_line(error: BaseException) -> str:
 def _users(texts: Sequence[str]) -> list[UserScramCredentialRecord]:
     if not texts:
         return []
-    from odradek.broker.security.sasl.add_scram import scram_record
+    from odradek.broker.security.sasl.credentials import scram_record
 
     try:
         return [scram_record(text) for text in texts]

@@ -45,7 +45,7 @@ def main(words: Sequence[str]) -> int:
         print(new_uuid_text())
         return 0
     if arguments.add_scram:
-        from odradek.broker.security.sasl.add_scram import scram_record
+        from odradek.broker.security.sasl.credentials import scram_record
 
         try:
             for text in arguments.add_scram:

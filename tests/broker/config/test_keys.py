@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.config.definition import ConfigType, Update
-from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
+from odradek.broker.config.definition import ConfigType, Update, keys_of
+from odradek.broker.config.keys import BOUNDED, base_name, bounds_of, broker_keys, keys_of_release, topic_keys
 from odradek.broker.releases.release import release_of
 
 key_of, shown_key = keys_of_release(release_of()).find, keys_of_release(release_of()).shown
@@ -71,3 +71,24 @@ def test_the_authorizers_own_configs_are_taken_but_not_shown_as_kafka_does_not_k
     for name in ("super.users", "allow.everyone.if.no.acl.found"):
         assert name in broker_keys()
         assert shown_key(name).is_sensitive
+
+
+def test_every_bounded_config_is_a_groups_and_has_an_upper_bound_of_the_broker() -> None:
+    for name in BOUNDED:
+        lowest, highest = bounds_of(name)
+        assert name in keys_of("group")
+        assert highest in broker_keys()
+        assert lowest is None or lowest in broker_keys()
+
+
+def test_standby_replicas_have_bounds_of_another_name_and_no_lowest_one() -> None:
+    assert bounds_of("streams.num.standby.replicas") == (None, "group.streams.max.standby.replicas")
+    assert bounds_of("consumer.session.timeout.ms") == (
+        "group.consumer.min.session.timeout.ms",
+        "group.consumer.max.session.timeout.ms",
+    )
+
+
+def test_other_configs_have_none() -> None:
+    assert bounds_of("share.auto.offset.reset") == (None, None)
+    assert bounds_of("streams.initial.rebalance.delay.ms") == (None, None)

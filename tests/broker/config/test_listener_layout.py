@@ -1,4 +1,4 @@
-"""Listeners, advertised listeners and their rules: as Kafka's own configuration takes or refuses them."""
+"""The listeners, roles and voters of a node, and which changes of them a running broker accepts: as Kafka decides."""
 
 from __future__ import annotations
 
@@ -8,10 +8,52 @@ import pytest
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.config.listener_layout import NodeListeners, listeners_of
+from odradek.broker.config.listener_layout import (
+    NodeListeners,
+    check_connections,
+    check_listeners,
+    check_quorum,
+    layout_with,
+    listeners_of,
+    overrides_of,
+    voters_of,
+)
 from odradek.broker.config.listeners import Listener
 from odradek.storage.java_properties import parse_properties
 from tests.scenarios.listener_rules import recorded
+
+
+def test_voters() -> None:
+    assert voters_of(("1@kafka-1:9093", "2@[::1]:9093")) == {1: ("kafka-1", 9093), 2: ("::1", 9093)}
+    assert voters_of(()) == {}
+
+
+def test_the_nodes_of_the_process_vote() -> None:
+    voters = {"controller.quorum.voters": "1@a:1,2@b:2"}
+    check_quorum(BrokerConfig(voters, node_ids=(1, 2)))
+    with pytest.raises(ConfigError, match="names node 2, which this process does not run"):
+        check_quorum(BrokerConfig(voters, node_ids=(1,)))
+    with pytest.raises(ConfigError, match="the node id 3 must be included"):
+        check_quorum(BrokerConfig(voters, node_ids=(1, 2, 3)))
+
+
+def test_overrides() -> None:
+    assert overrides_of("") == {}
+    assert overrides_of("127.0.0.1:5 , ::1:7,localhost: 3") == {"127.0.0.1": 5, "::1": 7, "localhost": 3}
+
+
+@pytest.mark.parametrize("text", ["nonsense", "1.2.3.4:x", "1.2.3.4:", "1.2.3.4:5,"])
+def test_what_are_no_overrides(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"max\.connections\.per\.ip\.overrides"):
+        overrides_of(text)
+
+
+def test_nobody_may_come_only_if_some_may() -> None:
+    check_connections(0, "127.0.0.1:1")
+    check_connections(1, "")
+    with pytest.raises(ConfigError, match="can be set to zero only if"):
+        check_connections(0, "")
+
 
 RULES = recorded()
 
@@ -149,3 +191,55 @@ def test_an_advertised_address_without_listeners() -> None:
     layout = _of_nodes(1, {"advertised.listeners": "PLAINTEXT://kafka:0"})[1]
     assert not layout.given
     assert [str(each) for each in (layout.advertised or {}).values()] == ["PLAINTEXT://kafka:0"]
+
+
+MAP = "listener.security.protocol.map"
+INSIDE_OUTSIDE = {
+    "listeners": "INSIDE://:9092,OUTSIDE://:9192",
+    MAP: "INSIDE:PLAINTEXT,OUTSIDE:SSL",
+    "inter.broker.listener.name": "INSIDE",
+}
+
+
+def names(config: BrokerConfig, node_id: int, **values: str) -> list[str]:
+    return [str(each) for each in layout_with(config, node_id, values).listeners]
+
+
+def test_the_listeners_of_a_broker_with_dynamic_configs() -> None:
+    config = BrokerConfig(INSIDE_OUTSIDE, node_ids=[1])
+    assert names(config, 1) == ["INSIDE://:9092", "OUTSIDE://:9192"]
+    assert names(config, 1, listeners="INSIDE://:9092") == ["INSIDE://:9092"]
+    assert names(BrokerConfig(node_ids=[1]), 1, listeners="SSL://:1,PLAINTEXT://:2") == ["PLAINTEXT://:2", "SSL://:1"]
+
+
+def test_each_of_several_nodes_has_its_own() -> None:
+    config = BrokerConfig(INSIDE_OUTSIDE | {"advertised.listeners": "INSIDE://a:1"}, node_ids=[1, 2])
+    assert names(config, 2) == ["INSIDE://:9093", "OUTSIDE://:9193"]
+    advertised = layout_with(config, 2, {"listeners": "INSIDE://:7"}).advertised
+    assert advertised is not None
+    assert [str(each) for each in advertised.values()] == ["INSIDE://a:2"]
+
+
+def test_an_advertised_listener_cannot_go() -> None:
+    told = {"advertised.listeners": "OUTSIDE://a:1,INSIDE://a:2"}
+    config = BrokerConfig(INSIDE_OUTSIDE | told, node_ids=[1])
+    with pytest.raises(ConfigError, match=r"requirement failed: advertised.listeners listener names must be equal to"):
+        check_listeners(config, 1, {"listeners": "INSIDE://:9092"})
+
+
+def test_what_cannot_be_read_is_no_requirement() -> None:
+    with pytest.raises(ConfigError, match=r"^Error creating broker listeners from '\[x\]': Unable to parse x"):
+        check_listeners(BrokerConfig(node_ids=[1]), 1, {"listeners": "x"})
+
+
+def test_a_protocol_stays() -> None:
+    config = BrokerConfig(INSIDE_OUTSIDE, node_ids=[1])
+    check_listeners(config, 1, {MAP: "INSIDE:PLAINTEXT,OUTSIDE:SSL,NEW:PLAINTEXT"})
+    with pytest.raises(ConfigError, match=r"cannot be updated for existing listener ListenerName\(OUTSIDE\)"):
+        check_listeners(config, 1, {MAP: "INSIDE:PLAINTEXT,OUTSIDE:SASL_SSL"})
+
+
+def test_other_configs_do_not_matter() -> None:
+    config = BrokerConfig(node_ids=[1])
+    config.static["listeners"] = "nonsense"
+    check_listeners(config, 1, {"max.connections": "5"})

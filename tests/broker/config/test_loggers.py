@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config import loggers
+from odradek.broker.config.changes import Assignment, Change, Operation
+from odradek.broker.config.loggers import apply
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 ROOT = Path(__file__).parents[3]
@@ -62,3 +64,55 @@ def test_every_logger_that_kafkas_names_stand_for_is_used() -> None:
     sources = [path.read_text() for folder in ("broker", "src/odradek") for path in (ROOT / folder).rglob("*.py")]
     made = {name for source in sources for name in re.findall(r'getLogger\("([^"]+)"\)', source)}
     assert set(loggers.PYTHON_LOGGERS.values()) <= made
+
+
+LOGGER = 8
+NAME = "kafka.server.KafkaApis"
+PYTHON = logging.getLogger("odradek.broker.api")
+
+
+@pytest.fixture(autouse=True)
+def level_as_before() -> Iterator[None]:
+    kept = PYTHON.level
+    PYTHON.setLevel(logging.NOTSET)
+    yield
+    PYTHON.setLevel(kept)
+
+
+def change(*assignments: tuple[str, str | None, int], node: str = "1") -> Change:
+    return Change(LOGGER, node, [Assignment(*each) for each in assignments])
+
+
+def test_a_level_is_set_and_forgotten() -> None:
+    apply(change((NAME, "DEBUG", Operation.SET)), 1, validate_only=False)
+    assert PYTHON.level == logging.DEBUG
+    apply(change((NAME, None, Operation.DELETE)), 1, validate_only=False)
+    assert PYTHON.level == logging.NOTSET
+
+
+def test_validation_sets_nothing() -> None:
+    apply(change((NAME, "DEBUG", Operation.SET)), 1, validate_only=True)
+    assert PYTHON.level == logging.NOTSET
+
+
+@pytest.mark.parametrize(
+    ("refused", "node", "code"),
+    [
+        (("no.such.logger", "DEBUG", Operation.SET), "1", ErrorCode.INVALID_CONFIG),
+        ((NAME, "LOUD", Operation.SET), "1", ErrorCode.INVALID_CONFIG),
+        (("root", None, Operation.DELETE), "1", ErrorCode.INVALID_REQUEST),
+        ((NAME, "DEBUG", Operation.APPEND), "1", ErrorCode.INVALID_REQUEST),
+        ((NAME, None, Operation.SET), "1", ErrorCode.INVALID_REQUEST),
+        (("root", "DEBUG", Operation.SET), "2", ErrorCode.INVALID_REQUEST),
+        (("root", "DEBUG", Operation.SET), "", ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_one_refusal_leaves_everything_as_it_was(
+    refused: tuple[str, str | None, int], node: str, code: ErrorCode
+) -> None:
+    first = ("kafka.network.SocketServer", "DEBUG", Operation.SET)
+    before = logging.getLogger("odradek.broker.net").level
+    with pytest.raises(KafkaError) as caught:
+        apply(change(first, refused, node=node), 1, validate_only=False)
+    assert caught.value.code is code
+    assert logging.getLogger("odradek.broker.net").level == before

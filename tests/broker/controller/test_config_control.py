@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.config import logger_changes, loggers
+from odradek.broker.config import loggers
 from odradek.broker.config.changes import Assignment, Change, Operation
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.metadata.image import ResourceType
@@ -41,7 +41,7 @@ def change(
     made = Change(kind, name, asked, replaces)
     if kind == LOGGER and not replaces:
         try:
-            logger_changes.apply(made, 1, validate_only=validate_only)
+            loggers.apply(made, 1, validate_only=validate_only)
         except KafkaError as error:
             return error.code, error.message
         return None

@@ -9,7 +9,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.schemas.framing import Framed, message_indexes, readings
+from odradek.broker.schemas.framing import Framed, JsonText, message_indexes, readings
 
 
 def test_the_schema_id_is_cut_off() -> None:
@@ -36,3 +36,15 @@ def test_message_indexes() -> None:
 def test_message_indexes_that_are_none(data: bytes) -> None:
     with pytest.raises(ValueError, match="message indexes"):
         message_indexes(data)
+
+
+def test_data_are_read() -> None:
+    schema = JsonText("Order")
+    assert schema.decode(Framed(b'{"a": [1]}', 7)) == ({"a": [1]}, None)
+    assert (schema.kind, repr(schema)) == ("json", "<JsonText Order>")
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_what_is_no_json_is_told(data: bytes) -> None:
+    with pytest.raises(ValueError, match="does not fit Order"):
+        JsonText("Order").decode(Framed(data))

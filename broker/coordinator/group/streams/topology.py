@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 from odradek.broker.coordinator.group.topics import TopicSource
-from odradek.broker.metadata.topic_names import check_topic_name
+from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_text, java_order

@@ -9,7 +9,7 @@ import pytest
 
 from odradek import KafkaBroker
 from odradek.broker.coordinator.share_state.service import ShareStateClient
-from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
+from odradek.broker.metadata.topic_name_rules import SHARE_GROUP_STATE
 from odradek.broker.partitions.share.share_partition import StateWrite
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.protocol.errors import ErrorCode, KafkaError

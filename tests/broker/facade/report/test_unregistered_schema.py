@@ -10,7 +10,7 @@ import pytest
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.unregistered_schema import unregistered_schema
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.schemas.json_text import JsonText
+from odradek.broker.schemas.framing import JsonText
 from odradek.broker.schemas.record_schemas import Part, Schema
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import Record, build_batch

@@ -1,13 +1,191 @@
-"""The quotas of a cluster: what counts at which node, and who has to wait."""
+"""Which quota counts for whom, and who is counted together."""
 
 from __future__ import annotations
+
+import gzip
+import json
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.metadata.image import QuotaEntity
-from odradek.broker.security.quotas.quotas import Quotas, Throttle
+from odradek.broker.security.quotas.quotas import (
+    FETCH,
+    PRODUCE,
+    AddressQuotas,
+    ClientQuota,
+    Limits,
+    MutationQuota,
+    Quotas,
+    Throttle,
+)
+from odradek.broker.security.quotas.rate import Window
 
+ORDER: tuple[QuotaEntity, ...] = (
+    (("client-id", "app"), ("user", "alice")),
+    (("client-id", None), ("user", "alice")),
+    (("user", "alice"),),
+    (("client-id", "app"), ("user", None)),
+    (("client-id", None), ("user", None)),
+    (("user", None),),
+    (("client-id", "app"),),
+    (("client-id", None),),
+)
+"""From the most special to the least."""
+COUNTED = [("alice", "app"), ("alice", "app"), ("alice", ""), ("alice", "app"), ("alice", "app"), ("alice", "")]
+COUNTED += [("", "app"), ("", "app")]
+
+
+@pytest.mark.parametrize("first", range(len(ORDER)))
+def test_the_most_special_counts(first: int) -> None:
+    limits = Limits(PRODUCE, {entity: {PRODUCE: float(at)} for at, entity in enumerate(ORDER) if at >= first})
+    tags = limits.tags("alice", "app")
+    assert tags == COUNTED[first]
+    assert limits.limit(tags) == first
+
+
+@pytest.mark.parametrize("alone", range(len(ORDER)))
+def test_each_alone(alone: int) -> None:
+    limits = Limits(PRODUCE, {ORDER[alone]: {PRODUCE: 7.0}})
+    assert limits
+    assert limits.limit(limits.tags("alice", "app")) == 7
+    named = dict(ORDER[alone])
+    for user, client in (("bob", "app"), ("alice", "other")):
+        hit = named.get("user", user) in (user, None) and named.get("client-id", client) in (client, None)
+        assert limits.limit(limits.tags(user, client)) == (7 if hit else None)
+
+
+def test_other_keys_and_addresses_do_not_count() -> None:
+    quotas: dict[QuotaEntity, dict[str, float]] = {(("user", "alice"),): {FETCH: 1.0}, (("ip", None),): {PRODUCE: 1.0}}
+    assert not Limits(PRODUCE, quotas)
+    assert Limits(FETCH, quotas)
+
+
+def test_a_client_without_an_id_has_no_quota_where_client_ids_matter() -> None:
+    by_client = Limits(PRODUCE, {(("client-id", None),): {PRODUCE: 1.0}})
+    assert by_client.limit(by_client.tags("alice", None)) is None
+    by_user = Limits(PRODUCE, {(("user", "alice"),): {PRODUCE: 1.0}})
+    assert by_user.limit(by_user.tags("alice", None)) == 1
+    assert by_user.limit(by_user.tags("alice", "")) == 1
+
+
+VECTORS = Path(__file__).parents[3] / "vectors" / "quota_figures.json.gz"
+STORIES: list[dict[str, Any]] = json.loads(gzip.decompress(VECTORS.read_bytes()))
+NOW_MS = 1_700_000_000_000
+MOST = 1.7976931348623157e308
 ALICE: QuotaEntity = (("user", "alice"),)
+
+
+def limits(quotas: dict[QuotaEntity, float]) -> Limits:
+    return Limits(PRODUCE, {entity: {PRODUCE: value} for entity, value in quotas.items()})
+
+
+def told(story: dict[str, Any]) -> list[Any]:
+    """What our quotas say to the steps of a story."""
+    window = Window(story["samples"], story["seconds"] * 1000)
+    used = ClientQuota(limits({}), window, window.sample_ms if story["kind"] == "request" else None)
+    mutations = MutationQuota(limits({}), window)
+    quotas: dict[QuotaEntity, float] = {}
+    now_ms = NOW_MS
+    answers: list[Any] = []
+    for step in story["steps"]:
+        now_ms += step["after"]
+        user, client = step["user"], step["client"]
+        match step["does"]:
+            case "set":
+                parts = [("client-id", client), ("user", user)]
+                entity = tuple(part for part in parts if part[1] != "")
+                quotas.pop(entity, None)
+                if step["value"] is not None:
+                    quotas[entity] = step["value"]
+                used.limits = mutations.limits = limits(quotas)
+            case "record":
+                answers.append(used.use(user, client, step["value"], now_ms))
+            case "take back":
+                used.take_back(user, client, step["value"], now_ms)
+            case "most":
+                most = used.most_at_once(user, client)
+                answers.append(MOST if most == inf else most)
+            case does:
+                taken, wait_ms = mutations.take(user, client, step["value"], now_ms, strict=does == "strict")
+                answers.append(wait_ms if taken else -wait_ms)
+    return answers
+
+
+@pytest.mark.parametrize("kind", ["rate", "request", "mutation"])
+def test_figures_of_kafka(kind: str) -> None:
+    stories = [story for story in STORIES if story["kind"] == kind]
+    assert len(stories) > 60
+    throttled = 0
+    for number, story in enumerate(stories):
+        expected = story["answers"]
+        if kind != "mutation":  # a wait that has wrapped to less than nothing throttles nobody
+            expected = [max(0, answer) for answer in expected]
+        assert told(story) == expected, f"story {number}"
+        throttled += sum(answer != 0 and answer != MOST for answer in expected)
+    assert throttled > 100
+
+
+def test_a_client_without_quotas_costs_nothing() -> None:
+    quota = ClientQuota(limits({}), Window(11, 1000))
+    assert quota.use("alice", "app", 1e12, NOW_MS) == 0
+    assert len(quota) == 0
+
+
+def test_counters_that_were_unused_for_an_hour_are_forgotten() -> None:
+    quota = ClientQuota(limits({(("client-id", None),): 5.0}), Window(11, 1000))
+    for number in range(300):
+        quota.use("alice", f"client-{number}", 1.0, NOW_MS)
+    assert len(quota) == 300
+    for number in range(300):
+        quota.use("alice", f"other-{number}", 1.0, NOW_MS + 3_600_001)
+    assert len(quota) == 300
+
+
+WINDOW = Window(11, 1000)
+
+
+def quotas_of(rates: dict[str | None, float], window: Window = WINDOW) -> AddressQuotas:
+    quotas = AddressQuotas(window)
+    table: dict[QuotaEntity, dict[str, float]] = {
+        (("ip", name),): {"connection_creation_rate": rate} for name, rate in rates.items()
+    }
+    assert quotas.change(table) == bool(rates)
+    return quotas
+
+
+def test_more_than_the_rate_is_kept_waiting_and_does_not_count() -> None:
+    quotas = quotas_of({"10.0.0.1": 2.0})
+    delays = [quotas.delay_ms(1, "10.0.0.1", NOW_MS) for _ in range(22)]
+    assert delays == [0] * 20 + [500, 500], "2.1 a second where 2 may be: (2.1 - 2) / 2 of ten seconds"
+    assert quotas.delay_ms(1, "10.0.0.1", NOW_MS + 500) == 0, "21 in 10.5 seconds"
+    assert quotas.delay_ms(2, "10.0.0.1", NOW_MS) == 0, "another node"
+    assert quotas.delay_ms(1, "10.0.0.2", NOW_MS) == 0, "another address"
+
+
+def test_it_is_kept_a_sample_at_most() -> None:
+    quotas = quotas_of({None: 1.0}, Window(2, 1000))
+    assert [quotas.delay_ms(1, "10.0.0.1", NOW_MS) for _ in range(3)] == [0, 1000, 1000]
+    assert quotas.delay_ms(1, "::1", NOW_MS) == 0
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "127.1", "localhost"])
+def test_an_address_has_many_names(name: str) -> None:
+    quotas = quotas_of({name: nan, None: 5.0})
+    assert 1000 in (quotas.delay_ms(1, "127.0.0.1", NOW_MS), quotas.delay_ms(1, "::1", NOW_MS))
+    assert quotas.delay_ms(1, "::ffff:10.0.0.7", NOW_MS) == 0
+
+
+def test_what_is_no_quota_of_addresses_does_not_count() -> None:
+    quotas = quotas_of({})
+    assert not quotas.change({(("user", "a"),): {"connection_creation_rate": 1.0}, (("ip", None),): {"other": 1.0}})
+    assert quotas.delay_ms(1, "10.0.0.1", NOW_MS) == 0
+    assert quotas.change({(("ip", None),): {"connection_creation_rate": 1e12}})
+    assert quotas.delay_ms(1, "10.0.0.1", NOW_MS) == 0
 
 
 def standing() -> tuple[Quotas, BrokerClock]:

@@ -7,9 +7,14 @@ import sys
 
 import pytest
 
+from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
+from odradek.broker.metadata.writer import ImageWriter
+from odradek.broker.security.sasl.credentials import ImageCredentials
 from odradek.broker.security.sasl.plain import plain
-from odradek.broker.security.sasl.server import mechanism
+from odradek.broker.security.sasl.server import MalformedToken, SaslListener, mechanism
+from tests.broker.security.sasl.listener_configs import listener_config
+from tests.scenarios.sasl_broker import sasl_properties
 
 
 def test_a_mechanism_is_found_by_its_name() -> None:
@@ -32,3 +37,64 @@ def test_no_mechanism_is_imported_before_it_is_asked_for() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "scram" not in done.stdout
     assert "plain" in done.stdout
+
+
+def listener(name: str = "SASL", **more: str) -> SaslListener:
+    values = {**sasl_properties({"SASL": 0, "REAUTH": 0}), **{key.replace("__", "."): more[key] for key in more}}
+    credentials = ImageCredentials(ImageWriter().image, lambda: None)
+    return SaslListener(listener_config(values, name), credentials, BrokerClock())
+
+
+def test_mechanisms_are_told_in_kafkas_order() -> None:
+    assert listener().mechanisms == ["PLAIN", "SCRAM-SHA-512", "SCRAM-SHA-256"]
+
+
+def test_each_log_in_has_a_server_of_its_own() -> None:
+    offered = listener()
+    one, other = offered.new_server("PLAIN"), offered.new_server("PLAIN")
+    assert one is not None
+    assert one is not other
+    assert offered.new_server("GSSAPI") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expires_ms", "session_ms"),
+    [
+        ("SASL", None, None),
+        ("SASL", 5000, 4000),
+        ("SASL", 500, 0),
+        ("REAUTH", None, 3_600_000),
+        ("REAUTH", 5000, 4000),
+        ("REAUTH", 1000 + 3_700_000, 3_600_000),
+        ("SASL", 1000 + 9_223_372_036_854, 9_223_372_036_854),
+        ("REAUTH", 2**63 - 1, 3_600_000),
+    ],
+)
+def test_a_session_lasts_as_long_as_both_limits_let_it(
+    name: str, expires_ms: int | None, session_ms: int | None
+) -> None:
+    assert listener(name).session_ms("PLAIN", expires_ms, 1000) == session_ms
+
+
+def test_a_session_of_292_years_is_none() -> None:
+    with pytest.raises(MalformedToken, match="9223372036855 ms"):
+        listener().session_ms("PLAIN", 1000 + 9_223_372_036_855, 1000)
+
+
+def test_a_mechanism_may_have_a_limit_of_its_own() -> None:
+    offered = listener("REAUTH", **{"listener.name.reauth.plain.connections.max.reauth.ms": "10"})
+    assert offered.session_ms("PLAIN", None, 0) == 10
+    assert offered.session_ms("SCRAM-SHA-256", None, 0) == 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"sasl.enabled.mechanisms": "PLAIN,DIGEST-MD5"}, "SASL mechanism DIGEST-MD5 is not served"),
+        ({"listener.name.sasl.plain.sasl.jaas.config": "x"}, "listener SASL, PLAIN: Login module control flag"),
+        ({"listener.name.sasl.sasl.enabled.mechanisms": ""}, "No SASL mechanisms are enabled"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_with_the_listeners_name(config: dict[str, str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        listener(**config)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.protocol.message import MetadataRecord
 
+
 LeastEpoch = Callable[[bytes, int], int]
 """(topic id, partition) -> the smallest leader epoch that its new registration may have; 0 where nothing is against
 the one that it is to have, with the registration itself if that is what it has."""

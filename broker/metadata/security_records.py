@@ -10,6 +10,7 @@ from odradek.broker.metadata.image import AclContent, QuotaEntity
 if TYPE_CHECKING:
     from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
+
 _Table = dict[Any, Any]
 RECORD_TYPES = (10, 11, 14, 18, 19, 22, 26)
 """The record types of KIP-631 that `replay` takes."""

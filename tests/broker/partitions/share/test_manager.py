@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,11 +13,12 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.partitions.share.acquisition import AcquireRequest, acquire
-from odradek.broker.partitions.share.live import SharePartitions
+from odradek.broker.partitions.share.manager import SharePartitions, duration_ms, reset_offset
 from odradek.broker.partitions.share.sessions import SessionKey
 from odradek.broker.partitions.share.share_partition import StateWrite
 from odradek.broker.partitions.share.states import (
     ACCEPT,
+    REJECT,
     AcknowledgementBatch,
     ShareKey,
     ShareSettings,
@@ -24,7 +27,10 @@ from odradek.broker.partitions.share.states import (
 )
 from odradek.broker.partitions.waiters import Waiter, WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
 from tests.broker.partitions.share.logs import Spans
+from tests.storage.logs import make_log
 
 KEY = ShareKey("g", bytes(16), 0)
 
@@ -204,3 +210,77 @@ def test_what_may_be_lost_is_read_again() -> None:
     assert bench.shares.find(KEY) is None
     bench.shares.open(KEY, bench.partition, 1)
     assert bench.client.reads == [0, 0]
+
+
+def test_beginnings() -> None:
+    log = make_log()
+    for timestamp in (1_000, 2_000, 3_000):
+        log.append(build_batch([Record(0, timestamp, None, b"v", ())]), now_ms=timestamp, leader_epoch=0)
+    assert reset_offset(log, "earliest", 5_000) == 0
+    assert reset_offset(log, "latest", 5_000) == 3
+    assert reset_offset(log, "by_duration:PT3.5S", 5_000) == 1
+    with pytest.raises(KafkaError) as caught:
+        reset_offset(log, "by_duration:PT1S", 5_000)
+    assert caught.value.code is ErrorCode.OFFSET_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("P1D", 86_400_000),
+        ("PT1H", 3_600_000),
+        ("PT10M", 600_000),
+        ("PT20.345S", 20_345),
+        ("P2DT3H4M", 183_840_000),
+        ("PT-6H3M", -21_420_000),
+        ("-PT6H3M", -21_780_000),
+        ("pt1,5s", 1_500),
+    ],
+)
+def test_durations(text: str, ms: int) -> None:
+    assert duration_ms(text) == ms
+
+
+@pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1W", "PT1D"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="not an ISO 8601 duration"):
+        duration_ms(text)
+
+
+LOGGER = "odradek.broker.partitions.share"
+
+
+def _bench() -> Bench:
+    bench = Bench()
+    bench.partition.topic, bench.partition.index = SimpleNamespace(name="jobs"), 0
+    return bench
+
+
+def test_locks_that_run_out(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, LOGGER)
+    bench = _bench()
+    bench.clock.freeze()
+    bench.fetch("a")
+    bench.clock.advance(1)
+    bench.shares.expire_due()
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == "group g: member a said nothing of records 0 to 4 of jobs-0 before its lock ran out (delivery 1)"
+
+
+def test_records_that_nobody_gets_any_more(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, LOGGER)
+    bench = _bench()
+    bench.fetch("a")
+    types = [ACCEPT, ACCEPT, REJECT, REJECT, ACCEPT]
+    bench.shares.acknowledge(KEY, "a", [AcknowledgementBatch(0, 4, types)])
+    assert [record.getMessage() for record in caplog.records] == [
+        "group g: records 2 to 3 of jobs-0 are archived after delivery 1"
+    ]
+
+
+def test_nothing_while_nobody_listens(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, LOGGER)
+    bench = Bench()  # its partition has no name: nobody asks for it
+    bench.fetch("a")
+    bench.shares.acknowledge(KEY, "a", [AcknowledgementBatch(0, 4, [REJECT])])
+    assert caplog.records == []

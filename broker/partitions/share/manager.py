@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
@@ -10,17 +11,25 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import trio
 
-from odradek.broker.partitions.share import acknowledgement, story
-from odradek.broker.partitions.share.offset_reset import reset_offset
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.share import acknowledgement
 from odradek.broker.partitions.share.sessions import SessionKey, ShareSessionCache
 from odradek.broker.partitions.share.share_partition import SharePartition, StateWrite
-from odradek.broker.partitions.share.states import AcknowledgementBatch, ShareKey, ShareSettings, StoredState
+from odradek.broker.partitions.share.states import (
+    ARCHIVED,
+    AcknowledgementBatch,
+    ShareKey,
+    ShareSettings,
+    StateBatch,
+    StoredState,
+)
 from odradek.broker.partitions.waiters import Waiter, WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.partition_log import PartitionLog
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.partitions.partition import Partition
+
 
 _log = logging.getLogger(__name__)
 _NEVER = 1 << 62
@@ -172,8 +181,8 @@ class SharePartitions:
 
         def store(write: StateWrite) -> None:
             self._client.write(key, state_epoch, leader_epoch, write)
-            if story.is_told():
-                story.tell_archived(key.group_id, partition, write.batches)
+            if is_told():
+                tell_archived(key.group_id, partition, write.batches)
 
         return SharePartition(lambda: self._settings_of(key.group_id), store)
 
@@ -328,8 +337,8 @@ class SharePartitions:
 
     def _expire(self, live: LiveSharePartition, now_ms: int) -> None:
         found, error = acknowledgement.expire_locks(live.machine, now_ms)
-        if story.is_told():
-            story.tell_expired(live.key.group_id, live.partition, found)
+        if is_told():
+            tell_expired(live.key.group_id, live.partition, found)
         if error is not None and error.code in _FENCING:
             self._fence(live)
         elif found:
@@ -349,3 +358,59 @@ class SharePartitions:
                 for _ in range(_PASSES_BEFORE_TIMERS):
                     await trio.lowlevel.checkpoint()
             self._sleeps_until_ms = -1
+
+
+EARLIEST = "earliest"
+LATEST = "latest"
+BY_DURATION = "by_duration:"
+
+_DURATION = re.compile(
+    r"(?P<sign>[-+]?)P(?:(?P<days>[-+]?\d+)D)?"
+    r"(?:T(?=[-+\d])(?:(?P<hours>[-+]?\d+)H)?(?:(?P<minutes>[-+]?\d+)M)?(?:(?P<seconds>[-+]?\d+)(?:[.,](?P<part>\d{0,9}))?S)?)?",
+    re.IGNORECASE,
+)
+
+
+def reset_offset(log: PartitionLog, reset: str, now_ms: int) -> int:
+    """The first offset that a share group gets; OFFSET_NOT_AVAILABLE if no record is as young as asked for."""
+    if reset == EARLIEST:
+        return log.log_start_offset
+    if reset == LATEST:
+        return log.high_watermark
+    since = now_ms - duration_ms(reset.removeprefix(BY_DURATION))
+    found = log.offset_for_timestamp(since)
+    if found is None:
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)
+    return found.offset
+
+
+def duration_ms(text: str) -> int:
+    """An ISO 8601 duration of days and less, as Java's `Duration.parse` reads it, in milliseconds."""
+    found = _DURATION.fullmatch(text)
+    if found is None or not any(found[name] for name in ("days", "hours", "minutes", "seconds")):
+        raise ValueError(f"not an ISO 8601 duration: {text!r}")
+    units = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000), ("seconds", 1000))
+    total = sum(int(found[name] or 0) * ms for name, ms in units)
+    part = int((found["part"] or "").ljust(9, "0")) // 1_000_000
+    total += -part if (found["seconds"] or "").startswith("-") else part
+    return -total if found["sign"] == "-" else total
+
+
+def is_told() -> bool:
+    """Whether anybody listens."""
+    return _log.isEnabledFor(logging.INFO)
+
+
+def tell_expired(group_id: str, partition: Partition, locks: Iterable[tuple[str, StateBatch]]) -> None:
+    """Locks have run out: who held them, and what the records are now."""
+    for member_id, batch in locks:
+        text = "group %s: member %s said nothing of records %d to %d of %s-%d before its lock ran out (delivery %d)"
+        _log.info(text, group_id, member_id, *batch[:2], partition.topic.name, partition.index, batch.delivery_count)
+
+
+def tell_archived(group_id: str, partition: Partition, batches: Iterable[StateBatch]) -> None:
+    """Records that nobody gets any more: rejected, or delivered as often as the group's limit allows."""
+    for batch in batches:
+        if batch.state == ARCHIVED:
+            text = "group %s: records %d to %d of %s-%d are archived after delivery %d"
+            _log.info(text, group_id, *batch[:2], partition.topic.name, partition.index, batch.delivery_count)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.partitions.closest import closest_replica
 from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.rack_selector import closest_replica
 from odradek.broker.partitions.replicas import Lag
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Adopt
-from odradek.broker.metadata.changes import records_between
 from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.image_diff import records_between
 from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.metadata.topic_names import check_topic_name, collision_key
+from odradek.broker.metadata.topic_name_rules import check_topic_name, collision_key
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

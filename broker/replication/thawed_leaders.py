@@ -17,7 +17,7 @@ from odradek.broker.partitions.replicas import ReplicaSet
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.registry import PartitionRegistry
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 
 class Led(NamedTuple):

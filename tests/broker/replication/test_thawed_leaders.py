@@ -8,7 +8,7 @@ import pytest
 
 from odradek import KafkaBroker
 from odradek.broker.partitions.partition import Partition
-from odradek.broker.replication.stale import Led, leading_still, led_by
+from odradek.broker.replication.thawed_leaders import Led, leading_still, led_by
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record

@@ -1,4 +1,4 @@
-"""The live partitions of a process: made, grown, moved and deleted as the metadata image says."""
+"""A topic as a broker hosts it: its partitions, by index, and the settings that their logs obey."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 from odradek.broker.config.broker_config import BrokerConfig, TopicConfig
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType, TopicImage
-from odradek.broker.partitions.memory_room import MemoryRoom
+from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
+from odradek.broker.partitions.back_pressure import MemoryRoom
 from odradek.broker.partitions.partition import Partition
-from odradek.broker.partitions.topic import Topic
 from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend
 from odradek.storage.partition_log import PartitionLog
-
-_log = logging.getLogger("odradek.broker.partitions")
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +23,35 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.durability import Durability
     from odradek.storage.backend import LogBackend
+
+
+class Topic:
+    """One topic. Owner: the `PartitionRegistry`, which alone changes it.
+
+    `config` holds the topic's own settings. `partitions[i]` has index i. `deleted` stays True for whoever still
+    holds the object.
+    """
+
+    __slots__ = ("config", "deleted", "internal", "name", "partitions", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes, config: TopicConfig) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.config = config
+        self.internal = name in INTERNAL_TOPICS
+        self.partitions: list[Partition] = []
+        self.deleted = False
+
+    def __repr__(self) -> str:
+        return f"Topic({self.name}, {len(self.partitions)} partitions)"
+
+    @property
+    def replication_factor(self) -> int:
+        """Replicas of the first partition, which is what Kafka calls the topic's factor."""
+        return len(self.partitions[0].replicas)
+
+
+_log = logging.getLogger("odradek.broker.partitions")
 
 
 class Directories(Protocol):

@@ -1,0 +1,93 @@
+"""Offsets by time."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odradek.protocol.record_batch import Codec, Record, TimestampType, build_batch, iter_batches
+from odradek.storage.segment_lookup import aborted_between
+from tests.fakes.examples import examples
+from tests.storage.logs import NOW, end, make_log, put
+
+
+def test_the_first_record_from_a_time_on() -> None:
+    log = make_log(segment_bytes=400, index_interval_bytes=100)
+    for i in range(30):
+        put(log, at=NOW + 10 * i, epoch=i // 10)
+    for i in range(30):
+        for timestamp in (NOW + 10 * i - 9, NOW + 10 * i):
+            assert log.offset_for_timestamp(timestamp) == (NOW + 10 * i, i, i // 10)
+    assert log.offset_for_timestamp(NOW + 291) is None
+    log.delete_records(7)
+    assert log.offset_for_timestamp(0) == (NOW + 70, 7, 0)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_a_record_within_a_batch(codec: Codec) -> None:
+    log = make_log()
+    times = [NOW + 5, NOW + 1, NOW + 9, NOW + 3]
+    log.append(build_batch([Record(0, t, b"k", b"v") for t in times], codec=codec), now_ms=NOW)
+    assert log.offset_for_timestamp(NOW + 2) == (NOW + 5, 0, 0)
+    assert log.offset_for_timestamp(NOW + 6) == (NOW + 9, 2, 0)
+    assert log.max_timestamp_offset() == (NOW + 9, 2, 0)
+
+
+def test_times_out_of_order_over_segments() -> None:
+    log = make_log(segment_bytes=200, index_interval_bytes=0)
+    for t in (50, 90, 10, 70, 95, 20, 95, 60):
+        put(log, at=NOW + t)
+    assert log.offset_for_timestamp(NOW + 60) == (NOW + 90, 1, 0)
+    assert log.offset_for_timestamp(NOW + 91) == (NOW + 95, 4, 0)
+    assert log.max_timestamp_offset() == (NOW + 95, 4, 0)
+
+
+def test_log_append_time_counts_for_the_whole_batch() -> None:
+    log = make_log(message_timestamp_type=TimestampType.LOG_APPEND_TIME)
+    put(log, (b"a", b""), (b"b", b""), at=5, now_ms=NOW)
+    assert log.offset_for_timestamp(NOW) == (NOW, 0, 0)
+    assert log.max_timestamp_offset() == (NOW, 0, 0)
+
+
+def test_nothing_to_find() -> None:
+    log = make_log()
+    assert log.offset_for_timestamp(0) is None
+    assert log.max_timestamp_offset() is None
+    put(log, at=-1, now_ms=NOW)
+    assert log.max_timestamp_offset() is None
+
+
+steps = st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["data", "commit", "abort", "plain"])), max_size=60)
+
+
+@given(steps, st.data())
+@settings(max_examples=examples(80), deadline=None)
+def test_a_reader_learns_of_all_that_concerns_it(script: list[tuple[int, str]], data: st.DataObject) -> None:
+    log = make_log(segment_bytes=400)
+    sequences = dict.fromkeys(range(1, 5), 0)
+    first: dict[int, int] = {}
+    aborted: list[tuple[int, int, int]] = []
+    for producer, step in script:
+        if step == "plain":
+            put(log)
+        elif step == "data":
+            first.setdefault(producer, log.log_end_offset)
+            put(log, producer=(producer, 0, sequences[producer]), transactional=True)
+            sequences[producer] += 1
+        else:
+            begun = first.pop(producer, None)
+            marker = end(log, producer, 0, commit=step == "commit").base_offset
+            if begun is not None and step == "abort":
+                aborted.append((producer, begun, marker))
+    low = data.draw(st.integers(0, log.log_end_offset))
+    high = data.draw(st.integers(low, log.log_end_offset))
+    must = {(p, f) for p, f, marker in aborted if f < high and marker >= low}
+    if high > log.last_stable_offset:
+        return  # no reader of committed data asks beyond the stable offset
+    assert set(log.aborted_transactions(low, high)) == must
+    assert set(aborted_between(log.segments, 0, low, high)) == must
+    read = log.read(low, max_bytes=150, up_to_offset=high)
+    read_to = max((b.next_offset for b in iter_batches(read.parts)), default=low)
+    concerned = {(p, f) for p, f, marker in aborted if f < read_to and marker >= low}
+    assert concerned <= set(log.aborted_in_read(low, read.size_bytes))
