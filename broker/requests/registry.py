@@ -52,7 +52,8 @@ class Handler:
         self.differs = differs
 
     def within(self, low: int, high: int) -> Handler:
-        """This handler for these versions only."""
+        """This handler for those of its versions only."""
+        low, high = max(low, self.min_version), min(high, self.max_version)
         if (low, high) == (self.min_version, self.max_version):
             return self
         return Handler(
