@@ -1,15 +1,17 @@
-"""Clients of other projects beside the schema registry: Python, Go, Rust and JavaScript."""
+"""Clients and frameworks of other projects beside the schema registry: Python, Go, Rust and JavaScript."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import odradek
-from tests.scenarios.other_clients import go_program, registry_js_folder, reports, rust_program
+from tests.scenarios.other_clients import go_program, quix_program, registry_js_folder, reports, rust_program
 
 V1 = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 V2 = {**V1, "fields": [*V1["fields"], {"name": "note", "type": "string", "default": "none"}]}
@@ -132,6 +134,42 @@ def test_what_else_the_client_of_python_asks(client: Any) -> None:
     assert client.delete_subject("s") == [1]
     assert client.delete_subject("s", permanent=True) == [1]
     assert client.get_subjects() == []
+
+
+def test_faststream_with_avro(broker: odradek.KafkaBroker, client: Any) -> None:
+    from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+    from faststream.confluent import KafkaBroker
+
+    to_avro, of_avro = AvroSerializer(client, json.dumps(V1)), AvroDeserializer(client)
+    app = KafkaBroker(broker.bootstrap_servers, logger=None)
+
+    async def decoded(message: Any) -> Any:
+        return of_avro(message.body, _context())
+
+    async def main() -> Any:
+        seen = asyncio.get_running_loop().create_future()
+
+        @app.subscriber("orders", group_id="shop", auto_offset_reset="earliest", decoder=decoded)
+        async def handle(order: dict[str, int]) -> None:
+            seen.set_result(order)
+
+        async with app:
+            await app.start()
+            await app.publish(to_avro({"number": 7}, _context()), "orders")
+            return await asyncio.wait_for(seen, 60)
+
+    assert asyncio.run(main()) == {"number": 7}
+    assert broker.requests.count("SchemaRegistry", error=True) == 0
+
+
+def test_quix_streams(broker: odradek.KafkaBroker) -> None:
+    broker.create_topic("quix-orders")
+    broker.create_topic("quix-doubled")
+    command = [*quix_program(), broker.bootstrap_servers, broker.schema_registry_url]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.stdout == "[2, 4, 6]\n", ran.stderr[-2000:]
+    doubled = [each.value and each.value.data for each in broker.decoded_records("quix-doubled")]
+    assert doubled == [{"number": 2}, {"number": 4}, {"number": 6}]
 
 
 def test_franz_go(broker: odradek.KafkaBroker) -> None:

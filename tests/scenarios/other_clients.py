@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,6 +70,25 @@ def registry_js_folder() -> tuple[str, Path]:
     """Node, and a folder with clients of a schema registry and the program that uses them; skips where there are
     none."""
     return _installed("schema-registry-js", HERE / "js" / "registry" / "registry.mjs")
+
+
+def quix_program() -> list[str]:
+    """The command of the program with Quix Streams; skips where that cannot be installed.
+
+    It has an environment of its own, as it wants an older confluent-kafka than this one has.
+    """
+    program = HERE / "quix" / "orders.py"
+    folder = _cached("quix", HERE / "quix" / "requirements.txt")
+    python = folder / "bin" / "python"
+    with cache_lock():
+        if not (folder / "complete").exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+            install = [str(python), "-m", "pip", "install", "-q", "-r", str(program.with_name("requirements.txt"))]
+            installed = subprocess.run(install, capture_output=True, text=True, check=False)
+            if installed.returncode:
+                pytest.skip(f"needs quixstreams: {installed.stderr.strip()[-200:]}")
+            (folder / "complete").touch()
+    return [str(python), str(program)]
 
 
 def _installed(label: str, *programs: Path) -> tuple[str, Path]:

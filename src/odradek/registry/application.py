@@ -93,7 +93,6 @@ class Application:
         self._recording.read(exchange, body)
         await self._misbehave(request.method, path if context is None else _raw_path(request))
         asked = Request(names, request.query_params, body, context, request.query_params.multi_items())
-        asked.check_served()
         result = await self._in_thread(endpoint, self._registry, asked)
         return _text(result) if path.endswith(_TEXT) and isinstance(result, str) else _response(result)
 

@@ -36,6 +36,7 @@ def _looking(function: Callable[[RegistryState, Request], Any]) -> Endpoint:
 
 
 def _schemas(state: RegistryState, request: Request) -> list[dict[str, Any]]:
+    request.refuse("aliases", "resourceType", "associationType", "lifecycle")
     found = []
     for subject in state.subjects(request.prefix, deleted=request.says("deleted")):
         versions = state.all_of(subject, deleted=request.says("deleted"))
@@ -72,6 +73,7 @@ def _text_of_id(registry: Registry, request: Request) -> Any:
 
 def _formatted(registry: Registry, state: RegistryState, version: Version, request: Request) -> str:
     """The text of a schema; in the format that is asked for, if the language of the schema has such."""
+    request.refuse("referenceFormat", "findTags")
     if not request.format:
         return version.content.schema
     formats = registry.parser.parsed(state, version.subject, version.content).formats
@@ -299,6 +301,11 @@ def _cluster(registry: Registry, request: Request) -> Any:
     return {"scope": {"path": [], "clusters": clusters}}
 
 
+def _associations(registry: Registry, request: Request) -> list[Any]:
+    """Nobody can make any here; clients ask for those of their topics."""
+    return []
+
+
 _VERSION = "/subjects/{subject}/versions/{version}"
 ENDPOINTS: Table = [
     ("GET", "/", lambda registry, request: {}),
@@ -333,6 +340,9 @@ ENDPOINTS: Table = [
     ),
     ("GET", "/contexts", _looking(_contexts)),
     ("DELETE", "/contexts/{context}", _delete_context),
+    ("GET", "/associations/resources/{id}", _associations),
+    ("GET", "/associations/resources/{namespace}/{name}", _associations),
+    ("GET", "/associations/subjects/{subject}", _associations),
     ("GET", "/v1/metadata/id", _cluster),
     ("GET", "/v1/metadata/version", lambda registry, request: {"version": f"odradek {__version__}", "commitId": ""}),
 ]

@@ -13,11 +13,6 @@ from odradek.registry.records import content_of
 from odradek.registry.subjects import in_context, normal
 
 _LARGEST = 2**31 - 1
-_NOT_SERVED = (
-    *("aliases", "resourceType", "associationType", "lifecycle"),
-    *("referenceFormat", "findTags"),
-)
-"""What Confluent's registry understands in a query and this one does not: refused, not ignored."""
 _OF_SCHEMA = ("schema", "schemaType", "references", "metadata", "ruleSet", "id", "version")
 
 
@@ -32,10 +27,11 @@ class Request:
     context: str | None = None
     repeated: Sequence[tuple[str, str]] = ()
 
-    def check_served(self) -> None:
-        """RegistryError (422) for what a query asks for and this registry does not know."""
-        for name, value in self.query.items():
-            if name in _NOT_SERVED and value.strip().lower() not in ("", "false"):
+    def refuse(self, *names: str) -> None:
+        """RegistryError (422) for what Confluent's registry understands in a query and this one does not."""
+        for name in names:
+            value = self.query.get(name, "")
+            if value.strip().lower() not in ("", "false"):
                 raise bad_request(f"{name}={value} is not served here")
 
     @property
