@@ -108,14 +108,15 @@ class Broker:
 
         ``client``: ``confluent``, ``kcat`` (librdkafka's names), ``kafka-python``, ``aiokafka``, ``java``, or
         ``franz-go-env`` (environment variables, see docs/security.md). ``mechanism``: another one than the first of
-        ``Security(mechanisms=...)``. ValueError for a client or a user that is not known. The values hold secrets.
+        ``Security(mechanisms=...)``. ``java`` and ``franz-go-env`` get the URL of the schema registry, too; librdkafka
+        refuses it. ValueError for a client or a user that is not known. The values hold secrets.
         """
-        from odradek.broker.facade.client_configs import Access, client_config
+        from odradek.broker.facade.client_configs import Access, client_config, registry_config
 
-        servers = self.bootstrap_servers
-        if self._secured is None:
-            return client_config(Access(servers), client)
-        return client_config(self._secured.access(servers, user, mechanism), client)
+        servers, registry = self.bootstrap_servers, self._cluster.schema_registry
+        access = Access(servers) if self._secured is None else self._secured.access(servers, user, mechanism)
+        config = client_config(access, client)
+        return config if registry is None else config | registry_config(registry.url, client)
 
     @property
     def topics(self) -> dict[str, TopicInfo]:

@@ -46,6 +46,12 @@ def client_config(access: Access, client: str) -> dict[str, Any]:
     return render(access)
 
 
+def registry_config(url: str, client: str) -> dict[str, Any]:
+    """The setting for a schema registry, for clients that take it among those for Kafka; others refuse it."""
+    name = _REGISTRY_SETTING.get(client)
+    return {} if name is None else {name: url}
+
+
 def _librdkafka(access: Access) -> dict[str, Any]:
     config: dict[str, Any] = {"bootstrap.servers": access.bootstrap_servers}
     if access.protocol == "PLAINTEXT":
@@ -161,3 +167,4 @@ _RENDERED = {
     "java": _java,
     "franz-go-env": _environment,
 }
+_REGISTRY_SETTING = {"java": "schema.registry.url", "franz-go-env": "SCHEMA_REGISTRY_URL"}

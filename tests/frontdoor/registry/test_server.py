@@ -29,6 +29,15 @@ def test_a_broker_has_none_unless_it_is_asked_for() -> None:
             broker.schema_registry_url  # noqa: B018
 
 
+def test_clients_that_take_its_url_among_their_settings_get_it(broker: odradek.KafkaBroker) -> None:
+    url = broker.schema_registry_url
+    assert broker.client_config(client="java")["schema.registry.url"] == url
+    assert broker.client_config(client="franz-go-env")["SCHEMA_REGISTRY_URL"] == url
+    assert url not in broker.client_config().values()
+    with odradek.KafkaBroker() as plain:
+        assert "schema.registry.url" not in plain.client_config(client="java")
+
+
 def test_in_a_trio_run() -> None:
     async def main() -> None:
         async with odradek.open_broker(registry=True) as broker:
