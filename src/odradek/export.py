@@ -26,7 +26,7 @@ from odradek.protocol.generated.messages.metadata import MetadataRequest, Metada
 from odradek.protocol.record_batch import iter_batches
 from odradek.registry.copying import RegistrySource, registry_records
 from odradek.registry.records import TOPIC as SCHEMAS
-from odradek.registry.records import Written
+from odradek.registry.records import RegistryRecord
 from odradek.storage.checkpoint_files import LOG_START_OFFSETS
 from odradek.storage.partition_log import AppendOrigin
 from odradek.wire_client import WireClient, WireError
@@ -147,7 +147,7 @@ async def _export(
     source: _Source | None,
     directory: Path,
     names: Sequence[str],
-    schemas: Sequence[Written],
+    schemas: Sequence[RegistryRecord],
     progress: Callable[[str], None],
 ) -> ExportReport:
     from odradek.broker.cluster import Cluster
@@ -171,7 +171,7 @@ async def _export(
     return report
 
 
-def _write_schemas(cluster: Cluster, schemas: Sequence[Written], report: ExportReport) -> None:
+def _write_schemas(cluster: Cluster, schemas: Sequence[RegistryRecord], report: ExportReport) -> None:
     """Append the records of a registry in batches that the topic takes."""
     from odradek.broker.facade.kept_log import KeptLog
 

@@ -84,19 +84,19 @@ class Application:
         return await trio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True, limiter=self._limiter)
 
     async def _answer(self, request: HttpRequest, exchange: RawExchange) -> Response:
-        self._check(request)
+        self._check_access(request)
         path, context = _raw_path(request), None
         if match := _CONTEXT.fullmatch(path):
             context, path = unquote(match[1]), match[2]
-        endpoint, names = self._found(request.method, path)
+        endpoint, names = self._route(request.method, path)
         body = await _body(request)
         self._recording.read(exchange, body)
-        await self._misbehave(request.method, path if context is None else _raw_path(request))
+        await self._apply_faults(request.method, path if context is None else _raw_path(request))
         asked = Request(names, request.query_params, body, context, request.query_params.multi_items())
         result = await self._in_thread(endpoint, self._registry, asked)
         return _text(result) if path.endswith(_TEXT) and isinstance(result, str) else _response(result)
 
-    async def _misbehave(self, method: str, path: str) -> None:
+    async def _apply_faults(self, method: str, path: str) -> None:
         """What faults do with the request; those that only delay let the following ones be tried too."""
         for fault in self._registry.faults:
             if isinstance(fault, RegistryFault) and fault.meets(method, path):
@@ -104,17 +104,17 @@ class Application:
                 if fault.code is not None:
                     raise RegistryError(fault.code, "answered by a fault")
 
-    def _check(self, request: HttpRequest) -> None:
+    def _check_access(self, request: HttpRequest) -> None:
         name = wrong_host(self._hosts, request.headers.get("host"))
         if name is not None:
             raise RegistryError(421, f"this server is not {name!r}: use its address")
-        if self._token is not None and not shows(self._token, _shown(request.headers.get("authorization", ""))):
+        if self._token is not None and not shows(self._token, _token_in(request.headers.get("authorization", ""))):
             raise RegistryError(401, "the token is missing or wrong: Authorization: Bearer TOKEN")
         accepted = request.headers.get("accept", "*/*")
         if not any(each.partition(";")[0].strip().lower() in (*_RANGES, "") for each in accepted.split(",")):
             raise RegistryError(406, f"answers are {MEDIA_TYPE}, not {accepted}")
 
-    def _found(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
+    def _route(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
         allowed = []
         for each, pattern, endpoint in self._routes:
             if match := pattern.fullmatch(path.rstrip("/") or "/"):
@@ -148,7 +148,7 @@ def _connection(scope: MutableMapping[str, Any]) -> str:
     return f"{'-'.join(address_text(host, port) for host, port in ends)}-0"
 
 
-def _shown(authorization: str) -> str:
+def _token_in(authorization: str) -> str:
     """A token, also where a client shows it as a password."""
     if authorization.startswith("Basic "):
         try:

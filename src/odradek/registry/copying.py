@@ -11,7 +11,14 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import Request, urlopen
 
-from odradek.registry.records import Written, config_record, context_record, mode_record, schema_record, version_of
+from odradek.registry.records import (
+    RegistryRecord,
+    config_record,
+    context_record,
+    mode_record,
+    schema_record,
+    version_of,
+)
 from odradek.registry.state import LEVEL, READONLY_OVERRIDE, RegistryState
 from odradek.registry.subjects import DEFAULT_CONTEXT, context_subject
 
@@ -70,7 +77,7 @@ class RegistrySource:
         return RegistrySourceError(f"{self._url}{path}: {why}")
 
 
-def registry_records(source: RegistrySource, progress: Callable[[str], None] = print) -> list[Written]:
+def registry_records(source: RegistrySource, progress: Callable[[str], None] = print) -> list[RegistryRecord]:
     """All subjects with all versions, soft-deleted ones too, and configs and modes, in the order of a log.
 
     RegistrySourceError for a registry that does not answer, or whose versions contradict each other.
@@ -94,7 +101,7 @@ def registry_records(source: RegistrySource, progress: Callable[[str], None] = p
     return [*records, *(each for scope in scopes for each in _settings(source, scope))]
 
 
-def _versions(source: RegistrySource, subject: str) -> Iterator[Written]:
+def _versions(source: RegistrySource, subject: str) -> Iterator[RegistryRecord]:
     path = f"/subjects/{quote(subject, safe='')}/versions"
     live = _numbers(source, path)
     for number in sorted({*live, *_numbers(source, f"{path}?deleted=true")}):
@@ -110,7 +117,7 @@ def _versions(source: RegistrySource, subject: str) -> Iterator[Written]:
         yield schema_record(version)
 
 
-def _settings(source: RegistrySource, subject: str | None) -> Iterator[Written]:
+def _settings(source: RegistrySource, subject: str | None) -> Iterator[RegistryRecord]:
     """The config and the mode of a subject or context, or of all, where it has its own."""
     place = "" if subject is None else f"/{quote(subject, safe='')}"
     config = source.get(f"/config{place}")

@@ -1,4 +1,4 @@
-"""What requests that change something lead to: records to append, and an answer. They look at a state only."""
+"""Decisions: the records that a request appends, and its answer. A decision reads the state and changes nothing."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from odradek.registry.errors import (
     version_not_soft_deleted,
     version_soft_deleted,
 )
-from odradek.registry.formats.parsed import Parsed
-from odradek.registry.levels import LEVELS, reasons_against
+from odradek.registry.formats.parsed import LEVELS, Parsed, reasons_against
 from odradek.registry.parsing import Parser
 from odradek.registry.records import (
-    Written,
+    RegistryRecord,
     clear_subject_record,
     config_record,
     context_record,
@@ -53,12 +52,12 @@ _OBJECTS = ("defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRu
 class Decision(NamedTuple):
     """What to append, and what to answer when it is appended."""
 
-    records: list[Written]
+    records: list[RegistryRecord]
     answer: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SchemaRequest:
     """A schema in a request. ``version`` 0 and ``id`` -1: the registry chooses."""
 
     content: Content
@@ -69,7 +68,7 @@ class Asked:
 # -- schemas
 
 
-def register(state: RegistryState, parser: Parser, subject: str, asked: Asked, normalize: bool) -> Decision:
+def register(state: RegistryState, parser: Parser, subject: str, asked: SchemaRequest, normalize: bool) -> Decision:
     """Give a schema a version under a subject, and an id unless its context knows it."""
     if not is_valid(subject):
         raise invalid_subject(subject)
@@ -107,7 +106,7 @@ def register(state: RegistryState, parser: Parser, subject: str, asked: Asked, n
     return Decision([*records, schema_record(version)], _registered(version, asked.content))
 
 
-def _mode_to_register(state: RegistryState, subject: str, asked: Asked) -> str:
+def _mode_to_register(state: RegistryState, subject: str, asked: SchemaRequest) -> str:
     mode = state.mode_in_scope(subject)
     _check_writable(mode, subject)
     if asked.id >= 0 and mode != IMPORT:
@@ -122,7 +121,7 @@ def _check_writable(mode: str, subject: str | None) -> None:
         raise not_permitted(f"{subject or 'the registry'!r} is in the mode {mode}")
 
 
-def _filled(asked: Asked, config: dict[str, Any], last: Version | None, next_version: int) -> Content:
+def _filled(asked: SchemaRequest, config: dict[str, Any], last: Version | None, next_version: int) -> Content:
     """The schema with what it takes over from the version before, and from the config."""
     content = asked.content
     if not content.schema.strip():
@@ -154,7 +153,7 @@ def _registered(version: Version, asked: Content) -> dict[str, Any]:
     """The id; all of it where metadata or rules came from elsewhere or with the request."""
     if version.content.metadata is None and version.content.rules is None:
         return {"id": version.id}
-    told = version.told()
+    told = version.to_json()
     del told["subject"]
     return told
 
@@ -201,7 +200,12 @@ def _property(content: Content, name: str) -> Any:
 
 
 def compatibility(
-    state: RegistryState, parser: Parser, subject: str, asked: Asked, earlier: Sequence[Version], normalize: bool
+    state: RegistryState,
+    parser: Parser,
+    subject: str,
+    asked: SchemaRequest,
+    earlier: Sequence[Version],
+    normalize: bool,
 ) -> list[str]:
     """Why a schema would be refused if these were the versions of its subject."""
     if not asked.content.schema.strip():
@@ -257,7 +261,7 @@ def _check_unreferenced(state: RegistryState, subject: str, version: int) -> Non
         raise referenced(subject, version, by)
 
 
-def _settings_gone(state: RegistryState, subject: str) -> list[Written]:
+def _settings_gone(state: RegistryState, subject: str) -> list[RegistryRecord]:
     """A subject without versions has no config and no mode."""
     records = [mode_record(subject, None)] if subject in state.modes else []
     return [*records, config_record(subject, None)] if subject in state.configs else records
@@ -316,7 +320,7 @@ def set_mode(state: RegistryState, subject: str | None, body: dict[str, Any], fo
     mode = text.upper() if isinstance(text, str) else ""
     if mode not in MODES or set(body) != {"mode"}:
         raise invalid_mode(text)
-    records: list[Written] = []
+    records: list[RegistryRecord] = []
     if mode == IMPORT and state.mode_in_scope(subject) != IMPORT and not force:
         if state.has(subject):
             raise not_permitted("there are schemas: force=true imports beside them")

@@ -38,13 +38,13 @@ def _looking(function: Callable[[RegistryState, Request], Any]) -> Endpoint:
 def _schemas(state: RegistryState, request: Request) -> list[dict[str, Any]]:
     request.refuse("aliases", "resourceType", "associationType", "lifecycle")
     found = []
-    for subject in state.subjects(request.prefix, deleted=request.says("deleted")):
-        versions = state.all_of(subject, deleted=request.says("deleted"))
-        found += versions[-1:] if request.says("latestOnly") else versions
+    for subject in state.subjects(request.prefix, deleted=request.flag("deleted")):
+        versions = state.all_of(subject, deleted=request.flag("deleted"))
+        found += versions[-1:] if request.flag("latestOnly") else versions
     kind = request.query.get("ruleType")
     if kind:
-        found = [each for each in found if kind in rule_types(each.content.told().get("ruleSet"))]
-    return [each.told() for each in request.page(found)]
+        found = [each for each in found if kind in rule_types(each.content.to_json().get("ruleSet"))]
+    return [each.to_json() for each in request.page(found)]
 
 
 def _with_id(state: RegistryState, request: Request) -> Version:
@@ -57,10 +57,10 @@ def _with_id(state: RegistryState, request: Request) -> Version:
 def _schema_of_id(registry: Registry, request: Request) -> Any:
     def answer(state: RegistryState) -> dict[str, Any]:
         found = _with_id(state, request)
-        told = found.told()
+        told = found.to_json()
         del told["id"]
         told["schema"] = _formatted(registry, state, found, request)
-        if request.says("fetchMaxId"):
+        if request.flag("fetchMaxId"):
             told["maxId"] = state.largest_id(context_of(found.subject))
         return told
 
@@ -89,7 +89,7 @@ def _places(state: RegistryState, request: Request) -> list[Version]:
     return [
         each
         for each in sorted(places, key=lambda each: (each.subject, each.version))
-        if (not each.deleted or request.says("deleted")) and (not wanted or Subject.of(each.subject).name == wanted)
+        if (not each.deleted or request.flag("deleted")) and (not wanted or Subject.of(each.subject).name == wanted)
     ]
 
 
@@ -111,7 +111,7 @@ def _with_guid(state: RegistryState, request: Request) -> list[Version]:
 def _schema_of_guid(registry: Registry, request: Request) -> Any:
     def answer(state: RegistryState) -> dict[str, Any]:
         found = _with_guid(state, request)[0]
-        told = {**found.content.told(), "guid": found.content.guid}
+        told = {**found.content.to_json(), "guid": found.content.guid}
         return {**told, "schema": _formatted(registry, state, found, request)}
 
     return registry.look(answer)
@@ -125,14 +125,14 @@ def _ids_of_guid(state: RegistryState, request: Request) -> list[dict[str, Any]]
 
 
 def _subjects(state: RegistryState, request: Request) -> list[str]:
-    deleted, only = request.says("deleted"), request.says("deletedOnly")
+    deleted, only = request.flag("deleted"), request.flag("deletedOnly")
     return request.page(state.subjects(request.prefix, deleted=deleted, deleted_only=only))
 
 
 def _version(state: RegistryState, request: Request, *, deleted: bool | None = None) -> Version:
     """The version that the path names; a subject without a context is looked for in other contexts, too."""
     subject, number = request.subject, request.version
-    shown = request.says("deleted") if deleted is None else deleted
+    shown = request.flag("deleted") if deleted is None else deleted
     found = state.version(subject, number, deleted=shown)
     if found is None and context_of(subject) == DEFAULT_CONTEXT:
         others = (state.version(str(Subject(each, subject)), number, deleted=shown) for each in state.contexts[1:])
@@ -143,8 +143,8 @@ def _version(state: RegistryState, request: Request, *, deleted: bool | None = N
 
 
 def _versions(state: RegistryState, request: Request) -> list[int]:
-    only = request.says("deletedOnly")
-    deleted = only or request.says("deleted")
+    only = request.flag("deletedOnly")
+    deleted = only or request.flag("deleted")
     if not state.has(request.subject, deleted=deleted):
         raise subject_not_found(request.subject)
     found = state.all_of(request.subject, deleted=deleted)
@@ -154,7 +154,7 @@ def _versions(state: RegistryState, request: Request) -> list[int]:
 def _schema_of_version(registry: Registry, request: Request) -> Any:
     def answer(state: RegistryState) -> dict[str, Any]:
         found = _version(state, request)
-        return {**found.told(), "schema": _formatted(registry, state, found, request)}
+        return {**found.to_json(), "schema": _formatted(registry, state, found, request)}
 
     return registry.look(answer)
 
@@ -170,13 +170,13 @@ def _referenced_by(state: RegistryState, request: Request) -> list[int]:
 
 def _with_metadata(registry: Registry, request: Request) -> Any:
     wanted = dict(zip(request.every("key"), request.every("value"), strict=False))
-    deleted = request.says("deleted")
+    deleted = request.flag("deleted")
 
     def answer(state: RegistryState) -> dict[str, Any]:
         for each in reversed(state.all_of(request.subject, deleted=deleted)):
-            properties = (each.told().get("metadata") or {}).get("properties") or {}
+            properties = (each.to_json().get("metadata") or {}).get("properties") or {}
             if wanted.items() <= properties.items():
-                return {**each.told(), "schema": _formatted(registry, state, each, request)}
+                return {**each.to_json(), "schema": _formatted(registry, state, each, request)}
         known = state.has(request.subject, deleted=deleted)
         raise schema_not_found(f"with the properties {wanted}") if known else subject_not_found(request.subject)
 
@@ -184,7 +184,7 @@ def _with_metadata(registry: Registry, request: Request) -> Any:
 
 
 def _register(registry: Registry, request: Request) -> Any:
-    subject, asked, normalize = request.subject, request.asked, request.says("normalize")
+    subject, asked, normalize = request.subject, request.schema_request, request.flag("normalize")
     told = registry.change(lambda state: decisions.register(state, registry.parser, subject, asked, normalize))
     if "schema" in told and request.format:
         return {**told, "schema": _text_of_registered(registry, request, told["version"])}
@@ -202,33 +202,33 @@ def _text_of_registered(registry: Registry, request: Request, number: int) -> st
 
 
 def _look_up(registry: Registry, request: Request) -> Any:
-    subject, asked, deleted = request.subject, request.asked, request.says("deleted")
+    subject, asked, deleted = request.subject, request.schema_request, request.flag("deleted")
 
     def answer(state: RegistryState) -> dict[str, Any]:
         if not state.has(subject, deleted=deleted):
             raise subject_not_found(subject)
-        normalize = request.says("normalize") or state.config_in_scope(subject).get("normalize") is True
+        normalize = request.flag("normalize") or state.config_in_scope(subject).get("normalize") is True
         content = decisions.understood(state, registry.parser, subject, asked.content, normalize)[1]
         for each in reversed(state.all_of(subject, deleted=deleted)):
             if each.content == content:
-                return {**each.told(), "schema": _formatted(registry, state, each, request)}
+                return {**each.to_json(), "schema": _formatted(registry, state, each, request)}
         raise schema_not_found(f"like this one under {subject!r}")
 
     return registry.look(answer)
 
 
 def _delete_subject(registry: Registry, request: Request) -> Any:
-    subject, permanent = request.subject, request.says("permanent")
+    subject, permanent = request.subject, request.flag("permanent")
     return registry.change(lambda state: decisions.delete_subject(state, subject, permanent))
 
 
 def _delete_version(registry: Registry, request: Request) -> Any:
-    subject, number, permanent = request.subject, request.version, request.says("permanent")
+    subject, number, permanent = request.subject, request.version, request.flag("permanent")
     return registry.change(lambda state: decisions.delete_version(state, subject, number, permanent))
 
 
 def _compatibility(registry: Registry, request: Request) -> Any:
-    subject, asked = request.subject, request.asked
+    subject, asked = request.subject, request.schema_request
 
     def answer(state: RegistryState) -> dict[str, Any]:
         earlier = state.all_of(subject, deleted=False)
@@ -237,8 +237,8 @@ def _compatibility(registry: Registry, request: Request) -> Any:
             if found is None and request.version > 0:
                 raise version_not_found(subject, request.version)
             earlier = [] if found is None else [found]
-        reasons = decisions.compatibility(state, registry.parser, subject, asked, earlier, request.says("normalize"))
-        told = {"messages": reasons} if request.says("verbose") else {}
+        reasons = decisions.compatibility(state, registry.parser, subject, asked, earlier, request.flag("normalize"))
+        told = {"messages": reasons} if request.flag("verbose") else {}
         return {"is_compatible": not reasons, **told}
 
     return registry.look(answer)
@@ -249,7 +249,7 @@ def _compatibility(registry: Registry, request: Request) -> Any:
 
 def _config(state: RegistryState, request: Request) -> dict[str, Any]:
     subject = request.subject_or_all
-    if subject is None or request.says("defaultToGlobal"):
+    if subject is None or request.flag("defaultToGlobal"):
         return state.config_in_scope(subject)
     found = state.configs.get(subject)
     if found is None:
@@ -267,7 +267,7 @@ def _delete_config(registry: Registry, request: Request) -> Any:
 
 def _mode(state: RegistryState, request: Request) -> dict[str, str]:
     subject = request.subject_or_all
-    if subject is None or request.says("defaultToGlobal") or state.modes.get(None) == READONLY_OVERRIDE:
+    if subject is None or request.flag("defaultToGlobal") or state.modes.get(None) == READONLY_OVERRIDE:
         return {"mode": state.mode_in_scope(subject)}
     found = state.modes.get(subject)
     if found is None:
@@ -276,12 +276,12 @@ def _mode(state: RegistryState, request: Request) -> dict[str, str]:
 
 
 def _set_mode(registry: Registry, request: Request) -> Any:
-    subject, force = request.subject_or_all, request.says("force")
+    subject, force = request.subject_or_all, request.flag("force")
     return registry.change(lambda state: decisions.set_mode(state, subject, request.object, force))
 
 
 def _delete_mode(registry: Registry, request: Request) -> Any:
-    recursive = request.says("recursive")
+    recursive = request.flag("recursive")
     return registry.change(lambda state: decisions.delete_mode(state, request.subject_or_all, recursive))
 
 

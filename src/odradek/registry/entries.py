@@ -51,7 +51,7 @@ class Content:
         """The digest as a UUID."""
         return str(uuid.UUID(bytes=self.digest))
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As JSON, as far as it is not what is usual."""
         told: dict[str, Any] = {} if self.kind == AVRO else {"schemaType": self.kind}
         if self.references:
@@ -77,10 +77,10 @@ class Version:
     content: Content
     deleted: bool = False
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As the API tells it."""
         place = {"subject": self.subject, "version": self.version, "id": self.id, "guid": self.content.guid}
-        return {**place, **self.content.told()}
+        return {**place, **self.content.to_json()}
 
 
 def sorted_text(data: JSON_OR_NONE) -> str | None:

@@ -1,4 +1,4 @@
-"""What the registry refuses, by the codes that clients know."""
+"""Errors of the REST API, with the codes that clients know."""
 
 from __future__ import annotations
 

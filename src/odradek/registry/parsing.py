@@ -1,4 +1,4 @@
-"""Understanding a schema with all that it refers to."""
+"""Parses a schema together with the schemas that it references."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEPT = 1000
 
 
 class Parser:
-    """Keeps what it has understood: a schema is met again with every request about its subject."""
+    """Caches parsed schemas: every request about a subject meets its schemas again."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, tuple[tuple[str, str], ...]], Parsed] = {}

@@ -1,4 +1,4 @@
-"""What records mean, by the schemas whose ids they carry."""
+"""Decodes records by the schemas whose ids they carry."""
 
 from __future__ import annotations
 

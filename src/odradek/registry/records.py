@@ -11,7 +11,7 @@ from odradek.registry.entries import AVRO, Content, Reference, Version, sorted_t
 TOPIC = "_schemas"
 
 
-class Written(NamedTuple):
+class RegistryRecord(NamedTuple):
     """A record: ``kind`` is SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, CONTEXT or NOOP. No value deletes."""
 
     kind: str
@@ -35,50 +35,50 @@ class Written(NamedTuple):
         return None if self.value is None else _bytes(self.value)
 
 
-def schema_record(version: Version) -> Written:
+def schema_record(version: Version) -> RegistryRecord:
     """A version, live or softly deleted."""
     digest = base64.b64encode(version.content.digest).decode()
     place = {"subject": version.subject, "version": version.version, "id": version.id}
-    value = {**place, "md5": digest, **version.content.told(), "deleted": version.deleted}
-    return Written("SCHEMA", version.subject, version.version, value)
+    value = {**place, "md5": digest, **version.content.to_json(), "deleted": version.deleted}
+    return RegistryRecord("SCHEMA", version.subject, version.version, value)
 
 
-def schema_tombstone(subject: str, version: int) -> Written:
+def schema_tombstone(subject: str, version: int) -> RegistryRecord:
     """A version deleted for good."""
-    return Written("SCHEMA", subject, version, None)
+    return RegistryRecord("SCHEMA", subject, version, None)
 
 
-def delete_subject_record(subject: str, up_to: int) -> Written:
+def delete_subject_record(subject: str, up_to: int) -> RegistryRecord:
     """All versions of a subject up to one, softly deleted."""
-    return Written("DELETE_SUBJECT", subject, 0, {"subject": subject, "version": up_to})
+    return RegistryRecord("DELETE_SUBJECT", subject, 0, {"subject": subject, "version": up_to})
 
 
-def clear_subject_record(subject: str | None) -> Written:
+def clear_subject_record(subject: str | None) -> RegistryRecord:
     """Nothing is left of the deleted versions of a subject, or of all subjects of a context."""
-    return Written("CLEAR_SUBJECT", subject, 0, {"subject": subject})
+    return RegistryRecord("CLEAR_SUBJECT", subject, 0, {"subject": subject})
 
 
-def config_record(subject: str | None, config: dict[str, Any] | None) -> Written:
+def config_record(subject: str | None, config: dict[str, Any] | None) -> RegistryRecord:
     """The config of a subject, of a context, or of all (None); no config deletes."""
-    return Written("CONFIG", subject, 0, None if config is None else {"subject": subject, **config})
+    return RegistryRecord("CONFIG", subject, 0, None if config is None else {"subject": subject, **config})
 
 
-def mode_record(subject: str | None, mode: str | None) -> Written:
+def mode_record(subject: str | None, mode: str | None) -> RegistryRecord:
     """The mode of a subject, of a context, or of all (None); no mode deletes."""
-    return Written("MODE", subject, 0, None if mode is None else {"subject": subject, "mode": mode})
+    return RegistryRecord("MODE", subject, 0, None if mode is None else {"subject": subject, "mode": mode})
 
 
-def context_tombstone(context: str) -> Written:
+def context_tombstone(context: str) -> RegistryRecord:
     """A context that is gone."""
-    return Written("CONTEXT", context, 0, None)
+    return RegistryRecord("CONTEXT", context, 0, None)
 
 
-def context_record(context: str) -> Written:
+def context_record(context: str) -> RegistryRecord:
     """A context that is used."""
-    return Written("CONTEXT", context, 0, {"tenant": "default", "context": context})
+    return RegistryRecord("CONTEXT", context, 0, {"tenant": "default", "context": context})
 
 
-def parsed(key: bytes | None, value: bytes | None) -> Written:
+def parsed(key: bytes | None, value: bytes | None) -> RegistryRecord:
     """A record of the log. ValueError, in words, for what is none."""
     names = _object(key, "key")
     kind, subject, version = names.get("keytype"), names.get("subject"), names.get("version", 0)
@@ -88,7 +88,7 @@ def parsed(key: bytes | None, value: bytes | None) -> Written:
         subject = names.get("context")
     if not (subject is None or isinstance(subject, str)) or not _is_int(version):
         raise ValueError(f"the key of a {kind} record has subject {subject!r} and version {version!r}")
-    return Written(kind, subject, version, None if value is None else _object(value, "value"))
+    return RegistryRecord(kind, subject, version, None if value is None else _object(value, "value"))
 
 
 def version_of(value: dict[str, Any]) -> Version:

@@ -25,7 +25,7 @@ _log = logging.getLogger("odradek.registry")
 
 
 class Registry:
-    """Answers from any thread but the broker's, one request after the other. Each sees all that the log has then."""
+    """The registry. Any thread but the broker's may call it; calls run one after the other, each on the newest log."""
 
     def __init__(self, broker: BlockingBroker) -> None:
         self._kept = KeptLog(broker.cluster, broker._look, TOPIC)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from odradek.registry.decisions import Asked
+from odradek.registry.decisions import SchemaRequest
 from odradek.registry.errors import RegistryError, bad_request, invalid_schema, invalid_version
 from odradek.registry.records import content_of
 from odradek.registry.subjects import in_context, normal
@@ -80,7 +80,7 @@ class Request:
             raise invalid_version(text)
         return int(text)
 
-    def says(self, name: str) -> bool:
+    def flag(self, name: str) -> bool:
         """Whether a flag in the query is set."""
         return self.query.get(name, "").lower() == "true"
 
@@ -120,7 +120,7 @@ class Request:
         return found
 
     @property
-    def asked(self) -> Asked:
+    def schema_request(self) -> SchemaRequest:
         """The schema in the body. RegistryError (422, 42201) for what is none."""
         data = self.object
         for name in data:
@@ -132,7 +132,7 @@ class Request:
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
                 raise bad_request(f"{name} is a number up to {_LARGEST}, not {value!r}")
         try:
-            return Asked(content_of(data), version, number)
+            return SchemaRequest(content_of(data), version, number)
         except ValueError as error:
             raise invalid_schema(str(error)) from None
 

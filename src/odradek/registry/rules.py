@@ -1,4 +1,4 @@
-"""The rule sets that schemas carry for their clients: kept, never run here."""
+"""Rule sets: the registry checks and stores them, clients run them."""
 
 from __future__ import annotations
 

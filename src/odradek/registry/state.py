@@ -1,4 +1,4 @@
-"""What the records of ``_schemas`` say: subjects, versions, ids, configs and modes. No I/O, no clock."""
+"""The state that the records of ``_schemas`` describe: subjects, versions, ids, configs, modes. No I/O, no clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from odradek.registry.entries import Content, Version
-from odradek.registry.records import Written, version_of
+from odradek.registry.records import RegistryRecord, version_of
 from odradek.registry.subjects import DEFAULT_CONTEXT, Subject, begins, context_of, context_subject
 
 DEFAULT_LEVEL = "BACKWARD"
@@ -27,7 +27,7 @@ class RegistryState:
         self._places: dict[tuple[str, int], dict[tuple[str, int], None]] = {}
         self._ids: dict[tuple[str, Content], int] = {}
         self._largest: dict[str, int] = {}
-        self._kinds: dict[str, Callable[[Written], None]] = {
+        self._kinds: dict[str, Callable[[RegistryRecord], None]] = {
             "SCHEMA": self._schema,
             "CONFIG": self._config,
             "MODE": self._mode,
@@ -42,14 +42,14 @@ class RegistryState:
 
     # -- changes
 
-    def replay(self, written: Written) -> None:
+    def replay(self, written: RegistryRecord) -> None:
         """Take a record in. ValueError, and nothing has changed, for one that says nothing to this registry."""
         replay = self._kinds.get(written.kind)
         if replay is None:
             raise ValueError(f"a record of the unknown kind {written.kind}")
         replay(written)
 
-    def _schema(self, written: Written) -> None:
+    def _schema(self, written: RegistryRecord) -> None:
         if written.value is None:
             self._drop(written.subject or "", written.version)
             return
@@ -64,20 +64,20 @@ class RegistryState:
         self._ids[context, version.content] = version.id
         self._largest[context] = max(version.id, self._largest.get(context, 0))
 
-    def _config(self, written: Written) -> None:
+    def _config(self, written: RegistryRecord) -> None:
         if written.value is None:
             self.configs.pop(written.subject, None)
         else:
             kept = {name: each for name, each in written.value.items() if name != "subject" and each is not None}
             self.configs[written.subject] = kept
 
-    def _mode(self, written: Written) -> None:
+    def _mode(self, written: RegistryRecord) -> None:
         if written.value is None:
             self.modes.pop(written.subject, None)
         else:
             self.modes[written.subject] = str(written.value.get("mode"))
 
-    def _delete_subject(self, written: Written) -> None:
+    def _delete_subject(self, written: RegistryRecord) -> None:
         up_to = (written.value or {}).get("version")
         if not isinstance(up_to, int):
             raise ValueError("a DELETE_SUBJECT record without a version")
@@ -85,13 +85,13 @@ class RegistryState:
             if each.version <= up_to:
                 self._put(replace(each, deleted=True))
 
-    def _clear_subject(self, written: Written) -> None:
+    def _clear_subject(self, written: RegistryRecord) -> None:
         for subject in self.subjects_of(written.subject, deleted=True):
             for each in list(self.versions[subject].values()):
                 if each.deleted:
                     self._drop(subject, each.version)
 
-    def _context(self, written: Written) -> None:
+    def _context(self, written: RegistryRecord) -> None:
         if written.value is None:
             self._contexts.discard(written.subject or "")
         else:

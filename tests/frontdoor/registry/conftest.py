@@ -12,10 +12,10 @@ import pytest
 
 import odradek
 from odradek.registry.application import MEDIA_TYPE
-from odradek.registry.decisions import Asked, Decision, register
+from odradek.registry.decisions import Decision, SchemaRequest, register
 from odradek.registry.entries import Content
 from odradek.registry.parsing import Parser
-from odradek.registry.records import Written, parsed
+from odradek.registry.records import RegistryRecord, parsed
 from odradek.registry.state import RegistryState
 
 Ask = Callable[..., tuple[int, Any]]
@@ -53,7 +53,7 @@ class Pure:
     def __init__(self) -> None:
         self.state = RegistryState()
         self.parser = Parser()
-        self.log: list[Written] = []
+        self.log: list[RegistryRecord] = []
 
     def take(self, decision: Decision) -> Any:
         for each in decision.records:
@@ -74,7 +74,7 @@ class Pure:
     def register(self, subject: str, schema: str, *, normalize: bool = False, **asked: Any) -> Any:
         place = {name: asked.pop(name) for name in ("version", "id") if name in asked}
         return self.take(
-            register(self.state, self.parser, subject, Asked(Content(schema, **asked), **place), normalize)
+            register(self.state, self.parser, subject, SchemaRequest(Content(schema, **asked), **place), normalize)
         )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from odradek.registry.decisions import (
-    Asked,
     Decision,
+    SchemaRequest,
     compatibility,
     delete_config,
     delete_mode,
@@ -168,13 +168,13 @@ def test_normalizing_is_asked_for_or_configured(pure: Pure) -> None:
 def test_compatibility_is_asked_without_storing(pure: Pure) -> None:
     pure.register("s", ONE)
     live = pure.state.all_of("s", deleted=False)
-    ask = Asked(Content(OTHER))
+    ask = SchemaRequest(Content(OTHER))
     (reason,) = compatibility(pure.state, pure.parser, "s", ask, live, normalize=False)
     assert reason.startswith("cannot read version 1: type_mismatch")
-    assert compatibility(pure.state, pure.parser, "s", Asked(Content(TWO)), live, normalize=False) == []
+    assert compatibility(pure.state, pure.parser, "s", SchemaRequest(Content(TWO)), live, normalize=False) == []
     assert compatibility(pure.state, pure.parser, "new", ask, [], normalize=False) == []
     with refused(42201):
-        compatibility(pure.state, pure.parser, "s", Asked(Content(" ")), live, normalize=False)
+        compatibility(pure.state, pure.parser, "s", SchemaRequest(Content(" ")), live, normalize=False)
     assert len(pure.log) == 1
 
 

@@ -36,9 +36,9 @@ def test_rules_count_by_kind() -> None:
 
 
 def test_what_is_usual_is_not_told() -> None:
-    assert Content('"int"').told() == {"schema": '"int"'}
+    assert Content('"int"').to_json() == {"schema": '"int"'}
     full = Content("{}", "JSON", (Reference("n", "s", 1),), '{"properties":{"a":"1"}}', '{"domainRules":[]}')
-    assert full.told() == {
+    assert full.to_json() == {
         "schemaType": "JSON",
         "references": [{"name": "n", "subject": "s", "version": 1}],
         "metadata": {"properties": {"a": "1"}},
@@ -48,7 +48,7 @@ def test_what_is_usual_is_not_told() -> None:
 
 
 def test_a_version_tells_its_place() -> None:
-    told = Version("s", 2, 7, Content('"int"')).told()
+    told = Version("s", 2, 7, Content('"int"')).to_json()
     assert told == {"subject": "s", "version": 2, "id": 7, "guid": md5(b'"int"'), "schema": '"int"'}
 
 

@@ -10,7 +10,7 @@ import trio
 
 import odradek
 from odradek import Decoded
-from odradek.registry.decisions import Asked, register
+from odradek.registry.decisions import SchemaRequest, register
 from odradek.registry.entries import Content
 from odradek.registry.record_decoding import RecordDecoding
 from odradek.registry.registry import Registry
@@ -74,7 +74,7 @@ def test_a_registry_that_has_ended_tells_nothing() -> None:
         assert broker.cluster.record_schemas.registered is None
         registry = Registry(broker)
         decoding = RecordDecoding(registry, broker)
-        asked = Asked(Content('"int"'))
+        asked = SchemaRequest(Content('"int"'))
         registry.change(lambda state: register(state, registry.parser, "s", asked, normalize=False))
         assert decoding.schema("orders", "value", 1) is not None
         assert repr(decoding) == "<RecordDecoding by <Registry: <RegistryState: 1 subjects>>>"

@@ -10,7 +10,7 @@ import pytest
 
 import odradek
 from odradek.__main__ import main
-from odradek.registry.decisions import Asked, Decision, register
+from odradek.registry.decisions import Decision, SchemaRequest, register
 from odradek.registry.entries import Content, Version
 from odradek.registry.errors import RegistryError
 from odradek.registry.records import schema_record
@@ -49,7 +49,7 @@ def test_two_registries_on_one_log_decide_one_after_the_other(broker: odradek.Ka
     answers: list[int] = []
 
     def add(registry: Registry, subject: str, size: int) -> None:
-        asked = Asked(Content(f'{{"type":"fixed","name":"F","size":{size}}}'))
+        asked = SchemaRequest(Content(f'{{"type":"fixed","name":"F","size":{size}}}'))
         answers.append(registry.change(lambda state: register(state, registry.parser, subject, asked, False))["id"])
 
     def run(registry: Registry, name: str) -> None:
@@ -73,9 +73,9 @@ def test_what_comes_while_it_is_decided_is_decided_anew(broker: odradek.KafkaBro
     def decide(state: RegistryState) -> Decision:
         seen.append(state.subjects(""))
         if len(seen) == 1:
-            asked = Asked(Content('"int"'))
+            asked = SchemaRequest(Content('"int"'))
             other.change(lambda state: register(state, other.parser, "first", asked, False))
-        return register(state, registry.parser, "second", Asked(Content('"long"')), False)
+        return register(state, registry.parser, "second", SchemaRequest(Content('"long"')), False)
 
     assert registry.change(decide) == {"id": 2}
     assert seen == [[], ["first"]]
@@ -153,7 +153,7 @@ def test_a_topic_that_is_of_no_use_is_said() -> None:
 def test_a_log_that_takes_nothing_is_said() -> None:
     with odradek.KafkaBroker(nodes=3, config={"min.insync.replicas": 2, "default.replication.factor": 2}) as broker:
         registry = Registry(broker)
-        asked = Asked(Content('"int"'))
+        asked = SchemaRequest(Content('"int"'))
 
         def change(subject: str) -> None:
             registry.change(lambda state: register(state, registry.parser, subject, asked, False))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.registry.decisions import Asked
+from odradek.registry.decisions import SchemaRequest
 from odradek.registry.entries import Content
 from odradek.registry.errors import RegistryError
 from odradek.registry.requests import Request
@@ -70,8 +70,8 @@ def test_a_page_is_of_numbers() -> None:
 
 
 def test_flags() -> None:
-    assert Request(query={"deleted": "TRUE"}).says("deleted")
-    assert not Request(query={"deleted": "1"}).says("deleted")
+    assert Request(query={"deleted": "TRUE"}).flag("deleted")
+    assert not Request(query={"deleted": "1"}).flag("deleted")
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_what_is_no_object(body: bytes, code: int) -> None:
 
 def test_a_schema_in_a_body() -> None:
     body = {"schema": "x", "schemaType": None, "references": None, "id": None, "version": None}
-    assert Request(body=json.dumps(body).encode()).asked == Asked(Content("x"))
-    assert Request(body=b'{"schema":"x","id":0,"version":-1}').asked == Asked(Content("x"), -1, 0)
+    assert Request(body=json.dumps(body).encode()).schema_request == SchemaRequest(Content("x"))
+    assert Request(body=b'{"schema":"x","id":0,"version":-1}').schema_request == SchemaRequest(Content("x"), -1, 0)
 
 
 @pytest.mark.parametrize(
@@ -104,5 +104,5 @@ def test_a_schema_in_a_body() -> None:
 )
 def test_what_is_no_schema_in_a_body(body: dict[str, Any], code: int) -> None:
     with pytest.raises(RegistryError) as refused:
-        Request(body=json.dumps(body).encode()).asked  # noqa: B018
+        Request(body=json.dumps(body).encode()).schema_request  # noqa: B018
     assert refused.value.code == code

@@ -8,7 +8,7 @@ import pytest
 
 from odradek.registry.entries import Content, Reference, Version
 from odradek.registry.records import (
-    Written,
+    RegistryRecord,
     clear_subject_record,
     config_record,
     context_record,
@@ -23,14 +23,14 @@ from odradek.registry.state import RegistryState, in_context_of
 INT, STRING = Content('"int"'), Content('"string"')
 
 
-def state_of(*records: Written) -> RegistryState:
+def state_of(*records: RegistryRecord) -> RegistryState:
     state = RegistryState()
     for each in records:
         state.replay(parsed(each.key_bytes, each.value_bytes))
     return state
 
 
-def of(subject: str, version: int, number: int, content: Content = INT, *, deleted: bool = False) -> Written:
+def of(subject: str, version: int, number: int, content: Content = INT, *, deleted: bool = False) -> RegistryRecord:
     return schema_record(Version(subject, version, number, content, deleted))
 
 
@@ -114,12 +114,12 @@ def test_an_id_is_of_one_schema() -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        Written("ASSOCIATION", "s", 0, {}),
-        Written("DELETE_SUBJECT", "s", 0, {}),
-        Written("SCHEMA", "s", 1, {"subject": "s"}),
+        RegistryRecord("ASSOCIATION", "s", 0, {}),
+        RegistryRecord("DELETE_SUBJECT", "s", 0, {}),
+        RegistryRecord("SCHEMA", "s", 1, {"subject": "s"}),
     ],
 )
-def test_what_says_nothing_is_refused(record: Written) -> None:
+def test_what_says_nothing_is_refused(record: RegistryRecord) -> None:
     with pytest.raises(ValueError, match="record"):
         RegistryState().replay(record)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from odradek.registry.formats.parsed import Needed
+from odradek.registry.formats.parsed import ReferencedTexts
 
 _NAMED = ("record", "error", "enum", "fixed")
 _PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -29,7 +29,7 @@ class AvroSchema:
 
     formats: ClassVar[Mapping[str, Callable[[], str]]] = {}
 
-    def __init__(self, text: str, needed: Needed) -> None:
+    def __init__(self, text: str, needed: ReferencedTexts) -> None:
         from avro.errors import AvroException
         from avro.name import Names
         from avro.schema import make_avsc_object

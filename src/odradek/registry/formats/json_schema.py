@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from odradek.registry.formats.parsed import Needed
+from odradek.registry.formats.parsed import ReferencedTexts
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _COMPARED = (
@@ -55,7 +55,7 @@ class JsonSchema:
 
     formats: ClassVar[Mapping[str, Callable[[], str]]] = {}
 
-    def __init__(self, text: str, needed: Needed) -> None:
+    def __init__(self, text: str, needed: ReferencedTexts) -> None:
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
         from referencing import Registry

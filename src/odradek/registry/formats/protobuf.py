@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from odradek.broker.schemas.protobuf import FILE, compiled
-from odradek.registry.formats.parsed import Needed
+from odradek.registry.formats.parsed import ReferencedTexts
 
 _ALIKE = (
     ("int32", "int64", "uint32", "uint64", "bool", "enum"),
@@ -26,7 +26,7 @@ class ProtobufSchema:
     ValueError, in words, for what is neither; ImportError, with what to install, without the libraries.
     """
 
-    def __init__(self, text: str, needed: Needed) -> None:
+    def __init__(self, text: str, needed: ReferencedTexts) -> None:
         described = _described(text)
         if described is not None:
             from odradek.registry.formats.proto_text import proto_text

@@ -1,4 +1,4 @@
-"""Who has to read whom at each level."""
+"""Compatibility levels: which schema must read which."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.registry.levels import LEVELS, reasons_against
+from odradek.registry.formats.parsed import LEVELS, reasons_against
 
 
 class Reader:
