@@ -129,7 +129,7 @@ def test_what_else_the_client_of_python_asks(client: Any) -> None:
     assert client.get_compatibility("s") == "FULL"
     client.set_config("s", ServerConfig(compatibility=ConfigCompatibilityLevel.NONE))
     assert client.get_config("s").compatibility_level == "NONE"
-    assert client.get_schema_types() == ["AVRO", "PROTOBUF", "JSON"]
+    assert client.get_schema_types() == ["JSON", "PROTOBUF", "AVRO"]
     assert client.get_contexts() == ["."]
     assert client.delete_subject("s") == [1]
     assert client.delete_subject("s", permanent=True) == [1]

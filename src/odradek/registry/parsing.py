@@ -10,9 +10,9 @@ from odradek.registry.formats.parsed import Parse, Parsed
 from odradek.registry.state import RegistryState, in_context_of
 
 _FORMATS = {
-    "AVRO": ("odradek.registry.formats.avro", "AvroSchema"),
-    "PROTOBUF": ("odradek.registry.formats.protobuf", "ProtobufSchema"),
     "JSON": ("odradek.registry.formats.json_schema", "JsonSchema"),
+    "PROTOBUF": ("odradek.registry.formats.protobuf", "ProtobufSchema"),
+    "AVRO": ("odradek.registry.formats.avro", "AvroSchema"),
 }
 TYPES = tuple(_FORMATS)
 _KEPT = 1000

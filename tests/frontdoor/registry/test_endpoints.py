@@ -24,7 +24,7 @@ def told(name: str, **place: Any) -> dict[str, Any]:
 
 CONVERSATION: list[tuple[str, str, str | None, int, Any]] = [
     ("GET", "/", None, 200, {}),
-    ("GET", "/schemas/types", None, 200, ["AVRO", "PROTOBUF", "JSON"]),
+    ("GET", "/schemas/types", None, 200, ["JSON", "PROTOBUF", "AVRO"]),
     ("GET", "/subjects", None, 200, []),
     ("GET", SUBJECTS, None, 404, 40401),
     ("POST", SUBJECTS, INT, 200, {"id": 1}),
