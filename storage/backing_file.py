@@ -1,7 +1,8 @@
-"""A file without a name for what logs do not keep in memory: extents of it are written once and go when unused.
+"""An unnamed temporary file for log chunks that are not kept in memory, with its writer thread and its maps.
 
-It lies on a disk, and the system keeps its bytes in the page cache as far as there is room. One file takes the extents
-of all logs, so the number of descriptors does not grow with the partitions.
+The file is on a disk, and the system caches as much of it as there is room. One file has the extents of all logs, so
+the number of descriptors does not grow with the partitions. Extents are written once and freed when unused. A thread
+writes them, because a disk may block and the event loop must not.
 """
 
 from __future__ import annotations

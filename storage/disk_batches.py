@@ -1,4 +1,10 @@
-"""A segment's file while answers take bytes from it."""
+"""The batches of one segment in a `.log` file, and slices of the file that answers are sent from.
+
+An append writes to the file at once, and stays in memory chunks until they have 4 MiB. Older bytes are read through a
+read-only map of the file, or sent by its descriptor. So a consumer at the end of the log never waits for a map, a log
+that is only written is never mapped, and nothing is copied on the way to a socket. Maps stay valid while views of them
+are held, even after the file is removed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets by time: the first record from a timestamp on, and the record with the largest one (KIP-79, KIP-734)."""
+"""Look-ups over segments: offsets by time (KIP-79, KIP-734), and the aborted transactions of a range."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from odradek.protocol.generated.messages.produce import (
 )
 
 if TYPE_CHECKING:
-    from odradek.broker.partitions.back_pressure import MemoryRoom
+    from odradek.broker.partitions.back_pressure import BackPressure
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.requests.context import RequestContext
 
@@ -26,7 +26,7 @@ _FIRST_VERSION_WITH_LEADER = 10
 
 
 async def when_there_is_room(
-    room: MemoryRoom, serve: Callable[[], Parked | ProduceResponse | Coroutine[Any, Any, Any] | None]
+    room: BackPressure, serve: Callable[[], Parked | ProduceResponse | Coroutine[Any, Any, Any] | None]
 ) -> Any:
     """Serve a request when records leave memory fast enough again. Nothing of it was looked at before."""
     await room.wait()

@@ -1,4 +1,15 @@
-"""Roles and quorum of a combined-mode broker: what `process.roles` and `controller.quorum.*` may say."""
+"""The listeners of each node: `listeners`, `advertised.listeners` and their relatives, checked as Kafka does.
+
+One value serves all nodes of the process. A name that occurs once belongs to every node: the first node has its port,
+the others the following ones, and port 0 is any free one. A name that occurs once for each node belongs to them in
+their order.
+
+A running broker can change `listeners` and `listener.security.protocol.map`. Listeners are identified by their names,
+as in Kafka: a new one is opened, a removed one is closed, and the others keep their addresses until the broker
+restarts. `advertised.listeners` cannot change, so new listeners are not advertised.
+
+The rules of `process.roles`, `controller.quorum.*` and `max.connections.per.ip` are here as well.
+"""
 
 from __future__ import annotations
 

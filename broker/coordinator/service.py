@@ -1,4 +1,4 @@
-"""Which partition of a coordinator's topic a group id or transactional id belongs to."""
+"""The shards of one kind of coordinator (groups, transactions, share state), and the internal topic with their logs."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def partition_for(key: str, partitions: int) -> int:
 
 
 class HasPartitions(Protocol):
-    """A topic, as far as a coordinator cares."""
+    """The part of a topic that coordinators use."""
 
     @property
     def partitions(self) -> Sequence[Partition]: ...
 
 
 class TopicStore(Protocol):
-    """Where topics are found."""
+    """A look-up of topics."""
 
     def get(self, name: str) -> HasPartitions | None:
-        """The topic of that name, None if there is none."""
+        """The topic with that name; None without one."""
 
 
 class InternalTopic:
@@ -79,16 +79,16 @@ class MachineFactory(Protocol[M_co]):
 
 
 class HasId(Protocol):
-    """A node, as far as a coordinator cares: the one that a request has come to."""
+    """The part of a node that coordinators use: the node that received a request."""
 
     @property
     def id(self) -> int: ...
 
 
 class Surroundings(NamedTuple):
-    """What every coordinator needs of its broker.
+    """What every coordinator needs from its broker.
 
-    `start` runs a shard's task until the broker stops. `report(where, error)` is told of bugs. `new_journal`: see
+    `start` runs a shard's task until the broker stops. `report(where, error)` is called with bugs. `new_journal`: see
     `Lane`.
     """
 
@@ -99,12 +99,11 @@ class Surroundings(NamedTuple):
 
 
 class CoordinatorService(Generic[M]):
-    """Finds the shard for a key, starting it when it is first needed: 50 partitions cost nothing until used.
+    """Finds the shard of a key, and starts it when it is first needed: unused partitions cost nothing.
 
-    Owner: the cluster, which tells it of deleted topics and changed leaders. A shard belongs to the leader node of its
-    partition; when the leader changes, it reloads from the log, as a coordinator on another machine would.
-
-    `perform(shard, effect)` carries out the machine's own effects (see `Shard`). `base_sequence` is in the
+    Owner: the cluster, which reports deleted topics and changed leaders. A shard belongs to the leader node of its
+    partition. When the leader changes, it reloads from the log, as a coordinator on another machine would.
+    `perform(shard, effect)` carries out the machine's own effects (see `Shard`). `base_sequence` is written into the
     batches: Kafka's group coordinator writes 0, its transaction coordinator -1. `keyed`: see `PartitionJournal`.
     """
 
@@ -130,7 +129,10 @@ class CoordinatorService(Generic[M]):
     # -- finding
 
     def partition_for(self, key: str) -> int:
-        """The partition of the internal topic that `key` belongs to. NOT_COORDINATOR while there is no topic."""
+        """The partition of the internal topic that owns `key`.
+
+        Raises NOT_COORDINATOR while the topic does not exist.
+        """
         return partition_for(key, len(self._partitions()))
 
     def leader_for(self, key: str) -> int:
@@ -207,13 +209,13 @@ class CoordinatorService(Generic[M]):
     # -- life
 
     def start_stored(self) -> None:
-        """Start every shard whose partition has data: nobody may ever ask for one, and yet its timers have to run."""
+        """Start every shard whose partition has data: their timers have to run even without requests."""
         for partition in self.topic.partitions or ():
             if partition.leader_id >= 0 and partition.opened and partition.log.log_end_offset:
                 self._shard(partition, None)
 
     def reload(self, partition: int) -> Shard[M]:
-        """Make a shard forget its state and load it again from the log."""
+        """Make a shard drop its state and load the log again."""
         shard = self.shard(partition)
         shard.reload()
         return shard
@@ -263,7 +265,7 @@ class CoordinatorService(Generic[M]):
                 shard.hold_load(False)
 
     def topic_deleted(self, name: str, partitions: int) -> None:
-        """A topic that had so many partitions exists no more."""
+        """A topic with this many partitions was deleted."""
         if name == self.topic.name:
             self.close()
 
@@ -274,7 +276,7 @@ class CoordinatorService(Generic[M]):
         self._shards.clear()
 
     def copied(self) -> dict[int, bytes | None]:
-        """What each running shard knows now, by partition, for `go_on_with`; None for one that has to be loaded."""
+        """The state of each running shard by partition, for `go_on_with`; None for one that has to load the log."""
         return {index: shard.copied() for index, shard in self._shards.items()}
 
     def go_on_with(self, copies: Mapping[int, bytes | None]) -> None:

@@ -1,4 +1,4 @@
-"""Where Produce waits while more records are on their way from memory to the temporary file than there should be."""
+"""Back-pressure: Produce waits here while the file writer is behind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from odradek.storage.chunks import ChunkPool
 
 
-class MemoryRoom:
+class BackPressure:
     """The room that a pool of chunks has for more, for tasks of one event loop.
 
     `on_change` is told when the pool becomes crowded, and when it no longer is.

@@ -1,4 +1,4 @@
-"""A topic as a broker hosts it: its partitions, by index, and the settings that their logs obey."""
+"""The topics and live partitions of a process, which are made, grown, moved and deleted as the metadata image says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from odradek.broker.config.broker_config import BrokerConfig, TopicConfig
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, ResourceType, TopicImage
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
-from odradek.broker.partitions.back_pressure import MemoryRoom
+from odradek.broker.partitions.back_pressure import BackPressure
 from odradek.broker.partitions.partition import Partition
 from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend
@@ -85,9 +85,9 @@ class PartitionRegistry:
         self._by_id: dict[bytes, Topic] = {}
         self.backend: LogBackend = MemoryBackend() if backend is None else backend
         self._room = (
-            MemoryRoom(self.backend.pool, self._set_crowded) if isinstance(self.backend, MemoryBackend) else None
+            BackPressure(self.backend.pool, self._set_crowded) if isinstance(self.backend, MemoryBackend) else None
         )
-        self.crowded: MemoryRoom | None = None
+        self.crowded: BackPressure | None = None
         self.durability: Durability | None = None
         self.directories: Directories | None = None
         self.on_activity: Callable[[Partition], None] | None = None

@@ -1,1 +1,4 @@
-"""What the bytes of records mean, where somebody has said so: Avro and Protobuf, to look at. Brokers never ask."""
+"""Schemas of keys and values, by which records are shown: Avro, Protobuf, JSON. The broker itself does not use them.
+
+`RecordSchemas` owns the schemas that a test has set for a topic. Decoded values leave; nothing is written.
+"""

@@ -1,1 +1,5 @@
-"""Who may connect and what they may do: principals, TLS, SASL, access control, quotas."""
+"""Principals, access control, SASL, TLS and quotas.
+
+The authorizer and the quotas follow the metadata image. A log-in enters through `sasl`, a handshake through `tls`; a
+`Principal` leaves. `Denials` owns the last refusals.
+"""

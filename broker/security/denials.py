@@ -1,4 +1,8 @@
-"""What was refused to whom: for whoever tests a client's rights, and for the log."""
+"""What was refused to which client: for tests of a client's rights, and for the log.
+
+There are constants for clients that use the wrong protocol for a listener. Such a client reports time-outs and lost
+connections at best, so reports look for these reasons.
+"""
 
 from __future__ import annotations
 

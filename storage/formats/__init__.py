@@ -1,1 +1,1 @@
-"""The files of a partition's folder as bytes and values: names, batches, indexes. Read-only, without state or rules."""
+"""The files of a partition's folder: names, batches, indexes. It reads bytes, and knows no rule of a log."""

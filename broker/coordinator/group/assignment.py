@@ -1,4 +1,10 @@
-"""What assignors are given and what they give back: members, their subscriptions and partitions by topic id."""
+"""The input and output of assignors (members, subscriptions, partitions by topic id), in the orders of Kafka's hash
+tables.
+
+Kafka iterates over a group's members in the order of its versioned hash table (`timeline_order`) and copies them into a
+`HashMap`. `member_order` computes that order from scratch. `MemberOrder` keeps the sorted list while members join and
+leave: another member costs one search, and only a table that grows is sorted again.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +36,12 @@ from odradek.protocol.java_maps import (
 from odradek.protocol.native import mypyc_attr
 
 Partitions = dict[bytes, tuple[int, ...]]
-"""Partitions by topic id. Topics and partitions stand in the order in which Kafka walks them."""
+"""Partitions by topic id, in the order in which Kafka iterates over them."""
 
 NOTHING: Final[Partitions] = {}
 
 _SPREAD_FROM: Final = 1 << 16
-"""Java spreads the upper half of a hash over the lower one: a smaller number stands in the slot of its own."""
+"""Java mixes the upper half of a hash into the lower half, so a smaller number keeps its own slot."""
 _FIBONACCI: Final = -7046029254386353131
 _MASK: Final = (1 << 64) - 1
 
@@ -85,7 +91,7 @@ def subscribed_ids(names: Iterable[str], counts: dict[bytes, int], topics: Topic
 
 
 class PresentTarget(Protocol):
-    """What everybody was to have until now."""
+    """The target of each member before this assignment."""
 
     @property
     def by_member(self) -> dict[str, Partitions]:
@@ -93,11 +99,11 @@ class PresentTarget(Protocol):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many partitions each member has that has a target. Not to be changed."""
+        """The number of partitions of each member with a target. Do not change it."""
 
     @property
     def members_by_size(self) -> dict[int, int]:
-        """How many members have so many partitions, of those with a target. Not to be changed."""
+        """How many members with a target have this many partitions. Do not change it."""
 
     @property
     def topic_ids(self) -> Collection[bytes]:
@@ -135,10 +141,10 @@ class GroupSpec:
 
 
 Assignor = Callable[[GroupSpec], dict[str, Partitions]]
-"""Gives members their partitions. Raises `KafkaError` if it cannot.
+"""Assigns partitions to members. Raises `KafkaError` if it cannot.
 
-The result may leave out members that keep the target that they have, in the very same order. It stands in the order of
-the members then, and has all that have no target yet.
+The result has the members in the order given. It contains every member without a target, and may leave out members that
+keep their target in the same order.
 """
 
 
@@ -172,7 +178,7 @@ def order_once_stored(assigned: Partitions) -> Partitions:
 
 
 def _is_by_slot(partitions: tuple[int, ...]) -> bool:
-    """Whether a few distinct partitions stand in the order of their slots in the smallest table."""
+    """Whether a few distinct partitions are in the order of their slots in the smallest table."""
     last = 0
     for partition in partitions:
         slot = partition & (DEFAULT_SLOTS - 1)
@@ -238,7 +244,10 @@ def timeline_order(present: Sequence[str], peak: int) -> list[str]:
 
 
 def timeline_bits(peak: int) -> int:
-    """How many bits of a hash make the slot in Kafka's versioned hash table; it grows when it is a third overfull."""
+    """How many bits of a hash select the slot in Kafka's versioned hash table.
+
+    It grows when it is overfull by a third.
+    """
     bits = 1
     while peak * 3 > 4 << bits:
         bits += 1
@@ -255,7 +264,7 @@ def timeline_hash(text: str) -> int:
 
 
 def partition_count(spec: GroupSpec, topic_id: bytes) -> int:
-    """How many partitions a subscribed topic has; a topic that vanished meanwhile is the assignor's failure."""
+    """The number of partitions of a subscribed topic. If the topic is missing, the assignor fails."""
     count = spec.partition_counts.get(topic_id)
     if count is None:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "a subscribed topic is missing in the topic metadata")
@@ -270,10 +279,10 @@ _TURNS: Final = (1 << _TURN_BITS) - 1
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MemberOrder:
-    """Owner: the group, which tells of members that come and go.
+    """Owner: the group, which reports members that join and leave.
 
-    `_hashes`: of each member its hashes for the two tables, and its turn: the latest has the smallest. `_places`, of
-    the members in `_ids`: slot in the hash map, slot in the versioned table, and turn, as one number.
+    `_hashes`: each member's hashes for the two tables, and its turn: the latest member has the smallest. `_places`, for
+    the members in `_ids`: slot in the hash map, slot in the versioned table and turn, as one number.
     """
 
     __slots__ = ("_bits", "_hashes", "_ids", "_places", "_slots", "_turn")
@@ -297,7 +306,7 @@ class MemberOrder:
             self._ids.insert(at, member_id)
 
     def remove(self, member_id: str) -> None:
-        """A member is gone."""
+        """Remove a member."""
         if self._slots:
             at = bisect_left(self._places, self._place(member_id))
             del self._places[at], self._ids[at]
@@ -330,7 +339,7 @@ class MemberOrder:
         return slots << _TURN_BITS | turn
 
 
-class Holding:
+class HeldPartitions:
     """A member's partitions. Unchanged, they are given back as they came; the first change copies them."""
 
     __slots__ = ("_given", "_sets", "_topics")

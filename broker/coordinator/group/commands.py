@@ -1,4 +1,8 @@
-"""The kinds of groups."""
+"""The group types, and the commands that groups of every type understand.
+
+Replies are the contents of the answers; errors are raised as `KafkaError`. Commands of one type are in its own
+`commands`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What groups with member epochs (consumer groups, streams groups) have in common."""
+"""Groups whose members have epochs: what consumer groups and streams groups share.
+
+A member may commit with an older epoch for partitions that it has had since then (KIP-1251). A fetch has to name the
+present epoch.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +27,15 @@ _FIRST_EPOCH = 1
 
 
 class EpochMember(Protocol):
-    """A member, as far as its epoch is concerned."""
+    """The part of a member that concerns its epoch."""
 
     @property
     def epoch(self) -> int:
-        """How far it has come."""
+        """Its progress in reconciling its assignment."""
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long it may take to give something up."""
+        """The time that it has to revoke partitions."""
 
     def is_reconciled_to(self, target_epoch: int, /) -> bool:
         """Whether it has arrived at the target assignment of that epoch."""
@@ -79,7 +83,7 @@ class EpochGroup(ABC):
         """The state, which is remembered until something changes."""
 
     def _progress(self) -> str:
-        """How far the group has come with its assignment."""
+        """The group's progress with its assignment."""
         if self.epoch > self.assignment_epoch:
             return ASSIGNING
         arrived = all(member.is_reconciled_to(self.assignment_epoch) for member in self._by_id().values())
@@ -91,7 +95,7 @@ class EpochGroup(ABC):
         return not self._by_id()
 
     def check_delete_offsets(self) -> None:  # noqa: B027 - not for a subclass to fill
-        """See `Group`: each topic is checked by itself."""
+        """See `Group`. Each topic is checked separately."""
 
     def check_delete(self) -> None:
         """See `Group`."""
@@ -112,7 +116,7 @@ class EpochGroup(ABC):
 
 
 def known_member(group_id: str, members: Mapping[str, M], member_id: str | None) -> M:
-    """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
+    """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
     member = None if member_id is None else members.get(member_id)
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
@@ -166,7 +170,7 @@ def committing_member(members: Mapping[str, C], command: CommitOffsets | TxnOffs
 
 
 def refuse_old_version(protocol: str) -> KafkaError:
-    """What a member hears that uses an OffsetCommit without epochs."""
+    """The error for a member that uses an OffsetCommit version without epochs."""
     text = f"OffsetCommit version 9 or above must be used by members using the {protocol} group protocol"
     return KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
 
@@ -193,7 +197,7 @@ def fetching_member(group_id: str, members: Mapping[str, C], member_id: str | No
 
 
 def other_epoch(epoch: int, member: EpochMember) -> KafkaError:
-    """What a member hears that fetches in an epoch that is not its own."""
+    """The error for a member that fetches in an epoch other than its own."""
     text = f"The received member epoch {epoch} does not match the expected member epoch {member.epoch}."
     return KafkaError(ErrorCode.STALE_MEMBER_EPOCH, text)
 

@@ -1,4 +1,4 @@
-"""What every group is to the machine that owns the groups of a partition, whatever its kind."""
+"""The contract of a group of any kind, and the groups of one partition by id."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Group(Protocol):
         """Whether a member subscribes to the topic: its offsets are then neither deleted nor expired."""
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
-        """OffsetCommit; returns what the commit causes besides, such as a session that goes on."""
+        """Check an OffsetCommit. Returns its effects, such as restarting a session."""
 
     def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
         """TxnOffsetCommit."""
@@ -71,7 +71,9 @@ class Group(Protocol):
         """The records that delete the group itself, without its offsets."""
 
     def on_removed(self) -> Sequence[Effect]:
-        """What happens besides when it is deleted or replaced: its timers are cancelled, who waits is answered."""
+        """The effects of deleting or replacing the group: its timers are cancelled and its parked requests are
+        answered.
+        """
 
 
 G = TypeVar("G", bound=Group)
@@ -98,7 +100,7 @@ class Groups:
         self.dormant: Dormant | None = None
 
     def get(self, group_id: str) -> Group | None:
-        """The group of that id, None if there is none."""
+        """The group with that id; None without one."""
         group = self._groups.get(group_id)
         if group is None and self.dormant is not None:
             group = self.dormant.take_up(group_id)
@@ -107,7 +109,7 @@ class Groups:
         return group
 
     def existing(self, group_id: str) -> Group:
-        """The group of that id; GROUP_ID_NOT_FOUND if there is none."""
+        """The group with that id; raises GROUP_ID_NOT_FOUND without one."""
         group = self.get(group_id)
         if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
@@ -124,9 +126,9 @@ class Groups:
         return group if isinstance(group, kind) else None
 
     def for_replay(self, group_id: str, kind: type[G], make: Callable[[str], G]) -> G:
-        """The group that a record of one kind is about; made if there is none, or only one of committed offsets.
+        """The group of a record; makes one if the id has no group, or only committed offsets.
 
-        RuntimeError if the log holds a group of another kind under this id: one of its records is wrong.
+        Raises RuntimeError if the log holds a group of another kind with this id: one of the records is wrong.
         """
         group = self._groups.get(group_id)
         if isinstance(group, kind):

@@ -1,19 +1,19 @@
-"""What a kind of groups (classic, consumer, share, streams) is to the machine that owns the groups of a partition.
+"""The contract of a kind of groups (classic, consumer, share, streams).
 
 A kind is a package `coordinator/group/<type>/` whose module `kind` has `make(context) -> GroupKind`. To add one:
 
 1. commands: subclasses of `GroupCommand` with `home = GroupType.<TYPE>` (see `commands`);
-2. a group: a class that satisfies `Group`; it lives in `KindContext.groups` as long as the log has the group;
+2. a group: a class that satisfies `Group`, which is in `KindContext.groups` while the log has the group;
 3. a `GroupKind` that decides on the commands and replays the records;
 4. its line in `KIND_MODULES`.
 
-Routing. A command goes to the kind that its group is of, if that kind lists the command in `decisions`; else to the
-command's home. A group without members counts as none for commands of another kind's home: that kind takes the group
-over (`[*group.tombstones(), ...]` as the first records) or refuses. So the consumer kind can decide on JoinGroup or
-Heartbeat for its own groups, and a kind can decide on `DeleteGroup` in its own way.
+A command goes to the kind of its group if that kind lists the command in `decisions`, otherwise to the command's home.
+If the group has no members, a command of another kind's home finds no group: that kind takes the group over
+(`[*group.tombstones(), ...]` as the first records) or refuses. So the consumer kind can decide on JoinGroup or
+Heartbeat for its own groups, and each kind can decide on `DeleteGroup` in its own way.
 
-Records go to the kind that `records.KIND_OF_RECORD` names. Offsets are the machine's own: they belong to the group's
-id and outlive a change of kind; `Group` says what a group permits and when its offsets expire.
+Records go to the kind that `records.KIND_OF_RECORD` names. The machine keeps the offsets itself: they belong to the
+group's id and outlive a change of kind. `Group` says what a group permits and when its offsets expire.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ KIND_MODULES: Mapping[GroupType, str] = {
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class GroupChanged(Effect):
-    """The group has entered another state: whoever waits for that may look."""
+    """The group has entered another state. Wakes those who wait for one."""
 
     __slots__ = ("group_id",)
 
@@ -57,10 +57,10 @@ class GroupChanged(Effect):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class KindContext:
-    """What a kind gets of the machine.
+    """The parts of the machine that a kind gets.
 
-    `new_id` makes random ids for members of classic groups (36 characters), `new_short_id` for those of consumer groups
-    that have none (22).
+    `new_id` makes random ids for members of classic groups (36 characters), `new_short_id` for members of consumer
+    groups without an id (22 characters).
     """
 
     __slots__ = ("configs", "groups", "new_id", "new_short_id", "settings", "topics")
@@ -90,7 +90,7 @@ class GroupKind(Protocol):
         """Which kind it is."""
 
     decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]]
-    """What decides on each command: `(command, now_ms) -> Outcome`."""
+    """The decision of each command: `(command, now_ms) -> Outcome`."""
 
     def replay(self, record_type: int, record: LogRecord) -> None:
         """Apply a record of this kind (its key begins with `record_type`) to durable state."""
@@ -107,7 +107,7 @@ class GroupKind(Protocol):
         """Topics were made, grown or deleted; what is decided from that follows with the groups' next commands."""
 
     def kept(self) -> Any:
-        """What it knows besides the groups; see `runtime.machine.CopyableMachine`."""
+        """The kind's own state, besides the groups; see `runtime.machine.CopyableMachine`."""
 
     def take(self, kept: Any) -> None:
         """Know what another one knew. Its groups are here already."""
@@ -126,7 +126,7 @@ _TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_L
 
 
 def group_error(code: ErrorCode) -> ErrorCode:
-    """What a member or an administrator gets."""
+    """The error that a member or an administrator gets."""
     if code in _NOT_AVAILABLE:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code in _NOT_COORDINATOR:
@@ -137,7 +137,7 @@ def group_error(code: ErrorCode) -> ErrorCode:
 
 
 def commit_error(code: ErrorCode) -> ErrorCode:
-    """What a commit of offsets gets."""
+    """The error that a commit of offsets gets."""
     if code in _TOO_LARGE:
         return ErrorCode.INVALID_COMMIT_OFFSET_SIZE
     return group_error(code)

@@ -1,4 +1,8 @@
-"""The machine of one partition of `__consumer_offsets`: all groups that belong to it, and their offsets."""
+"""The machine of one partition of `__consumer_offsets`: its groups and their offsets.
+
+If INFO is enabled it logs what happens to consumer, share and streams groups: it compares the group before a command
+with the group after its records are stored, so a refused command is not logged. Classic groups log by themselves.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +178,7 @@ class GroupMachine:
     # -- reading
 
     def group(self, group_id: str) -> Group | None:
-        """The group of that id, None if there is none."""
+        """The group with that id; None without one."""
         return self.groups.get(group_id)
 
     def classic_group(self, group_id: str) -> ClassicGroup | None:
@@ -203,7 +207,7 @@ class GroupMachine:
             self._decide[command] = self._routed(command, decisions)
 
     def _told(self, decision: Decision) -> Decision:
-        """The decision, with its story in the log if somebody listens."""
+        """Decide, and log the changes if INFO is enabled."""
 
         def decide(command: c.GroupCommand, now_ms: int) -> Outcome[Any]:
             outcome = decision(command, now_ms)
@@ -214,7 +218,7 @@ class GroupMachine:
         return decide
 
     def _routed(self, command: type[Command[Any]], decisions: dict[GroupType, Decision]) -> Decision:
-        """What decides on a command that these kinds know: see `kinds`."""
+        """The function that decides on a command which these kinds know; see `kinds`."""
         assert issubclass(command, c.GroupCommand)
         home = command.home
         if home is not None and home not in decisions:
@@ -258,7 +262,7 @@ _GONE = "Dead"
 
 
 class _Standing(NamedTuple):
-    """Where a group stands."""
+    """The state of a group, for comparison."""
 
     kind: str
     state: str

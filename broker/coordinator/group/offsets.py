@@ -32,7 +32,7 @@ _NONE = ErrorCode.NONE
 
 
 class FetchedOffset(NamedTuple):
-    """What OffsetFetch says of one partition; offset -1 = nothing committed."""
+    """The OffsetFetch result of one partition; offset -1 means nothing is committed."""
 
     offset: int
     leader_epoch: int
@@ -132,7 +132,7 @@ class OffsetBook:
     def fetch(
         self, group_id: str, topic: str, topic_id: bytes, partitions: Sequence[int], require_stable: bool
     ) -> list[FetchedOffset]:
-        """What is committed for partitions of one topic; `topic_id` ZERO_UUID matches every stored id."""
+        """The committed offsets of partitions of one topic. `topic_id` ZERO_UUID matches every stored id."""
         stored = self._stored
         offsets = stored.offsets.get(group_id, {})
         fetched: list[FetchedOffset] = []
@@ -201,9 +201,9 @@ class OffsetBook:
     # -- expiring
 
     def expire(self, command: ExpireOffsets, now_ms: int) -> Outcome[None]:
-        """Drop offsets that have outlived their retention, and groups that have neither members nor offsets left.
+        """Delete offsets past their retention, and groups left with neither members nor offsets.
 
-        Source: KIP-211, and KIP-496 for topics that nobody subscribes to any more.
+        Source: KIP-211, and KIP-496 for topics without subscribers.
         """
         records: list[NewRecord] = []
         effects: list[Effect] = []

@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets`: which kind of group each record type belongs to, and how all are framed."""
+"""The records of `__consumer_offsets`: the group kind of each record type, and their encoding."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ _MOST_KNOWN_KEYS: Final = 1 << 13
 
 @final
 class MemberKeys:
-    """The keys of one type of record about members: a group id and a member id, in this order.
+    """Encodes the keys of a record type about members: a group id, then a member id.
 
-    They are kept: a group writes the same ones over and over. Each comes to be when a member joins, so the usual ones
-    are put together by hand; `encode_key` says the same in general.
+    Keys are cached, because a group writes the same ones over and over. Short ids are encoded by hand, because each
+    member that joins makes a key; `encode_key` is the general form.
     """
 
     __slots__ = ("_front", "_kept", "_left", "_new_key")
@@ -126,16 +126,16 @@ _MOST_MEMBER_KEYS: Final = 1 << 12
 
 def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRecord:
     """A record that says its value as it is: nothing of it may change afterwards."""
-    return told_record(key, encode_value(value, version), value)
+    return record_with_value(key, encode_value(value, version), value)
 
 
-def told_record(key: bytes, value: bytes, decoded: Any) -> NewRecord:
+def record_with_value(key: bytes, value: bytes, decoded: Any) -> NewRecord:
     """A record with what its value says, in the form that `Machine.replay` makes of it."""
     return NewRecord(key, value, decoded)
 
 
 def value_of(kind: type[V], record: NewRecord | LogRecord) -> V | None:
-    """What a record says, None for a tombstone. Not to be changed."""
+    """The decoded value of a record; None for a tombstone. Do not change it."""
     if record.value is None:
         return None
     decoded: V | None = record.decoded

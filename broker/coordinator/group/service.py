@@ -1,4 +1,4 @@
-"""The group coordinator of a cluster: the shards of `__consumer_offsets`, and who is told of changes."""
+"""The group coordinator of a cluster: the shards of `__consumer_offsets`, and watchers of state changes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from odradek.broker.runtime.shard import Shard
 _MINUTE_MS = 60_000
 
 Performers = dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]]
-"""What carries out the effects of kinds of groups, by their class."""
+"""The functions that carry out the effects of group kinds, by class."""
 
 
 class GroupService(CoordinatorService[GroupMachine]):
-    """All consumer groups of a cluster. Owner: the cluster.
+    """All groups of a cluster. Owner: the cluster.
 
-    `watchers` are called when any group has entered another state (by whatever key they were put there), so that
-    nobody who waits for a group has to look again and again. `performers` carry out the effects of the kinds of
-    groups (see `kinds`) that reach beyond the coordinator; `more_performers` makes those that few need.
+    `watchers` (values under keys of the caller's choice) are called when any group has entered another state, so that
+    nobody has to poll. `performers` carry out the effects of group kinds (see `kinds`) that reach beyond the
+    coordinator. `more_performers` makes the rarely needed ones.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class GroupService(CoordinatorService[GroupMachine]):
             watcher()
 
     def topic_changed(self, name: str) -> None:
-        """A topic was made, has grown or is gone: groups whose partitions the coordinator assigns have to know."""
+        """A topic was created, grown or deleted: notify the groups whose partitions the coordinator assigns."""
         for shard in self.running():
             if shard.is_active and shard.machine.follows_topics:
                 shard.submit(MetadataChanged([name]))
@@ -75,7 +75,7 @@ class GroupService(CoordinatorService[GroupMachine]):
 
 
 def read_settings(config: BrokerConfig) -> GroupSettings:
-    """What the broker's configuration says of groups."""
+    """Read the settings of groups from the broker's configuration."""
     return GroupSettings(
         min_session_timeout_ms=config.get_int("group.min.session.timeout.ms"),
         max_session_timeout_ms=config.get_int("group.max.session.timeout.ms"),

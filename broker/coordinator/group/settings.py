@@ -1,4 +1,4 @@
-"""The broker's configuration as far as groups are concerned."""
+"""The configs of groups: the broker's, and each kind's with the group's own values."""
 
 from __future__ import annotations
 
@@ -73,7 +73,10 @@ class LiveConfigs:
         return value
 
     def _within_bounds(self, name: str, value: Any) -> Any:
-        """What a group has set may be beyond bounds that the broker was given later: the nearest bound counts then."""
+        """A group's own value may be outside of bounds that the broker was given later.
+
+        Then the nearest bound is used.
+        """
         lowest, highest = bounds_of(name)
         if highest is not None:
             value = min(value, self._config.get(highest))
@@ -184,15 +187,15 @@ class StreamsConfigs:
         return int(self._configs.broker("group.streams.max.size"))
 
     def session_timeout_ms(self, group_id: str) -> int:
-        """How long a member may be silent."""
+        """The session timeout."""
         return int(self._configs.group(group_id, "streams.session.timeout.ms"))
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
-        """How often members are told to be heard of."""
+        """The heartbeat interval that members are told."""
         return int(self._configs.group(group_id, "streams.heartbeat.interval.ms"))
 
     def initial_delay_ms(self, group_id: str) -> int:
-        """How long an empty group waits for more members before tasks are assigned."""
+        """How long an empty group waits for more members before it assigns tasks."""
         return int(self._configs.group(group_id, "streams.initial.rebalance.delay.ms"))
 
     def assignment_interval_ms(self, group_id: str) -> int:
@@ -200,7 +203,7 @@ class StreamsConfigs:
         return int(self._configs.group(group_id, "streams.assignment.interval.ms"))
 
     def assignment_configs(self, group_id: str) -> Mapping[str, str]:
-        """What the assignor is told, as the group's record keeps it. Not to be changed."""
+        """The assignor's configs, as the group's record stores them. Do not change them."""
         return _with_standbys(self._configs.group(group_id, "streams.num.standby.replicas"))
 
 
@@ -210,7 +213,7 @@ def _with_standbys(count: int) -> Mapping[str, str]:
 
 
 def share_settings(configs: GroupConfigs, group_id: str) -> ShareSettings:
-    """What is in force for the group now: its own configs, else the broker's."""
+    """The value in force for the group: its own config, else the broker's."""
     return ShareSettings(
         lock_duration_ms=configs.group(group_id, "share.record.lock.duration.ms"),
         delivery_limit=configs.group(group_id, "share.delivery.count.limit"),

@@ -1,8 +1,8 @@
-"""The records of committed offsets.
+"""Committed and pending offsets of the groups of one partition, and their records. Only replay changes them.
 
-They are by far the most frequent, so their keys and values are written and read by hand here, in the formats
-of `odradek.protocol.generated.stored.offset_commit` (tests hold the two together). Kafka 4.3.1 writes
-OffsetCommitValue 4, or 1 when a client asks for a retention time of its own.
+These records are by far the most frequent, so their keys and values are encoded and decoded by hand, in the formats of
+`odradek.protocol.generated.stored.offset_commit` (tests compare the two). Kafka 4.3.1 writes OffsetCommitValue 4, or 1
+if a client sets a retention time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TOPIC_ID_TAIL = b"\1\0\x10"
 
 
 class OffsetKey(NamedTuple):
-    """Whose offset: group, topic and partition."""
+    """The subject of an offset: group, topic and partition."""
 
     group_id: str
     topic: str
@@ -38,7 +38,10 @@ class OffsetKey(NamedTuple):
 
 
 class CommittedOffset(NamedTuple):
-    """A committed offset as stored; times in milliseconds, -1 = none, `record_offset`: where it stands in the log."""
+    """A committed offset as stored.
+
+    Times in milliseconds, -1 for none. `record_offset`: its record's offset in the log.
+    """
 
     offset: int
     leader_epoch: int
@@ -147,7 +150,7 @@ class StoredOffsets:
     # -- reading
 
     def offset(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
-        """The committed offset, None if there is none."""
+        """The committed offset; None without one."""
         offsets = self.offsets.get(group_id)
         return None if offsets is None else offsets.get((topic, partition))
 

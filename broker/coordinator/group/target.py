@@ -1,4 +1,4 @@
-"""How many members of a group subscribe to which topics; kept up to date with every member that changes."""
+"""The topics that a group's members subscribe to, and the target assignments of its members."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def count_up(counts: dict[Key, int], keys: Iterable[Key]) -> None:
 
 
 def count_down(counts: dict[Key, int], keys: Iterable[Key]) -> None:
-    """One less of each; what nobody has any more is forgotten."""
+    """Count each down by one; entries at zero are removed."""
     for key in keys:
         left = counts.get(key, 0) - 1
         if left > 0:
@@ -74,10 +74,10 @@ class Subscriptions:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TargetAssignment:
-    """The target assignments of a group's members, and whether a partition is part of any.
+    """The target assignments of a group's members, and the owner of each partition.
 
-    Records of a new assignment come one member after the other: a partition that has moved belongs to whoever was
-    written last.
+    The records of a new assignment arrive one member at a time, so a partition that moves belongs to the member written
+    last.
     """
 
     __slots__ = ("_by_member", "_by_size", "_holders", "_owners", "_sizes")
@@ -96,12 +96,12 @@ class TargetAssignment:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many partitions each member has that has a target. Not to be changed."""
+        """The number of partitions of each member with a target. Do not change it."""
         return self._sizes
 
     @property
     def members_by_size(self) -> dict[int, int]:
-        """How many members have so many partitions, of those with a target. Not to be changed."""
+        """How many members with a target have this many partitions. Do not change it."""
         return self._by_size
 
     @property
@@ -129,7 +129,7 @@ class TargetAssignment:
             self._one_less(size_before)
 
     def remove(self, member_id: str) -> None:
-        """A member's target is gone."""
+        """Remove a member's target."""
         self._change(member_id, self._by_member.pop(member_id, NOTHING), NOTHING)
         self._one_less(self._sizes.pop(member_id, None))
 
@@ -143,7 +143,7 @@ class TargetAssignment:
         return after
 
     def _one_less(self, size: int | None) -> None:
-        """A member that had so many partitions has another number, or is gone."""
+        """A member with this many partitions has another number now, or has left."""
         if size is not None:
             members = self._by_size.pop(size) - 1
             if members:
@@ -178,7 +178,7 @@ class TargetAssignment:
                 owners[index] = member_id
 
     def _release(self, member_id: str, topic_id: bytes, lost: Collection[int]) -> None:
-        """What the member had and does not keep belongs to nobody, unless it was given to another one meanwhile."""
+        """Release partitions, except those that another member has got meanwhile."""
         owners = self._owners.get(topic_id)
         if owners is None:
             return
@@ -190,7 +190,7 @@ class TargetAssignment:
 
 
 def _without(some: tuple[int, ...], others: tuple[int, ...]) -> Collection[int]:
-    """Those that are not among the others. One often begins as the other does: a member has lost some, or got more."""
+    """The partitions in `some` that are not in `others`. The fast path: one is a prefix of the other."""
     size = min(len(some), len(others))
     if some[:size] == others[:size]:
         return some[size:]

@@ -1,4 +1,9 @@
-"""What groups may know of the cluster's topics."""
+"""The cluster's topics as groups see them, and the hash by which a group detects their changes.
+
+The hash covers the names, partitions and racks of the subscribed topics. It is stored with the group's epoch
+(KIP-1101): when a topic changes, the new hash differs and the group rebalances. A topic that does not exist is not part
+of the hash.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +27,21 @@ class TopicFacts(NamedTuple):
 
     @property
     def partitions(self) -> int:
-        """How many partitions the topic has."""
+        """The number of partitions."""
         return len(self.racks)
 
 
 class TopicSource(Protocol):
-    """The topics as they are now. Its answers are values: nothing changes under who holds one.
+    """The current topics. The answers are values, which never change.
 
-    A machine may look here in `decide` only, never in `replay`: the records must store what was decided.
+    A machine may use this in `decide` only, never in `replay`: the records must store what was decided.
     """
 
     def named(self, name: str) -> TopicFacts | None:
-        """The topic of that name, None if there is none."""
+        """The topic with that name; None without one."""
 
     def by_id(self, topic_id: bytes) -> TopicFacts | None:
-        """The topic of that id, None if there is none."""
+        """The topic with that id; None without one."""
 
     def names(self) -> Iterable[str]:
         """The names of all topics, internal ones too (for subscriptions by regular expression)."""
@@ -141,8 +146,8 @@ def _order(text: str) -> bytes:
 _MOST_GROUP_HASHES: Final = 1 << 10
 
 
-class KnownTopics:
-    """A `TopicSource` that remembers. Owner: a kind of groups, which must `forget` the topics that change."""
+class TopicCache:
+    """A `TopicSource` with a cache. Owner: a kind of groups, which must `forget` the topics that change."""
 
     def __init__(self, topics: TopicSource) -> None:
         self._topics = topics

@@ -1,1 +1,5 @@
-"""The share coordinator (KIP-932): it stores what share groups have done, in `__share_group_state`."""
+"""The share coordinator: the stored states of share partitions.
+
+Commands come from the leaders of share partitions and from the group coordinator. `StoredStates` is what the records
+of `__share_group_state` say.
+"""

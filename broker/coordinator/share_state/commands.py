@@ -1,4 +1,4 @@
-"""What the share coordinator can be told to do. Errors come as `KafkaError`, with the text that Kafka gives."""
+"""The commands of the share coordinator. Errors are `KafkaError`s with Kafka's texts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ShareCommand:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class InitializeState(ShareCommand):
-    """Begin to store a share partition, or begin anew in a later state epoch. A start offset of -1 is open yet."""
+    """Create the state of a share partition, or reset it in a later state epoch. Start offset -1: not known yet."""
 
     __slots__ = ("start_offset", "state_epoch")
     reply: None
@@ -43,7 +43,7 @@ class InitializeState(ShareCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ReadState(ShareCommand):
-    """What a new leader begins with; a `leader_epoch` other than -1 fences the leaders before it."""
+    """Read the state for a new leader. A `leader_epoch` other than -1 fences earlier leaders."""
 
     __slots__ = ("leader_epoch",)
     reply: StoredState
@@ -80,7 +80,7 @@ class WriteState(ShareCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class DeleteState(ShareCommand):
-    """Forget a share partition; fine if there is nothing stored."""
+    """Delete the state of a share partition. Succeeds if there is none."""
 
     __slots__ = ()
     reply: None
@@ -88,7 +88,7 @@ class DeleteState(ShareCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ReadSummary(ShareCommand):
-    """Where a share partition stands."""
+    """Read the progress of a share partition."""
 
     __slots__ = ()
     reply: StateSummary
@@ -112,7 +112,7 @@ class SnapshotIdle:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ForgetDeletedTopics:
-    """Topics were deleted: forget their share partitions."""
+    """Topics were deleted: delete the states of their share partitions."""
 
     __slots__ = ()
     reply: None

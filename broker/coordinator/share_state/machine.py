@@ -1,4 +1,4 @@
-"""The machine of one partition of `__share_group_state`: the share partitions that belong to it.
+"""The machine of one partition of `__share_group_state`: the states of its share partitions.
 
 Source: KIP-932 and the observed behaviour of Kafka 4.3.1.
 """
@@ -64,13 +64,13 @@ class PruneLog(Effect):
 
 
 class ShareStateMachine:
-    """See `odradek.broker.runtime.machine.Machine`.
+    """See `odradek.broker.runtime.machine.Machine`. It decides; `StoredStates` is what the log says.
 
-    It decides; `StoredStates` is what the log says. Everything but `_pruned_to` can be rebuilt from the log.
+    Everything but `_pruned_to` can be rebuilt from the log.
     """
 
     def __init__(self, settings: ShareStateSettings, partition_count: Callable[[bytes], int]) -> None:
-        """`partition_count(topic_id)`: how many partitions the topic has now, 0 if there is none."""
+        """`partition_count(topic_id)`: the topic's present number of partitions, 0 if it does not exist."""
         self._settings = settings
         self._partition_count = partition_count
         self._stored = StoredStates()
@@ -102,12 +102,12 @@ class ShareStateMachine:
         return self._stored.states
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
-        """See `Machine`: nobody writes here in a transaction."""
+        """See `Machine`: no transaction writes to this topic."""
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """See `Machine`: whoever asked gets the error; pruning is tried again later."""
+        """See `Machine`: the caller gets the error. Pruning is tried again later."""
         return None if isinstance(command, c.ShareCommand) else make_outcome(effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:

@@ -1,4 +1,4 @@
-"""The share coordinator of a cluster: the shards of `__share_group_state`, as the rest of the broker uses them."""
+"""The share coordinator of a cluster, and the client by which leaders of share partitions use it."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class LiveSettings:
 
 
 class ShareStateService(CoordinatorService[ShareStateMachine]):
-    """What is stored of share partitions, by their keys' coordinators. Owner: the cluster.
+    """The stored states of share partitions, by the coordinators of their keys. Owner: the cluster.
 
-    `partition_count(topic_id)`: how many partitions a topic has now, 0 if there is none.
+    `partition_count(topic_id)`: the topic's present number of partitions, 0 if it does not exist.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
         return shard.ask_now(command)
 
     def topic_deleted(self, name: str, partitions: int) -> None:
-        """What is stored of a topic that exists no more is forgotten."""
+        """Delete the states of a topic that was deleted."""
         super().topic_deleted(name, partitions)
         for shard in list(self.shards()):
             shard.submit(ForgetDeletedTopics())
@@ -100,7 +100,7 @@ _AS_MEMBERS_GET_THEM = {
     ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
 }
-"""What members hear of the share coordinator's errors; of all others they hear UNKNOWN_SERVER_ERROR."""
+"""The share coordinator's errors that members get as they are; all others become UNKNOWN_SERVER_ERROR."""
 
 
 class ShareStateClient:
@@ -136,7 +136,7 @@ class ShareStateClient:
         try:
             return self._service().shard_for(key.text).settled()
         except KafkaError:
-            return None  # what was written before is in the log of whoever coordinates next
+            return None  # the next coordinator finds in the log what was written before
 
     def as_members_get_it(self, error: KafkaError) -> KafkaError:
         """See `StateClient`."""

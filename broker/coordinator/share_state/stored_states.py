@@ -1,7 +1,10 @@
-"""The records of `__share_group_state`: a snapshot of a share partition, and what was added to it since.
+"""The stored states of share partitions, and the records of `__share_group_state`. Only replay changes them.
 
-A ShareSnapshot says all; a ShareUpdate says what one write added. So the last record of a key is not enough to rebuild
-the state: the topic is not compacted, but pruned before its oldest snapshot that still counts.
+A ShareSnapshot has the whole state; a ShareUpdate has what one write added. So the last record of a key is not enough
+to rebuild the state: the topic is not compacted, but pruned before its oldest snapshot in use.
+
+If two batches disagree on an offset, the one with the higher delivery count wins, then the one with the higher state:
+more deliveries are newer, and a record never returns to an earlier state.
 """
 
 from __future__ import annotations
@@ -24,19 +27,20 @@ from odradek.protocol.message_codec import codec
 
 SNAPSHOT = b"\0\0"
 UPDATE = b"\0\1"
-"""How the keys of the two record types begin."""
+"""The first bytes of the keys of the two record types."""
 
 UNINITIALIZED = -1
-"""The start offset of a share partition that nobody has fetched from yet, and its count of done records."""
+"""The start offset of a share partition without fetches so far, and its count of completed records."""
 
 _INT16 = Struct(">h")
 _VERSION = b"\0\0"
 
 
 class ShareState(NamedTuple):
-    """What is stored of a share partition. `batches` in order, without overlaps, none before `start_offset`.
+    """The stored state of a share partition.
 
-    `delivery_complete_count`: how many records from `start_offset` on are done. Times in milliseconds.
+    `batches` are in order, without overlaps, none before `start_offset`. `delivery_complete_count`: how many records
+    from `start_offset` on are completed. Times in milliseconds.
     """
 
     snapshot_epoch: int
@@ -50,7 +54,7 @@ class ShareState(NamedTuple):
 
 
 class ShareDelta(NamedTuple):
-    """What one write adds; -1 as start offset or leader epoch leaves the stored one."""
+    """The content of one write. -1 as start offset or leader epoch keeps the stored one."""
 
     snapshot_epoch: int
     leader_epoch: int
@@ -193,12 +197,12 @@ def _merged(batches: Sequence[StateBatch]) -> list[StateBatch]:
 
 
 def _touch(one: Ranked, other: Ranked) -> bool:
-    """Whether two batches, of which `one` comes first, overlap, or go on from each other with the same content."""
+    """Whether two batches, of which `one` comes first, overlap, or are adjacent with the same content."""
     return other[0] <= one[1] or (other[0] == one[1] + 1 and one[2:] == other[2:])
 
 
 def _pieces(one: Ranked, other: Ranked) -> Iterator[Ranked]:
-    """What two batches that touch come to, without overlaps."""
+    """Combine two batches that overlap or are adjacent, into batches without overlaps."""
     first, last, count, state = one
     other_first, other_last, other_count, other_state = other
     if one[2:] == other[2:]:
@@ -221,8 +225,8 @@ _NO_EPOCH = -1
 class StoredStates:
     """The state of each share partition. Owner: the machine.
 
-    The highest epochs are kept beside the states, as a state may be begun anew with lower ones. `_updates`: how many
-    there were since the last snapshot, as far as they count. `_snapshots`: where the last one stands.
+    The highest epochs are kept beside the states, because a state may be created again with lower ones. `_updates`: the
+    number of updates since the last snapshot. `_snapshots`: the offset of the last snapshot.
     """
 
     __slots__ = ("_leader_epochs", "_snapshots", "_state_epochs", "_updates", "states")
@@ -237,26 +241,26 @@ class StoredStates:
     # -- reading
 
     def highest_leader_epoch(self, key: ShareKey) -> int:
-        """The highest leader epoch that was stored, -1 if there is no state."""
+        """The highest leader epoch stored, -1 without a state."""
         return self._leader_epochs.get(key, _NO_EPOCH)
 
     def highest_state_epoch(self, key: ShareKey) -> int:
-        """The highest state epoch that was stored, -1 if there is no state."""
+        """The highest state epoch stored, -1 without a state."""
         return self._state_epochs.get(key, _NO_EPOCH)
 
     def updates_of(self, key: ShareKey) -> int:
-        """How many updates came since the last snapshot that there were enough of them for."""
+        """The number of updates since the last snapshot."""
         return self._updates.get(key, 0)
 
     @property
     def oldest_snapshot(self) -> int:
-        """The lowest offset among the last snapshots, 0 without any: nobody needs what stands before it."""
+        """The lowest offset among the last snapshots, 0 without any: records before it are no longer needed."""
         return min(self._snapshots.values(), default=0)
 
     # -- changing
 
     def replay(self, record: LogRecord, updates_per_snapshot: int) -> None:
-        """Apply a record. With so many updates a snapshot follows, and counting begins anew."""
+        """Apply a record. A snapshot restarts the count of updates."""
         key = decode_key(record.key)
         if record.key.startswith(UPDATE):
             if record.value is not None:

@@ -1,4 +1,7 @@
-"""Patterns of transactional ids as ListTransactions 2 takes them: RE2 syntax, matching whole ids (KIP-1152)."""
+"""ListTransactions: which transactions match its filters.
+
+Patterns of transactional ids are RE2 syntax and match whole ids (ListTransactions 2, KIP-1152).
+"""
 
 from __future__ import annotations
 

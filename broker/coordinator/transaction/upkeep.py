@@ -1,4 +1,4 @@
-"""What a transaction coordinator needs to know of its broker."""
+"""The timers of a transaction coordinator: transactions open for too long, and unused ids."""
 
 from __future__ import annotations
 

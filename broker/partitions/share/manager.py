@@ -1,4 +1,8 @@
-"""Share partitions at work: the machines of a node's partitions, their locks' timers, and who waits for them."""
+"""The share partitions that this process leads: their machines, the timer of acquisition locks, and waiting fetches.
+
+It resolves `share.auto.offset.reset` for new share partitions. If INFO is enabled it logs locks that time out and
+records that are archived.
+"""
 
 from __future__ import annotations
 
@@ -181,8 +185,8 @@ class SharePartitions:
 
         def store(write: StateWrite) -> None:
             self._client.write(key, state_epoch, leader_epoch, write)
-            if is_told():
-                tell_archived(key.group_id, partition, write.batches)
+            if is_logged():
+                log_archived(key.group_id, partition, write.batches)
 
         return SharePartition(lambda: self._settings_of(key.group_id), store)
 
@@ -337,8 +341,8 @@ class SharePartitions:
 
     def _expire(self, live: LiveSharePartition, now_ms: int) -> None:
         found, error = acknowledgement.expire_locks(live.machine, now_ms)
-        if is_told():
-            tell_expired(live.key.group_id, live.partition, found)
+        if is_logged():
+            log_expired(live.key.group_id, live.partition, found)
         if error is not None and error.code in _FENCING:
             self._fence(live)
         elif found:
@@ -396,19 +400,19 @@ def duration_ms(text: str) -> int:
     return -total if found["sign"] == "-" else total
 
 
-def is_told() -> bool:
+def is_logged() -> bool:
     """Whether anybody listens."""
     return _log.isEnabledFor(logging.INFO)
 
 
-def tell_expired(group_id: str, partition: Partition, locks: Iterable[tuple[str, StateBatch]]) -> None:
+def log_expired(group_id: str, partition: Partition, locks: Iterable[tuple[str, StateBatch]]) -> None:
     """Locks have run out: who held them, and what the records are now."""
     for member_id, batch in locks:
         text = "group %s: member %s said nothing of records %d to %d of %s-%d before its lock ran out (delivery %d)"
         _log.info(text, group_id, member_id, *batch[:2], partition.topic.name, partition.index, batch.delivery_count)
 
 
-def tell_archived(group_id: str, partition: Partition, batches: Iterable[StateBatch]) -> None:
+def log_archived(group_id: str, partition: Partition, batches: Iterable[StateBatch]) -> None:
     """Records that nobody gets any more: rejected, or delivered as often as the group's limit allows."""
     for batch in batches:
         if batch.state == ARCHIVED:

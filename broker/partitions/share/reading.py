@@ -1,4 +1,4 @@
-"""The batches of one read, looked at from their headers and no further than an acquisition needs."""
+"""Serves a share fetch: reads from the logs where the share partitions are, and acquires the records."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Client quotas: rates, and how long a connection is kept waiting for exceeding them."""
+"""Kafka's quotas as arithmetic without I/O: rates, the quotas that apply to a client, and its throttle time."""

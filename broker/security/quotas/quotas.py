@@ -1,7 +1,10 @@
-"""Which quota counts for a client, of all that are set: Kafka's order of precedence.
+"""The client quotas that are set, what clients have used of them, and who has to wait.
 
-For user and client id, from the most special: (user, client id), (user, default client id), (user), (default user,
-client id), (default user, default client id), (default user), (client id), (default client id).
+Three parts: `Limits` says which quota applies to a client, in Kafka's order of precedence. From the most specific one,
+for user and client id: (user, client id), (user, default client id), (user), (default user, client id), (default user,
+default client id), (default user), (client id), (default client id). `ClientQuota` (bytes and request time) and
+`MutationQuota` (controller mutations) keep what clients have used; they have no clock. `AddressQuotas` limits new
+connections from one address (KIP-612, `connection_creation_rate`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What the metadata log knows of who may log in: SCRAM users and delegation tokens."""
+"""The credentials in the metadata log, SCRAM users and delegation tokens, and the users of `--add-scram`.
+
+The option is that of `kafka-storage format`: `SCRAM-SHA-256=[name=alice,password=secret]`. Beside `name` there may be
+`iterations` (4096), `salt` in base64 (random) and, in place of `password`, `saltedpassword` in base64. Values may be in
+double quotes, and contain no comma.
+"""
 
 from __future__ import annotations
 

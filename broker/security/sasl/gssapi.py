@@ -1,7 +1,11 @@
-"""Kerberos principals as Kafka's users: `sasl.kerberos.principal.to.local.rules`.
+"""GSSAPI with Kerberos (RFC 4752), through the package `gssapi` (`odradek[gssapi]`) over MIT Kerberos.
 
-A rule is `DEFAULT` (the first component of a principal of the default realm) or
-`RULE:[n:format](regex)s/pattern/replacement/g/L`, as in `auth_to_local` of krb5.conf. The first that applies counts.
+The login module is Java's `Krb5LoginModule` with `useKeyTab`, `keyTab` and `principal`, as on Kafka's brokers. There
+are no security layers, as in Kafka. A step may read the keytab and write the replay cache, so it runs in a thread.
+
+`sasl.kerberos.principal.to.local.rules` maps principals to users. A rule is `DEFAULT` (the first component of a
+principal of the default realm) or `RULE:[n:format](regex)s/pattern/replacement/g/L`, as in `auth_to_local` of
+krb5.conf. The first rule that matches is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The client's first message of an OAUTHBEARER log-in (RFC 7628), read as Kafka reads it."""
+"""OAUTHBEARER (RFC 7628): a client shows a token, and one of two validators checks it.
+
+Without a callback handler the tokens have no signature (`oauthbearer_unsecured`), as in Kafka: for development only.
+With Kafka's `OAuthBearerValidatorCallbackHandler` they are signed by keys from a JWKS (`oauthbearer_signed`). The
+client's first message is parsed as Kafka parses it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The join phase of a rebalance: the time in which the members of a group join. Its rules are in `rebalance`."""
+"""A live group of the classic protocol: its state, its join phase, and what it permits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from odradek.protocol.native import mypyc_attr
 
 
 class JoinStage(Enum):
-    """What a join phase waits for."""
+    """The reasons why a join phase waits."""
 
     DELAY = "an empty group's first members: others may come within group.initial.rebalance.delay.ms (KIP-134)"
     LAST_CALL = "the delay is over: members that were told their ids may come back with them (KIP-394)"
@@ -61,9 +61,9 @@ CONSUMER = "consumer"
 class ClassicGroup(Roster):
     """See `Group`. Owner: the classic kind, which changes it; this class keeps its parts consistent.
 
-    The present generation (its number, protocol, leader and assignments) is what the log says as soon as the group is
-    stable or empty: `take_stored` takes it from the record, live and after a load. What is under way (a rebalance,
-    waiting members, ids given out) dies with the coordinator, and clients begin again, as they do with Kafka.
+    The present generation (its number, protocol, leader and assignments) is what the log says while the group is stable
+    or empty: `take_stored` takes it from the record, live and after a load. Soft state (a rebalance, waiting members,
+    ids given out) is lost with the coordinator; clients begin again, as with Kafka.
     """
 
     group_type: ClassVar[GroupType] = GroupType.CLASSIC
@@ -157,7 +157,7 @@ class ClassicGroup(Roster):
             raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
 
     def expiry_basis(self) -> ExpiryBasis | None:
-        """See `Group`: the commit where nobody leads the group through generations, else its last member's leave."""
+        """See `Group`: from the commit for a group without generations, otherwise from when its last member left."""
         if self.protocol_type is None:
             return _commit_time
         if self.state is EMPTY:
@@ -223,7 +223,7 @@ class ClassicGroup(Roster):
     # -- generations
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether somebody with these protocols can join: one of them is common to all members."""
+        """Whether a member with these protocols can join: all members must have one of them in common."""
         if self.state is EMPTY:
             return bool(protocol_type) and bool(protocols)
         return protocol_type == self.protocol_type and self.shares_any(protocols)
@@ -247,7 +247,7 @@ class ClassicGroup(Roster):
         return topic in self.subscribed_topics
 
     def join_reply(self, member_id: str) -> JoinReply:
-        """What a member of the present generation is told; the leader also gets all members."""
+        """The JoinGroup reply for a member of the present generation. The leader's contains all members."""
         return JoinReply(
             ErrorCode.NONE,
             member_id,
@@ -259,7 +259,7 @@ class ClassicGroup(Roster):
         )
 
     def joined_members(self) -> tuple[JoinedMember, ...]:
-        """All members, as the leader is told of them."""
+        """All members, as the leader gets them."""
         protocol = self.protocol or ""
         return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in self.members.values())
 

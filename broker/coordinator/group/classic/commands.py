@@ -1,4 +1,7 @@
-"""What JoinGroup and SyncGroup come to, as values; the handlers turn them into responses."""
+"""The commands of classic groups, with the replies to JoinGroup and SyncGroup.
+
+Refused commands raise `KafkaError`; JoinReply and SyncReply contain their errors.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from odradek.protocol.native import mypyc_attr
 
 
 class JoinedMember(NamedTuple):
-    """A member as the leader is told of it."""
+    """A member as the leader gets it."""
 
     member_id: str
     group_instance_id: str | None
@@ -19,9 +22,10 @@ class JoinedMember(NamedTuple):
 
 
 class JoinReply(NamedTuple):
-    """A generation as one of its members is told of it, or an error with the id that goes with it.
+    """A generation as one of its members gets it, or an error with a member id.
 
-    `members` has all members for the leader, nobody for others. `skip_assignment`: the leader need not assign.
+    `members` has all members for the leader, and is empty for others. With `skip_assignment` the leader need not
+    assign.
     """
 
     error_code: ErrorCode = ErrorCode.NONE

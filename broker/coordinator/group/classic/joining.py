@@ -1,4 +1,4 @@
-"""JoinGroup: who may join, as what, and who is answered at once. The rest of the rebalance is in `rebalance`."""
+"""JoinGroup: which members may join, and which are answered at once. The rest of the rebalance is in `rebalance`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 _log = logging.getLogger("odradek.broker.coordinator.group")
 
 KNOWN_MEMBER_ID_FROM = 4
-"""JoinGroup versions from which a new dynamic member is told its id before it can join (KIP-394)."""
+"""The JoinGroup versions in which a new dynamic member gets its id before it can join (KIP-394)."""
 SKIP_ASSIGNMENT_FROM = 9
 """JoinGroup versions from which a static leader that comes back keeps the lead, without assigning again (KIP-814)."""
 
@@ -105,7 +105,10 @@ class Joining:
         return self._join_again(group, member, command, changes)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
-        """Whether `group.max.size` lets it join: whoever waits already, or is a member once all have joined."""
+        """Whether `group.max.size` lets it join.
+
+        Always if it waits already, or is a member of a completed join phase.
+        """
         limit = self._settings.max_size
         member = group.members.get(member_id)
         if group.state is EMPTY:
@@ -195,9 +198,10 @@ class Joining:
     def _return(
         self, group: ClassicGroup, old: Member, member_id: str, command: JoinGroup, changes: Changes
     ) -> Outcome[JoinReply]:
-        """A static member has come back without its member id (KIP-345): the new id replaces the old one.
+        """A static member has rejoined without its member id (KIP-345): the new id replaces the old one.
 
-        In a stable group whose protocol stays the same nobody else notices: only the record of the generation changes.
+        In a stable group whose protocol stays the same, other members notice nothing: only the generation's record
+        changes.
         """
         action = group.rules.join.returning
         if action is JoinAction.TAKE_PLACE:

@@ -67,7 +67,7 @@ class ClassicKind:
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """What clients get is Kafka's choice of error; a group that has lost its last member is empty all the same."""
+        """The client gets Kafka's error code. A group that has lost its last member is empty all the same."""
         if isinstance(command, c.SyncGroup):
             return self._members.assignment_refused(command, group_error(error.code), now_ms)
         if isinstance(command, c.JoinGroup):

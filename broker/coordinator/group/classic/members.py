@@ -99,7 +99,7 @@ class Members:
         return changes.answered(SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, own))
 
     def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncReply]:
-        """The log did not take the assignment: all who wait for it get the error, and another rebalance begins."""
+        """The log refused the assignment: the waiting members get the error, and another rebalance begins."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
         if group is not None and group.state is COMPLETING_REBALANCE:
@@ -108,7 +108,7 @@ class Members:
         return changes.answered(sync_refused(error))
 
     def assignment_late(self, command: SyncGroup, now_ms: int) -> Sequence[Effect]:
-        """The replicas did not get the assignment in time, and who waited for it was told so."""
+        """The assignment was not committed in time, and the waiting members got an error."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
         if group is not None and group.state is STABLE and group.generation == command.generation_id:
@@ -119,7 +119,7 @@ class Members:
     # -- Heartbeat, LeaveGroup
 
     def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[ErrorCode]:
-        """The member's session goes on."""
+        """Restart the member's session timer."""
         group = self._find(command.group_id)
         if group is None:
             raise KafkaError(_UNKNOWN)
@@ -208,7 +208,7 @@ class Members:
         return changes.answered(None)
 
     def resume(self, group: ClassicGroup, now_ms: int) -> list[Effect]:
-        """The coordinator has loaded: every member's session starts anew; a group grown too large rebalances."""
+        """The coordinator has loaded: every member's session starts again. A group over `group.max.size` rebalances."""
         changes = Changes(now_ms)
         for member in group.members.values():
             self._rebalance.expect_heartbeat(member, changes)

@@ -1,4 +1,16 @@
-"""What one command causes, gathered while it is decided."""
+"""The course of a rebalance: `begin`, the join phase, `_end`, the assignment.
+
+The join phase always ends in `Rebalance._end`. Three methods decide when:
+
+- `look`: a member has joined, left or failed. If no member is missing, the phase ends after a short pause (at once if
+  no member is left at all). In `JoinStage.DELAY` it waits for the delay in any case.
+- `pause_over`: the pause has passed, and still no member is missing.
+- `time_over`: the phase's time is up. A delay in which a member has joined is extended; members of a first generation
+  that know their ids get a last call; otherwise the phase ends with the members that have joined.
+
+Kafka has no pause and ends the phase at once. This broker answers so fast that members started together would cause one
+rebalance each, and the cost of a rebalance grows with the number of members.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +65,7 @@ class Changes:
 _log = logging.getLogger("odradek.broker.coordinator.group")
 
 PENDING_JOIN_MS = 50
-"""How long the first rebalance of a group waits, after its delay, for members that were told their ids (KIP-394)."""
+"""How long a group's first rebalance waits, after its delay, for members that were told their ids (KIP-394)."""
 _PAUSE_FROM_MEMBERS = 20
 _MEMBERS_PER_PAUSE_MS = 100
 _LONGEST_PAUSE_MS = 20
@@ -87,7 +99,7 @@ class Rebalance:
             self.look(group, changes)
 
     def look(self, group: ClassicGroup, changes: Changes) -> None:
-        """End the join phase soon if nobody is missing: see the module."""
+        """End the join phase soon if no member is missing: see the module's docstring."""
         phase = group.join_phase
         if phase is None or phase.stage is JoinStage.DELAY or not group.all_joined:
             return
@@ -98,7 +110,7 @@ class Rebalance:
         changes.effects.append(Pause(_pause_timer(group), _pause_ms(group), command))
 
     def pause_over(self, group: ClassicGroup, changes: Changes) -> None:
-        """The requests that had arrived are served: end the join phase if still nobody is missing."""
+        """The requests that had arrived are served: end the join phase if still no member is missing."""
         if group.join_phase is not None and group.all_joined:
             self._end(group, changes)
 
@@ -130,10 +142,11 @@ class Rebalance:
         changes.effects.append(Schedule(_join_timer(group), after_ms, EndJoinPhase(group.group_id)))
 
     def _end(self, group: ClassicGroup, changes: Changes) -> None:
-        """The next generation has those who have joined, and static members while their sessions last.
+        """End the join phase. The next generation consists of the members that joined, and static members with a live
+        session.
 
-        While only such static members are left and none has joined, the phase goes on. A group that has lost its last
-        member is stored at once; any other when its leader brings the assignment.
+        The phase goes on while only such static members are left and none has joined. A group without members is stored
+        at once; any other one when its leader brings the assignment.
         """
         changes.effects += (Cancel(_join_timer(group)), Cancel(_pause_timer(group)))
         for member in [m for m in group.members.values() if m.join_ticket is None and m.instance_id is None]:
@@ -171,7 +184,7 @@ class Rebalance:
             self.answer_sync(member, self.assignment_of(group, member), changes)
 
     def assignment_of(self, group: ClassicGroup, member: Member) -> SyncReply:
-        """What a member gets from SyncGroup."""
+        """The SyncGroup reply for a member."""
         return SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
 
     def fail_assignment(self, group: ClassicGroup, error: ErrorCode, changes: Changes) -> None:
@@ -181,7 +194,7 @@ class Rebalance:
             self.answer_sync(member, sync_refused(error), changes)
 
     def answer_sync(self, member: Member, reply: SyncReply, changes: Changes) -> None:
-        """Answer the member's SyncGroup if it waits; its session, which did not run meanwhile, starts anew."""
+        """Answer the member's waiting SyncGroup, if any, and restart its session, which did not run meanwhile."""
         if member.sync_ticket is None:
             return
         changes.effects.append(Answer(member.sync_ticket, reply))
@@ -197,7 +210,7 @@ class Rebalance:
     # -- sessions
 
     def expect_heartbeat(self, member: Member, changes: Changes, timeout_ms: int | None = None) -> None:
-        """The member's session starts anew."""
+        """Restart the member's session."""
         after_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
         changes.effects.append(Schedule(member.session_key, after_ms, member.expiry))
 
@@ -242,6 +255,6 @@ def _sync_timer(group: ClassicGroup) -> tuple[str, str]:
 
 
 def _pause_ms(group: ClassicGroup) -> int:
-    """How long a join phase goes on after the last member that has come; 0 in a small group."""
+    """How long a join phase waits after the last member joined; 0 in a small group."""
     members = len(group.members)
     return 0 if members < _PAUSE_FROM_MEMBERS else min(max(1, members // _MEMBERS_PER_PAUSE_MS), _LONGEST_PAUSE_MS)

@@ -1,4 +1,4 @@
-"""A member of a classic group."""
+"""The members of a classic group: each member, and the group's roster."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from odradek.protocol.native import mypyc_attr
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Member:
-    """A member of a group, with what it waits for.
+    """A member of a group, with its parked requests.
 
-    `join_ticket` / `sync_ticket`: under which its JoinGroup / SyncGroup is parked. `is_new`: it has not been
-    told of a generation yet, so it cannot send heartbeats. `assignment` is what the log says.
+    `join_ticket` and `sync_ticket`: the tickets of its parked JoinGroup and SyncGroup. `is_new`: it has not got a
+    generation yet, so it cannot send heartbeats. `assignment` is what the log says.
     """
 
     __slots__ = (
@@ -165,7 +165,7 @@ class Roster:
         self.pending_join.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> Member | None:
-        """A member, or an id given out, is gone; the next member leads if it was the leader."""
+        """Remove a member or an id given out. If it was the leader, the next member leads."""
         self.pending_join.pop(member_id, None)
         self.pending_sync.discard(member_id)
         member = self.members.pop(member_id, None)
@@ -238,7 +238,7 @@ class Roster:
 
     @property
     def all_joined(self) -> bool:
-        """Whether everybody who belongs to the group, or was given an id, waits for the end of the join phase."""
+        """Whether all members, and all ids given out, wait for the end of the join phase."""
         return not self.pending_join and self.awaiting_join == len(self.members)
 
     @property
@@ -247,7 +247,7 @@ class Roster:
         return max((m.rebalance_timeout_ms for m in self.members.values()), default=0)
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader is one of those who have joined; false if nobody has."""
+        """Make sure that the leader has joined; False if no member has."""
         leader = self.members.get(self.leader or "")
         if leader is None:
             return False

@@ -33,7 +33,7 @@ DEAD = GroupState.DEAD
 
 
 class JoinAction(Enum):
-    """What JoinGroup gets."""
+    """The results of JoinGroup."""
 
     JOIN = "joins; a rebalance begins"
     JOIN_PHASE = "joins"
@@ -43,7 +43,7 @@ class JoinAction(Enum):
 
 
 class SyncAction(Enum):
-    """What SyncGroup gets, once member and generation have been checked."""
+    """The results of SyncGroup, after the member and the generation are checked."""
 
     STORE = "the assignment is stored and handed out"
     WAIT = "waits for the leader"
@@ -53,7 +53,7 @@ class SyncAction(Enum):
 
 
 class DepartureAction(Enum):
-    """What follows when members leave or fail."""
+    """The consequences of members that leave or fail."""
 
     NOTHING = "nothing"
     LOOK = "the join phase may end"
@@ -61,7 +61,7 @@ class DepartureAction(Enum):
 
 
 class CommitAction(Enum):
-    """What OffsetCommit gets, once member and generation have been checked."""
+    """The results of OffsetCommit, after the member and the generation are checked."""
 
     STORE = "stored, of anybody"
     STORE_AND_BEAT = "stored, and the session goes on"
@@ -69,7 +69,7 @@ class CommitAction(Enum):
 
 
 class DeletionAction(Enum):
-    """What DeleteGroups and OffsetDelete get."""
+    """The results of DeleteGroups and OffsetDelete."""
 
     DELETE = "deleted"
     REFUSE = "NON_EMPTY_GROUP"
@@ -77,10 +77,10 @@ class DeletionAction(Enum):
 
 
 class JoinActions(NamedTuple):
-    """What JoinGroup gets by who asks.
+    """The results of JoinGroup by the kind of member.
 
-    `new`: a member without an id, or with one that it was just told. `returning`: a static member that has lost its
-    id. `follower` and `leader`: members whose protocols stay the same. `changed`: one with other protocols.
+    `new`: without an id, or with one that it was just given. `returning`: a static member without its id. `follower`
+    and `leader`: members with unchanged protocols. `changed`: a member with other protocols.
     """
 
     new: JoinAction
@@ -97,13 +97,12 @@ class JoinActions(NamedTuple):
 
 
 class StateRules(NamedTuple):
-    """Everything about one state.
+    """The rules of one state.
 
-    `heartbeat`: what Heartbeat gets, once member and generation have been checked; the session goes on. An empty
-    group has no members: a request that names one is refused before, and `commit` is for those that name none.
-    TxnOffsetCommit is stored in every state. `next`: the states that may follow, and why;
-    anything else is a bug. When the coordinator moves, a group leaves no state: the next coordinator finds it Empty or
-    Stable in the log.
+    `heartbeat`: the result of Heartbeat, after the member and the generation are checked; the session restarts. An
+    empty group has no members: requests that name one are refused before, and `commit` is for those that name none.
+    TxnOffsetCommit is stored in every state. `next`: the states that may follow, and why; anything else is a bug. No
+    state is left when the coordinator moves: the next one finds the group Empty or Stable in the log.
     """
 
     join: JoinActions

@@ -1,6 +1,7 @@
-"""The assignor `range`: of each topic, every subscriber gets a run of partitions, in the order of member ids.
+"""The server-side assignors by name, as `group.consumer.assignors` and members use it, and the assignor `range`.
 
-Static members come first, by their instance ids, so that topics with equally many partitions are cut alike.
+`range` gives each subscriber of a topic a run of its partitions, in the order of member ids. Static members come first,
+by their instance ids, so that topics with equally many partitions are divided in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the members of consumer groups are told."""
+"""The commands of consumer groups, and the reply to a heartbeat. Errors are raised as `KafkaError`."""
 
 from __future__ import annotations
 

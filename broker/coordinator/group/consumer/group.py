@@ -1,4 +1,8 @@
-"""The timers of a member, by their keys."""
+"""A consumer group as its log has it (members, epochs, target assignment), its timers, and the step that changes it.
+
+Only replay changes the group. A member may commit with an older epoch for partitions that it has had since then
+(KIP-1251); a fetch has to name the present epoch. Members of the classic protocol get errors about generations instead.
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from odradek.broker.coordinator.group.consumer.targets import Change
 from odradek.broker.coordinator.group.epoch_group import MemberExpiry
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.target import count_down
-from odradek.broker.coordinator.group.topics import KnownTopics
+from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.broker.runtime.machine import Cancel, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -210,7 +210,7 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
 class Departures(MemberExpiry):
     """Takes members out of groups. Owner: the consumer kind."""
 
-    def __init__(self, groups: Groups, topics: KnownTopics, migration: Migration) -> None:
+    def __init__(self, groups: Groups, topics: TopicCache, migration: Migration) -> None:
         super().__init__(lambda group_id: groups.find(group_id, ConsumerGroup))
         self._groups = groups
         self._topics = topics

@@ -1,4 +1,4 @@
-"""Matching a group's patterns against the topics that there are."""
+"""Groups of the consumer protocol (KIP-848) as a kind of groups, and the matching of their patterns against topics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, gr
 from odradek.broker.coordinator.group.records import known_key
 from odradek.broker.coordinator.group.settings import ConsumerConfigs
 from odradek.broker.coordinator.group.target import TopicGroups, count_down, count_up
-from odradek.broker.coordinator.group.topics import KnownTopics
+from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, make_outcome
 from odradek.protocol.errors import KafkaError
 
@@ -90,7 +90,7 @@ class ConsumerKind:
         self._by_topic = TopicGroups()
         self._ids: set[str] = set()
         self.configs = ConsumerConfigs(context.configs)
-        progress = self._progress = Progress(self.configs, KnownTopics(context.topics))
+        progress = self._progress = Progress(self.configs, TopicCache(context.topics))
         migration = Migration(context.groups, context.settings, self.configs, progress.topics)
         departures = Departures(context.groups, progress.topics, migration)
         heartbeats = Heartbeats(context.groups, progress, departures, migration, context.new_short_id)

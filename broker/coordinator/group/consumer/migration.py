@@ -35,7 +35,7 @@ from odradek.broker.coordinator.group.consumer.records import (
 from odradek.broker.coordinator.group.consumer.replay import applied
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings
-from odradek.broker.coordinator.group.topics import KnownTopics
+from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, R, Schedule
 from odradek.protocol.consumer_protocol import (
     AssignedPartitions,
@@ -59,7 +59,7 @@ class Migration:
         groups: Groups,
         settings: GroupSettings,
         configs: ConsumerConfigs,
-        topics: KnownTopics,
+        topics: TopicCache,
     ) -> None:
         self._groups = groups
         self._settings = settings

@@ -28,7 +28,7 @@ from odradek.broker.coordinator.group.consumer.targets import (
 )
 from odradek.broker.coordinator.group.settings import ConsumerConfigs
 from odradek.broker.coordinator.group.target import count_down, count_up
-from odradek.broker.coordinator.group.topics import KnownTopics
+from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.broker.runtime.machine import Cancel, Schedule
 
 _LOOK_AGAIN_MS = (1 << 31) - 1
@@ -50,7 +50,7 @@ class Progress:
     ``topics_version`` grows with each change of the cluster's topics.
     """
 
-    def __init__(self, configs: ConsumerConfigs, topics: KnownTopics) -> None:
+    def __init__(self, configs: ConsumerConfigs, topics: TopicCache) -> None:
         self.configs = configs
         self.topics = topics
         self.topics_version = 0

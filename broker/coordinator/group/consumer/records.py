@@ -15,7 +15,7 @@ from odradek.broker.coordinator.group.records import (
     encode_known_key,
     encode_value,
     new_record,
-    told_record,
+    record_with_value,
 )
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
@@ -63,7 +63,7 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         member.server_assignor,
         member.classic,
     )
-    return told_record(_member_keys.of(group_id, member.member_id), value, before_all(member))
+    return record_with_value(_member_keys.of(group_id, member.member_id), value, before_all(member))
 
 
 @lru_cache(maxsize=1 << 8)
@@ -101,7 +101,7 @@ def _member_value(
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
     """The group's epoch."""
     decoded = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    return told_record(_epoch_key(group_id), epoch_value(epoch, metadata_hash) or encode_value(decoded), decoded)
+    return record_with_value(_epoch_key(group_id), epoch_value(epoch, metadata_hash) or encode_value(decoded), decoded)
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
@@ -110,13 +110,15 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewR
     if value is None:
         rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
         value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
-    return told_record(_target_keys.of(group_id, member_id), value, order_once_stored(partitions))
+    return record_with_value(_target_keys.of(group_id, member_id), value, order_once_stored(partitions))
 
 
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
     """The target assignment of all is complete."""
     decoded = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
-    return told_record(_target_epoch_key(group_id), epoch_value(epoch, timestamp) or encode_value(decoded), decoded)
+    return record_with_value(
+        _target_epoch_key(group_id), epoch_value(epoch, timestamp) or encode_value(decoded), decoded
+    )
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
@@ -136,7 +138,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
             partitions_pending_revocation=_rows(revoking),
         )
         value = encode_value(general)
-    return told_record(_current_keys.of(group_id, member.member_id), value, member)
+    return record_with_value(_current_keys.of(group_id, member.member_id), value, member)
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:

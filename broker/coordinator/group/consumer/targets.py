@@ -1,4 +1,4 @@
-"""A consumer group's members as an assignor sees them."""
+"""Computes the target assignment of a consumer group when one of its members changes."""
 
 from __future__ import annotations
 

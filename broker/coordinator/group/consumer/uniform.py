@@ -11,7 +11,7 @@ from itertools import islice
 from odradek.broker.coordinator.group.assignment import (
     NOTHING,
     GroupSpec,
-    Holding,
+    HeldPartitions,
     MemberSpec,
     Partitions,
     grown_order,
@@ -47,7 +47,7 @@ def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
         if places and not had and (len(topics) == 1 or len(places) == 1):
             result[member_id] = {places[0][0]: grown_order([partition for _, partition in places])}
             continue
-        holding = kept.get(member_id) or Holding(had)
+        holding = kept.get(member_id) or HeldPartitions(had)
         for topic_id, partition in places:
             holding.add(topic_id, partition)
         kept[member_id] = holding
@@ -65,7 +65,7 @@ def _in_order(member: MemberSpec) -> Collection[bytes]:
 
 def _settle(
     spec: GroupSpec, topics: Collection[bytes], total: int, free: list[_Place], touched: dict[str, Partitions]
-) -> tuple[dict[str, Holding], list[tuple[str, int]]]:
+) -> tuple[dict[str, HeldPartitions], list[tuple[str, int]]]:
     """Take from each member what it may not keep, which is added to ``free``.
 
     Returns what those keep, and who shall still get how many. All of them, and who has no target yet, are put into
@@ -82,7 +82,7 @@ def _settle(
     moved = _moved(spec, share, extra) if sizes is present.sizes else None
     if moved is not None:
         return _settle_few(spec, topics, share, moved, free, touched)
-    changed: dict[str, Holding] = {}
+    changed: dict[str, HeldPartitions] = {}
     wanting: list[tuple[str, int]] = []
     for member_id in spec.members:
         left -= 1
@@ -149,9 +149,9 @@ def _settle_few(
     moved: list[str],
     free: list[_Place],
     touched: dict[str, Partitions],
-) -> tuple[dict[str, Holding], list[tuple[str, int]]]:
+) -> tuple[dict[str, HeldPartitions], list[tuple[str, int]]]:
     """`_settle` where it is known whose target changes."""
-    changed: dict[str, Holding] = {}
+    changed: dict[str, HeldPartitions] = {}
     wanting: list[tuple[str, int]] = []
     for member_id in moved:
         touched[member_id] = NOTHING
@@ -176,18 +176,18 @@ def _sizes(spec: GroupSpec, topics: Collection[bytes]) -> dict[str, int]:
     }
 
 
-def _cut(had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> tuple[Holding, int]:
+def _cut(had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> tuple[HeldPartitions, int]:
     """Reduce a member to its share; returns what it keeps, and the room left. What it loses is added to ``free``."""
     if len(had) == 1:
         ((topic_id, partitions),) = had.items()
         if topic_id in topics and room:
             free += [(topic_id, partition) for partition in partitions[room:]]
-            return Holding({topic_id: partitions[:room]}), 0
-    holding = Holding(had)
+            return HeldPartitions({topic_id: partitions[:room]}), 0
+    holding = HeldPartitions(had)
     return holding, _keep(holding, had, topics, room, free)
 
 
-def _keep(holding: Holding, had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> int:
+def _keep(holding: HeldPartitions, had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> int:
     """Reduce a member to its share; returns the room left. What it loses is added to ``free``."""
     for topic_id, partitions in had.items():
         if topic_id not in topics:
@@ -232,7 +232,7 @@ class _Plan:
                     self._owners[topic_id] = [_FREE] * partition_count(spec, topic_id)
                     self.subscribers[topic_id] = []
                 self.subscribers[topic_id].append(number)
-        self._held = [Holding(spec.present.of(member_id)) for member_id in self._member_ids]
+        self._held = [HeldPartitions(spec.present.of(member_id)) for member_id in self._member_ids]
         self._loads = [0] * len(self._member_ids)
 
     def result(self) -> dict[str, Partitions]:

@@ -15,7 +15,7 @@ from typing import Any
 from odradek.broker.coordinator.group.assignment import (
     NOTHING,
     GroupSpec,
-    Holding,
+    HeldPartitions,
     MemberSpec,
     Partitions,
     partition_count,
@@ -39,13 +39,13 @@ def assign(spec: GroupSpec, assignable: Assignable) -> dict[str, Partitions]:
     """What each member is to have. KafkaError if a subscribed topic has vanished."""
     if not any(member.topic_ids for member in spec.members.values()):
         return dict.fromkeys(spec.members, NOTHING)
-    holdings = {member_id: Holding(spec.present.of(member_id)) for member_id in spec.members}
+    holdings = {member_id: HeldPartitions(spec.present.of(member_id)) for member_id in spec.members}
     spread_out = _spread_as_one if spec.homogeneous else _spread_by_topic
     spread_out(spec, assignable, list(holdings.values()))
     return {member_id: holding.result() for member_id, holding in holdings.items()}
 
 
-def _spread_as_one(spec: GroupSpec, assignable: Assignable, holdings: Sequence[Holding]) -> None:
+def _spread_as_one(spec: GroupSpec, assignable: Assignable, holdings: Sequence[HeldPartitions]) -> None:
     """Spread the partitions of all topics over all members."""
     topic_ids = next(iter(spec.members.values())).topic_ids
     offered = [(topic_id, index) for topic_id in topic_ids for index in _offered(spec, topic_id, assignable)]
@@ -64,7 +64,7 @@ def _spread_as_one(spec: GroupSpec, assignable: Assignable, holdings: Sequence[H
         holdings[number].add(topic_id, index)
 
 
-def _spread_by_topic(spec: GroupSpec, assignable: Assignable, holdings: Sequence[Holding]) -> None:
+def _spread_by_topic(spec: GroupSpec, assignable: Assignable, holdings: Sequence[HeldPartitions]) -> None:
     """Spread each topic's partitions over those who subscribe to it.
 
     Whoever has a topic that nobody subscribes to any more keeps it in its target, as with Kafka, until nobody

@@ -1,4 +1,7 @@
-"""The members of a share group and the share partitions that are stored for it, as the log says it: values."""
+"""A share group: its members and initialised share partitions, their records, and the group itself.
+
+Only replay changes what the log says. Soft state says when to look at the topics again.
+"""
 
 from __future__ import annotations
 

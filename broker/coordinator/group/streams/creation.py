@@ -1,4 +1,4 @@
-"""What streams groups cause outside of their coordinator."""
+"""Creates the internal topics of a topology: repartition topics and changelogs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Which process has which task of a group, in which role: what has to be given up before it can be taken up."""
+"""A streams group as its log has it (members, epochs, topology, target assignment), its timers, and the step that
+changes it.
+
+Only replay changes the group. A member may commit with an older epoch for source partitions of tasks that it has had
+active since then (KIP-1251); a fetch has to name the present epoch.
+"""
 
 from __future__ import annotations
 

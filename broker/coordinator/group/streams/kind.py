@@ -16,7 +16,7 @@ from odradek.broker.coordinator.group.streams.member import Member, MemberState
 from odradek.broker.coordinator.group.streams.readiness import Topologies
 from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
 from odradek.broker.coordinator.group.target import TopicGroups
-from odradek.broker.coordinator.group.topics import KnownTopics
+from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
 from odradek.protocol.errors import KafkaError
 
@@ -31,7 +31,7 @@ class StreamsKind:
         self._by_topic = TopicGroups()
         self._ids: set[str] = set()
         self.configs = StreamsConfigs(context.configs)
-        self._topics = KnownTopics(context.topics)
+        self._topics = TopicCache(context.topics)
         departures = Departures(context.groups)
         topologies = Topologies(self._topics)
         heartbeats = Heartbeats(context.groups, self._topics, self.configs, topologies, departures)

@@ -1,4 +1,8 @@
-"""Tasks of a Streams application: a subtopology and a partition; each is active, a standby or a warm-up somewhere."""
+"""A member of a streams group as the log has it, its tasks, and the endpoints of members.
+
+A task is a subtopology and a partition. Each is active, a standby or a warm-up at some member. Endpoints tell members
+which of them answer interactive queries for which partitions.
+"""
 
 from __future__ import annotations
 

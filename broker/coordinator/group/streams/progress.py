@@ -1,7 +1,8 @@
-"""How a member gets from what it has to its target: it gives up tasks first, then takes up those that are free.
+"""Advances a streams group and its members: the target assignment, and the reconciliation of a member with it.
 
-A task is free for a member when no process has it active (for an active task), and when its own process has it in no
-other role: a process keeps the state of a task once.
+A member first revokes tasks, then takes those that are free. An active task is free if it is active in no process. Any
+task is free for a member only if the member's own process has it in no other role: a process keeps the state of a task
+once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a streams group lets a member do what it asks, by its epoch, its tasks and the group's size."""
+"""Checks a member's heartbeat (epoch, tasks, group size), and whether the group's topology can be assigned yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from odradek.broker.coordinator.group.streams.topology import (
     configure,
     internal_error,
 )
-from odradek.broker.coordinator.group.topics import KnownTopics
+from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -90,7 +90,7 @@ class Readiness(NamedTuple):
 class Topologies:
     """Initialises topologies and holds them against the topics. Owner: the streams kind."""
 
-    def __init__(self, topics: KnownTopics) -> None:
+    def __init__(self, topics: TopicCache) -> None:
         self._topics = topics
 
     def declared(self, step: Step, command: StreamsGroupHeartbeat) -> Topology:

@@ -1,6 +1,8 @@
-"""A heap that gives equal items in the order in which a `java.util.PriorityQueue` gives them.
+"""Kafka's sticky task assignor: members keep their tasks, processes get equal loads, standbys go to other processes.
 
-The assignor takes the process with the least load; which of several is a matter of how the heap was built.
+The choice of members is exactly Kafka's. It depends on the order in which Java's hash maps and heaps return members of
+equal load, so there is a heap here that returns equal items in the order of `java.util.PriorityQueue`. Source:
+behaviour of the assignor of 4.3.1, recorded in the tests' vectors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The topology of a Streams application, as its members declare it: values, compared as a whole."""
+"""The topology of a Streams application: as its members declare it, and configured for the topics that exist.
+
+Configuring gives the number of tasks, the missing topics, or the reason why the topology cannot run. A repartition
+topic has the number of partitions that the application fixes, else that of the widest source of the subtopology that
+writes to it. Joined topics must have the same number. A changelog has one partition for each task.
+"""
 
 from __future__ import annotations
 

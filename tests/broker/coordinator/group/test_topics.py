@@ -11,7 +11,7 @@ import pytest
 from odradek.broker.coordinator.group.topics import (
     FixedTopics,
     ImageTopics,
-    KnownTopics,
+    TopicCache,
     TopicFacts,
     _hash64,
     group_hash,
@@ -154,7 +154,7 @@ class CountedTopics(FixedTopics):
 
 def test_a_topic_is_asked_for_once_by_name_or_id() -> None:
     source = CountedTopics(A, B)
-    known = KnownTopics(source)
+    known = TopicCache(source)
     assert known.named("a") is known.named("a") is known.by_id(A.topic_id) is A
     assert source.asked == 1
     assert known.by_id(B.topic_id) is known.named("b") is B
@@ -164,7 +164,7 @@ def test_a_topic_is_asked_for_once_by_name_or_id() -> None:
 
 def test_a_topic_that_is_missing_is_asked_for_again() -> None:
     source = CountedTopics(A)
-    known = KnownTopics(source)
+    known = TopicCache(source)
     assert known.named("b") is None
     assert known.by_id(B.topic_id) is None
     assert known.named("b") is None
@@ -172,7 +172,7 @@ def test_a_topic_that_is_missing_is_asked_for_again() -> None:
 
 
 def test_the_hash_leaves_out_topics_that_do_not_exist() -> None:
-    known = KnownTopics(FixedTopics(A, B))
+    known = TopicCache(FixedTopics(A, B))
     hashes = {facts.name: topic_hash(facts.name, facts.topic_id, facts.racks) for facts in (A, B)}
     assert known.hash_of(["b", "a", "missing"]) == group_hash(hashes)
     assert known.hash_of(["missing"]) == 0
@@ -189,7 +189,7 @@ def test_a_topic_that_changed_is_looked_at_again() -> None:
         def by_id(self, topic_id: bytes) -> TopicFacts | None:
             return sources[0].by_id(topic_id)
 
-    known = KnownTopics(Changing())
+    known = TopicCache(Changing())
     before = known.hash_of(["a"])
     sources.pop(0)
     assert known.named("a") is A

@@ -1,4 +1,4 @@
-"""Holding a transaction half done, and letting it go on."""
+"""HeldPartitions a transaction half done, and letting it go on."""
 
 from __future__ import annotations
 
