@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all fmt lint types layers static daily whole measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
-	chaos clients conformance hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
+	chaos clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -118,6 +118,11 @@ clients: $(STAMP)
 conformance: $(STAMP)
 	$(PYTEST) tests/conformance
 
+# Kafka's own integration tests with odradek as their cluster, all or those of ONLY=Class,...; WRITE=1 takes what was found
+# into the table (docs/kafka-suite.md). An hour for all.
+kafka-suite: $(STAMP)
+	$(BIN)/python -m tests.conformance.kafka_suite $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
+
 # Beside a real Kafka and kfake; it runs `make compiled` where the sources have changed. `--record` adds to docs/speed.md.
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench
@@ -148,6 +153,7 @@ pages: $(STAMP)
 	$(BIN)/odradek coverage --configs --markdown > docs/configuration.md
 	$(BIN)/python -m tests.scenarios.authorization_page > docs/authorization.md
 	$(BIN)/python -m tests.frontdoor.container.page
+	$(BIN)/python -m tests.conformance.kafka_suite --page
 	$(BIN)/python -m tests.bench.history
 
 # The documentation as a site, in build/site.

@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Its threads race, so it does not tell a story the same way each time: a recording holds while it still tells it so.
     The tests of odradek itself, in the other folders, are never repeated.
     """
-    ours = [item for item in items if str(item.path).startswith(FOLDER + os.sep)]
+    ours = [item for item in items if os.path.dirname(item.path) == FOLDER]
     standing = {item for item in ours if ASKED.stands(item.path, item.name)}
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in ours:
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     path, _, test = report.nodeid.partition("::")
-    if path.startswith("tests/conformance/") and (report.when == "call" or report.outcome != "passed"):
+    if os.path.dirname(path) == "tests/conformance" and (report.when == "call" or report.outcome != "passed"):
         ASKED.told(os.path.basename(path), test, report.outcome)
 
 

@@ -1,0 +1,234 @@
+package kafka.server;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import javax.security.auth.login.Configuration;
+import kafka.integration.KafkaServerTestHarness;
+import kafka.utils.Logging;
+import kafka.utils.TestInfoUtils;
+import odradek.Cluster;
+import odradek.Features;
+import odradek.Inside;
+import odradek.Odradek;
+import org.apache.kafka.clients.consumer.GroupProtocol;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.utils.Exit;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.storage.Formatter;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.fault.MockFaultHandler;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.params.provider.Arguments;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Stands in for the class of this name in Kafka's tests: its brokers are nodes of one process of odradek. */
+@Tag("integration")
+public abstract class QuorumTestHarness implements Logging {
+    private static final int CONTROLLER = 1000;
+    private final QuorumTestHarnessFaultHandlerFactory faults =
+        new QuorumTestHarnessFaultHandlerFactory(new MockFaultHandler("odradek"));
+    private String logIdent;
+    private TestInfo test;
+    private Cluster cluster;
+    private ControllerServer controller;
+    private final List<String> scramUsers = new ArrayList<>();
+    private final Map<String, Short> features = new HashMap<>();
+
+    @Override
+    public String logIdent() {
+        return logIdent;
+    }
+
+    @Override
+    public void logIdent_$eq(String ident) {
+        logIdent = ident;
+    }
+
+    public static Stream<Arguments> getTestGroupProtocolParametersAll() {
+        return QuorumTestHarness$.MODULE$.getTestGroupProtocolParametersAll();
+    }
+
+    public static Stream<Arguments> getTestGroupProtocolParametersClassicGroupProtocolOnly() {
+        return QuorumTestHarness$.MODULE$.getTestGroupProtocolParametersClassicGroupProtocolOnly();
+    }
+
+    public static Stream<Arguments> getTestGroupProtocolParametersConsumerGroupProtocolOnly() {
+        return QuorumTestHarness$.MODULE$.getTestGroupProtocolParametersConsumerGroupProtocolOnly();
+    }
+
+    public static void verifyNoUnexpectedThreads(String context) {
+        QuorumTestHarness$.MODULE$.verifyNoUnexpectedThreads(context);
+    }
+
+    @BeforeAll
+    public static void setUpClass() {
+        verifyNoUnexpectedThreads("@BeforeAll");
+    }
+
+    @AfterAll
+    public static void tearDownClass() {
+        verifyNoUnexpectedThreads("@AfterAll");
+    }
+
+    public SecurityProtocol controllerListenerSecurityProtocol() {
+        return SecurityProtocol.PLAINTEXT;
+    }
+
+    public Seq<SecurityProtocol> extraControllerSecurityProtocols() {
+        return CollectionConverters.asScala(List.<SecurityProtocol>of()).toSeq();
+    }
+
+    public scala.collection.Seq<Properties> kraftControllerConfigs(TestInfo info) {
+        return CollectionConverters.asScala(List.of(new Properties())).toSeq();
+    }
+
+    public MetadataVersion metadataVersion() {
+        return MetadataVersion.latestTesting();
+    }
+
+    public QuorumImplementation implementation() {
+        throw Inside.needed("QuorumImplementation");
+    }
+
+    public Option<GroupProtocol> maybeGroupProtocolSpecified() {
+        return TestInfoUtils.maybeGroupProtocolSpecified(test);
+    }
+
+    public GroupProtocol groupProtocolFromTestParameters() {
+        return maybeGroupProtocolSpecified().get();
+    }
+
+    public ControllerServer controllerServer() {
+        return controller;
+    }
+
+    public scala.collection.Seq<ControllerServer> controllerServers() {
+        return CollectionConverters.asScala(List.of(controller)).toSeq();
+    }
+
+    public QuorumTestHarnessFaultHandlerFactory faultHandlerFactory() {
+        return faults;
+    }
+
+    public MockFaultHandler faultHandler() {
+        return faults.faultHandler();
+    }
+
+    public void addFormatterSettings(Formatter formatter) {
+    }
+
+    public KRaftQuorumImplementation newKRaftQuorum(TestInfo info, Properties overriding) {
+        throw Inside.needed("KRaftQuorumImplementation");
+    }
+
+    @BeforeEach
+    public void setUp(TestInfo info) {
+        test = info;
+        Exit.setExitProcedure((code, message) -> {
+            throw new RuntimeException("exit(" + code + ", " + message + ") called!");
+        });
+        Exit.setHaltProcedure((code, message) -> {
+            throw new RuntimeException("halt(" + code + ", " + message + ") called!");
+        });
+        scramUsers.clear();
+        features.clear();
+        cluster = null;
+        Formatter[] self = new Formatter[1];
+        self[0] = Inside.of(Formatter.class, Map.of(
+            "setScramArguments", users -> {
+                scramUsers.addAll((List<String>) users[0]);
+                return self[0];
+            },
+            "setFeatureLevel", of -> {
+                features.put((String) of[0], (Short) of[1]);
+                return self[0];
+            }));
+        addFormatterSettings(self[0]);
+        features.put(MetadataVersion.FEATURE_NAME, metadataVersion().featureLevel());
+        controller = Cluster.controller(() -> cluster, CONTROLLER, () -> controllerConfig(info));
+    }
+
+    private KafkaConfig controllerConfig(TestInfo info) {
+        Map<String, Object> found = new HashMap<>();
+        CollectionConverters.asJava(kraftControllerConfigs(info)).get(0).forEach((name, value) -> found.put((String) name, value));
+        found.put("process.roles", "controller");
+        found.put("node.id", "" + CONTROLLER);
+        found.putIfAbsent("listeners", "CONTROLLER://localhost:0");
+        found.putIfAbsent("controller.listener.names", "CONTROLLER");
+        found.put("listener.security.protocol.map", "CONTROLLER:" + controllerListenerSecurityProtocol());
+        found.put("controller.quorum.voters", CONTROLLER + "@localhost:9093");
+        return new KafkaConfig(found, false);
+    }
+
+    public KafkaBroker createBroker(KafkaConfig config, Time time, boolean starts, Option<String> threads) {
+        if (time != Time.SYSTEM)
+            throw Inside.needed("a clock that the test moves");
+        Map<String, String> asked = properties(config);
+        if (cluster == null || cluster.isEnded()) {
+            SortedMap<Integer, Map<String, String>> nodes = new TreeMap<>();
+            if (this instanceof KafkaServerTestHarness harness)
+                CollectionConverters.asJava(harness.configs()).forEach(each -> nodes.put(each.brokerId(), properties(each)));
+            nodes.put(config.brokerId(), asked);
+            cluster = new Cluster(nodes, "CONTROLLER", scramUsers, cluster);
+            cluster.whenStarted(() -> Features.set(features, cluster::admin));
+        } else if (!cluster.brokers().containsKey(config.brokerId()))
+            throw new Odradek.Refused("no node joins a running cluster");
+        else if (!cluster.isOf(config.brokerId(), asked))
+            throw new Odradek.Refused("no node of a running cluster starts with another configuration");
+        KafkaBroker broker = cluster.brokers().get(config.brokerId());
+        if (starts)
+            broker.startup();
+        return broker;
+    }
+
+    /** What the test asks for; the harness itself switches on what is not released. */
+    private static Map<String, String> properties(KafkaConfig config) {
+        Map<String, String> found = new HashMap<>();
+        config.originals().forEach((name, value) -> {
+            if (value != null && !name.startsWith("unstable."))
+                found.put(name, value instanceof org.apache.kafka.common.config.types.Password secret ? secret.value() : value.toString());
+        });
+        return found;
+    }
+
+    public Time createBroker$default$2() {
+        return Time.SYSTEM;
+    }
+
+    public boolean createBroker$default$3() {
+        return true;
+    }
+
+    public Option<String> createBroker$default$4() {
+        return Option.empty();
+    }
+
+    public void shutdownKRaftController() {
+        throw Inside.needed("a controller that is not there");
+    }
+
+    @AfterEach
+    public void tearDown() {
+        Exit.resetExitProcedure();
+        Exit.resetHaltProcedure();
+        if (cluster != null)
+            cluster.close();
+        kafka.utils.TestUtils.clearYammerMetrics();
+        System.clearProperty("java.security.auth.login.config");
+        Configuration.setConfiguration(null);
+        faultHandler().maybeRethrowFirstException();
+    }
+}

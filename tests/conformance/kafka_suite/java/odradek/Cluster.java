@@ -1,0 +1,589 @@
+package odradek;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.StreamSupport;
+import javax.security.auth.login.AppConfigurationEntry;
+import javax.security.auth.login.Configuration;
+import kafka.log.LogManager;
+import kafka.network.SocketServer;
+import kafka.raft.KafkaRaftManager;
+import kafka.server.BrokerServer;
+import kafka.server.ControllerServer;
+import kafka.server.KafkaConfig;
+import kafka.server.ReplicaManager;
+import kafka.server.SharedServer;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.internals.Plugin;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.controller.Controller;
+import org.apache.kafka.controller.ResultOrError;
+import org.apache.kafka.coordinator.group.GroupCoordinator;
+import org.apache.kafka.image.loader.MetadataLoader;
+import org.apache.kafka.metadata.BrokerState;
+import org.apache.kafka.metadata.KRaftMetadataCache;
+import org.apache.kafka.metadata.LeaderAndIsr;
+import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.raft.LogOffsetMetadata;
+import org.apache.kafka.raft.RaftLog;
+import org.apache.kafka.server.authorizer.AclCreateResult;
+import org.apache.kafka.server.authorizer.AclDeleteResult;
+import org.apache.kafka.server.authorizer.Authorizer;
+import org.apache.kafka.storage.internals.log.LogConfig;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
+import scala.Option;
+
+/** A cluster of brokers that is one process of odradek, and the objects that tests ask about its nodes. */
+public final class Cluster implements AutoCloseable {
+    /** Of one node's machine and role: they say nothing about a process that is the whole cluster. */
+    private static final Set<String> OF_THE_HARNESS = Set.of(
+        "process.roles", "node.id", "broker.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers",
+        "server.max.startup.time.ms", "log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners");
+    private static final String OWN_USER = "odradek-suite";
+    private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
+
+    private final SortedMap<Integer, KafkaConfig> configs;
+    private final SortedMap<Integer, Map<String, String>> properties;
+    private final Map<Integer, BrokerServer> brokers = new LinkedHashMap<>();
+    private final Set<Integer> down = ConcurrentHashMap.newKeySet();
+    private final Map<String, Integer> ports = new HashMap<>();
+    private final String controllerListener;
+    private final List<String> scramUsers;
+    private final Path disk;
+    private final String own;
+    private Odradek process;
+    private Admin admin;
+    private String clusterId;
+    private Runnable whenStarted = () -> { };
+
+    /** Properties by the id of the broker, as they would stand in its server.properties. In memory. */
+    public Cluster(SortedMap<Integer, Map<String, String>> properties, String controllerListener, List<String> scramUsers) {
+        this(properties, controllerListener, scramUsers, (Path) null);
+    }
+
+    /** The same on disk, with what an earlier cluster has left. */
+    public Cluster(SortedMap<Integer, Map<String, String>> properties, String controllerListener, List<String> scramUsers,
+            Cluster earlier) {
+        this(properties, controllerListener, scramUsers, earlier == null ? folder() : earlier.disk);
+    }
+
+    private Cluster(SortedMap<Integer, Map<String, String>> properties, String controllerListener, List<String> scramUsers,
+            Path disk) {
+        this.properties = properties;
+        this.controllerListener = controllerListener;
+        this.scramUsers = scramUsers;
+        this.disk = disk;
+        boolean open = properties.get(properties.firstKey()).getOrDefault("authorizer.class.name", "").isEmpty();
+        this.own = open ? null : "SUITE";
+        this.configs = new TreeMap<>();
+        properties.forEach((id, values) -> configs.put(id, new KafkaConfig(values, false)));
+        properties.keySet().forEach(id -> brokers.put(id, broker(id)));
+    }
+
+    private static Path folder() {
+        try {
+            return Files.createTempDirectory("odradek-suite-data-");
+        } catch (IOException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    /** What to do when the first of the nodes has started, and so all have. */
+    public void whenStarted(Runnable then) {
+        whenStarted = then;
+    }
+
+    /** Whether a node has this configuration. */
+    public boolean isOf(int id, Map<String, String> asked) {
+        return properties.get(id).equals(asked);
+    }
+
+    /** Whether its nodes were started, and none is up: the next start may be with another configuration. */
+    public boolean isEnded() {
+        return process != null && down.containsAll(properties.keySet());
+    }
+
+    /** Start all nodes. */
+    public void start() {
+        int first = properties.firstKey();
+        if (properties.lastKey() - first + 1 != properties.size())
+            throw new Odradek.Refused("the ids of odradek's nodes follow each other, but these do not: " + properties.keySet());
+        Map<String, String> config = common();
+        config.put("node.id", "" + first);
+        config.put("listeners", listeners());
+        String advertised = properties.get(first).get("advertised.listeners");
+        if (advertised != null)
+            config.put("advertised.listeners", advertised);
+        config.put("controller.listener.names", controllerListener);
+        loginModules(config);
+        if (own != null) {
+            String all = config.computeIfAbsent("super.users", any -> "");
+            config.put("super.users", (all.isEmpty() ? "" : all + ";") + "User:" + OWN_USER);
+        }
+        List<String> more = new ArrayList<>();
+        for (String user : scramUsers)
+            more.addAll(List.of("--add-scram", user));
+        if (disk != null)
+            more.addAll(List.of("--data-dir", disk.toString()));
+        Map<String, String> environment = new HashMap<>();
+        String kerberos = System.getProperty("java.security.krb5.conf");
+        if (kerberos != null)
+            environment.put("KRB5_CONFIG", kerberos);
+        try {
+            process = Odradek.start(properties.size(), config, more, environment);
+        } catch (IOException error) {
+            throw new IllegalStateException(error);
+        }
+        down.clear();
+        clusterId = process.get("overview").path("cluster_id").asText();
+        whenStarted.run();
+    }
+
+    /** An administrator who may do everything. */
+    public synchronized Admin admin() {
+        if (process == null || isEnded())
+            throw Inside.needed("a controller while no broker runs");
+        if (admin == null) {
+            KafkaConfig any = configs.get(configs.firstKey());
+            Map<String, Object> config = new HashMap<>();
+            if (own == null) {
+                String listener = ports.keySet().stream().filter(name -> !name.equals(controllerListener)
+                    && any.effectiveListenerSecurityProtocolMap().get(new ListenerName(name)) == SecurityProtocol.PLAINTEXT)
+                    .findFirst().orElseThrow(() -> Inside.needed("an administrator of a cluster that takes no plain connections"));
+                config.put("bootstrap.servers", bootstrapServers(listener));
+            } else {
+                config.put("bootstrap.servers", bootstrapServers(own));
+                config.put("security.protocol", "SASL_PLAINTEXT");
+                config.put("sasl.mechanism", "PLAIN");
+                config.put("sasl.jaas.config", PLAIN + " username=\"" + OWN_USER + "\" password=\"" + OWN_USER + "\";");
+            }
+            admin = Admin.create(config);
+        }
+        return admin;
+    }
+
+    /** What all brokers have in common; of racks, a list. */
+    private Map<String, String> common() {
+        Map<String, String> found = new TreeMap<>();
+        Set<String> names = new HashSet<>();
+        properties.values().forEach(values -> names.addAll(values.keySet()));
+        names.removeAll(OF_THE_HARNESS);
+        for (String name : names) {
+            List<String> values = properties.values().stream().map(node -> node.get(name)).toList();
+            values.forEach(value -> refuseClassesOfTheTest(name, value));
+            if (new HashSet<>(values).size() == 1)
+                found.put(name, values.get(0));
+            else if (name.equals("broker.rack") && !values.contains(null))
+                found.put(name, String.join(",", values));
+            else
+                throw new Odradek.Refused("all nodes have one configuration, but " + name + " differs: " + values);
+        }
+        if (own != null) {
+            found.computeIfPresent("listener.security.protocol.map", (any, map) -> map + "," + own + ":SASL_PLAINTEXT");
+            String prefix = new ListenerName(own).configPrefix();
+            found.put(prefix + "sasl.enabled.mechanisms", "PLAIN");
+            found.put(prefix + "plain.sasl.jaas.config", PLAIN + " user_" + OWN_USER + "=\"" + OWN_USER + "\";");
+        }
+        Map<String, String> node = properties.get(properties.firstKey());
+        int disks = node.getOrDefault("log.dirs", "").split(",").length;
+        if (disks > 1)
+            found.put("log.dirs", node.get("log.dirs"));
+        return found;
+    }
+
+    /** A broker in another process, and in another language, cannot load the test's own policies, callbacks and reporters. */
+    private static void refuseClassesOfTheTest(String name, String value) {
+        for (String part : value == null ? new String[0] : value.split(","))
+            if (part.matches("\\s*(\\w+\\.)+[\\w$]+\\s*"))
+                try {
+                    Class<?> found = Class.forName(part.trim(), false, Cluster.class.getClassLoader());
+                    var source = found.getProtectionDomain().getCodeSource();
+                    if (source != null && source.getLocation().getPath().contains("-test"))
+                        throw Inside.needed("the test's own " + name);
+                } catch (ClassNotFoundException | LinkageError noClass) {
+                    // some other text
+                }
+    }
+
+    private String listeners() {
+        String asked = properties.get(properties.firstKey()).get("listeners");
+        List<String> found = new ArrayList<>();
+        for (String listener : asked.split(",")) {
+            String name = listener.substring(0, listener.indexOf("://")).trim();
+            int colon = listener.lastIndexOf(':');
+            int port = Integer.parseInt(listener.substring(colon + 1).trim());
+            ports.computeIfAbsent(name, any -> port == 0 ? Odradek.freePorts(properties.size()) : port);
+            found.add(listener.substring(0, colon).trim() + ":" + ports.get(name));
+        }
+        if (!ports.containsKey(controllerListener)) {
+            ports.put(controllerListener, Odradek.freePorts(properties.size()));
+            found.add(controllerListener + "://localhost:" + ports.get(controllerListener));
+        }
+        if (own != null) {
+            ports.computeIfAbsent(own, any -> Odradek.freePorts(properties.size()));
+            found.add(own + "://localhost:" + ports.get(own));
+        }
+        return String.join(",", found);
+    }
+
+    /** What Kafka reads in the JAAS file of its JVM, odradek reads in its configuration. */
+    private void loginModules(Map<String, String> config) {
+        Configuration jaas;
+        try {
+            jaas = Configuration.getConfiguration();
+        } catch (SecurityException noFile) {
+            return;
+        }
+        KafkaConfig any = configs.get(configs.firstKey());
+        for (String name : ports.keySet()) {
+            ListenerName listener = new ListenerName(name);
+            if (name.equals(own))
+                continue;
+            String protocol = any.effectiveListenerSecurityProtocolMap().get(listener).name;
+            if (!protocol.startsWith("SASL"))
+                continue;
+            String prefix = listener.configPrefix();
+            String mechanisms = config.getOrDefault(prefix + "sasl.enabled.mechanisms",
+                config.getOrDefault("sasl.enabled.mechanisms", "GSSAPI"));
+            AppConfigurationEntry[] entries = jaas.getAppConfigurationEntry(name.toLowerCase() + ".KafkaServer");
+            if (entries == null)
+                entries = jaas.getAppConfigurationEntry("KafkaServer");
+            for (String mechanism : mechanisms.split(",")) {
+                String key = prefix + mechanism.trim().toLowerCase() + ".sasl.jaas.config";
+                for (AppConfigurationEntry entry : entries == null ? new AppConfigurationEntry[0] : entries)
+                    if (!config.containsKey(key) && ofMechanism(entry.getLoginModuleName(), mechanism.trim()))
+                        config.put(key, text(entry));
+            }
+        }
+    }
+
+    private static boolean ofMechanism(String module, String mechanism) {
+        String word = mechanism.startsWith("SCRAM") ? "Scram" : mechanism.equals("GSSAPI") ? "Krb5" : mechanism;
+        return module.substring(module.lastIndexOf('.') + 1).toLowerCase().startsWith(word.toLowerCase());
+    }
+
+    private static String text(AppConfigurationEntry entry) {
+        StringBuilder text = new StringBuilder(entry.getLoginModuleName()).append(" required");
+        entry.getOptions().forEach((name, value) -> text.append(' ').append(name).append("=\"").append(value).append('"'));
+        return text.append(';').toString();
+    }
+
+    /** The objects that stand for the brokers, by id. */
+    public Map<Integer, BrokerServer> brokers() {
+        return brokers;
+    }
+
+    public String clusterId() {
+        if (clusterId == null)
+            throw Inside.needed("the cluster's id before its start");
+        return clusterId;
+    }
+
+    public int port(int id, String listener) {
+        if (process == null)
+            throw new IllegalStateException("the cluster has not started");
+        Integer first = ports.get(listener);
+        if (first == null)
+            throw new IllegalArgumentException("no listener " + listener + " among " + ports.keySet());
+        return first + id - properties.firstKey();
+    }
+
+    /** host:port of all brokers that are up. */
+    public String bootstrapServers(String listener) {
+        Collection<Integer> up = properties.keySet().stream().filter(id -> !down.contains(id)).toList();
+        return (up.isEmpty() ? properties.keySet() : up).stream()
+            .map(id -> "localhost:" + port(id, listener)).collect(Collectors.joining(","));
+    }
+
+    public String bootstrapControllers() {
+        return "localhost:" + port(properties.firstKey(), controllerListener);
+    }
+
+    public boolean isDown(int id) {
+        return process == null || down.contains(id);
+    }
+
+    public synchronized void stopNode(int id) {
+        if (isDown(id))
+            return;
+        down.add(id);
+        if (disk != null && isEnded()) {
+            closeAdmin();
+            process.close();
+        } else
+            process.post("stop-node", Map.of("node_id", id));
+    }
+
+    public synchronized void startNode(int id) {
+        if (process == null || disk != null && isEnded())
+            start();
+        if (down.remove(id))
+            process.post("start-node", Map.of("node_id", id));
+    }
+
+    private synchronized void closeAdmin() {
+        if (admin != null)
+            admin.close(Duration.ofSeconds(1));
+        admin = null;
+    }
+
+    /** What the control API says of a topic; null for one that is not there. */
+    public JsonNode topic(String name) {
+        JsonNode topics = process.get("all-topics");
+        return topics.get(name);
+    }
+
+    private Map<String, Uuid> topicIds() {
+        Map<String, Uuid> found = new HashMap<>();
+        process.get("all-topics").fields()
+            .forEachRemaining(topic -> found.put(topic.getKey(), Uuid.fromString(topic.getValue().path("topic_id").asText())));
+        return found;
+    }
+
+    private Optional<LeaderAndIsr> leaderAndIsr(String topic, int partition) {
+        JsonNode found = topic(topic);
+        if (found == null || found.path("partitions").size() <= partition)
+            return Optional.empty();
+        JsonNode state = found.path("partitions").get(partition);
+        List<Integer> inSync = StreamSupport.stream(state.path("isr").spliterator(), false).map(JsonNode::asInt).toList();
+        return Optional.of(new LeaderAndIsr(state.path("leader").isNull() ? -1 : state.path("leader").asInt(-1),
+            state.path("leader_epoch").asInt(), inSync, LeaderRecoveryState.RECOVERED, 0));
+    }
+
+    private Optional<Integer> partitions(String topic) {
+        return Optional.ofNullable(topic(topic)).map(found -> found.path("partitions").size());
+    }
+
+    private BrokerServer broker(int id) {
+        KafkaConfig config = configs.get(id);
+        Map<String, Inside.Answer> known = new HashMap<>();
+        known.put("config", any -> disk == null ? config : config(id));
+        known.put("authorizerPlugin", any -> authorizer(() -> this));
+        known.put("clusterId", any -> clusterId());
+        known.put("boundPort", listener -> port(id, ((ListenerName) listener[0]).value()));
+        known.put("isShutdown", any -> isDown(id));
+        known.put("brokerState", any -> isDown(id) ? BrokerState.NOT_RUNNING : BrokerState.RUNNING);
+        known.put("startup", any -> {
+            startNode(id);
+            return null;
+        });
+        known.put("shutdown", any -> {
+            stopNode(id);
+            return null;
+        });
+        known.put("awaitShutdown", any -> null);
+        SocketServer sockets = Inside.of(SocketServer.class, Map.of(
+            "config", any -> config,
+            "boundPort", listener -> port(id, ((ListenerName) listener[0]).value())));
+        known.put("socketServer", any -> sockets);
+        GroupCoordinator groups = Inside.of(GroupCoordinator.class, Map.of("groupMetadataTopicConfigs", any -> offsetsTopic(config)));
+        known.put("groupCoordinator", any -> groups);
+        KRaftMetadataCache metadata = metadataCache();
+        known.put("metadataCache", any -> metadata);
+        LogManager logs = Inside.of(LogManager.class, Map.of("getLog", of -> {
+            if ((boolean) of[1])
+                throw Inside.needed("the log of a future replica");
+            return log(id, (TopicPartition) of[0]);
+        }, "getLog$default$2", any -> false));
+        known.put("logManager", any -> logs);
+        ReplicaManager replicas = Inside.of(ReplicaManager.class, Map.of(
+            "logManager", any -> logs,
+            "localLog", of -> log(id, (TopicPartition) of[0]),
+            "localLogOrException", of -> log(id, (TopicPartition) of[0]).get()));
+        known.put("replicaManager", any -> replicas);
+        SharedServer shared = sharedServer();
+        known.put("sharedServer", any -> shared);
+        return Inside.of(BrokerServer.class, known);
+    }
+
+    /** A replica as ListOffsets, DescribeLogDirs and DescribeConfigs tell of it; none where the broker has none. */
+    private Option<UnifiedLog> log(int id, TopicPartition of) {
+        JsonNode found = topic(of.topic());
+        JsonNode state = found == null ? null : found.path("partitions").get(of.partition());
+        if (state == null || !state.path("replica_ends").has("" + id))
+            return Option.empty();
+        Uuid topicId = Uuid.fromString(found.path("topic_id").asText());
+        return Option.apply(Inside.of(UnifiedLog.class, Map.of(
+            "topicPartition", any -> of,
+            "name", any -> of.toString(),
+            "topicId", any -> Optional.of(topicId),
+            "logStartOffset", any -> partition(of).path("log_start_offset").asLong(),
+            "logEndOffset", any -> partition(of).path("replica_ends").path("" + id).asLong(),
+            "highWatermark", any -> partition(of).path("high_watermark").asLong(),
+            "lastStableOffset", any -> partition(of).path("last_stable_offset").asLong(),
+            "size", any -> partition(of).path("size_bytes").asLong(),
+            "config", any -> logConfig(of.topic()))));
+    }
+
+    private JsonNode partition(TopicPartition of) {
+        return topic(of.topic()).path("partitions").get(of.partition());
+    }
+
+    private LogConfig logConfig(String topic) throws Exception {
+        ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+        Map<String, Object> values = new HashMap<>();
+        admin().describeConfigs(List.of(resource)).all().get().get(resource).entries()
+            .forEach(entry -> values.put(entry.name(), entry.value()));
+        return new LogConfig(values);
+    }
+
+    /** How a test creates the topic of offsets by itself: facts of Kafka's configuration. */
+    private static Properties offsetsTopic(KafkaConfig config) {
+        Properties found = new Properties();
+        found.put("cleanup.policy", "compact");
+        found.put("compression.type", "producer");
+        found.put("segment.bytes", "" + config.groupCoordinatorConfig().offsetsTopicSegmentBytes());
+        return found;
+    }
+
+    private KRaftMetadataCache metadataCache() {
+        Map<String, Inside.Answer> known = new HashMap<>();
+        known.put("numPartitions", topic -> partitions((String) topic[0]));
+        known.put("contains", what -> what[0] instanceof TopicPartition of
+            ? of.partition() < partitions(of.topic()).orElse(0) : topic((String) what[0]) != null);
+        known.put("getLeaderAndIsr", of -> leaderAndIsr((String) of[0], (int) of[1]));
+        known.put("getAllTopics", any -> topicIds().keySet());
+        known.put("getTopicId", topic -> topicIds().getOrDefault((String) topic[0], Uuid.ZERO_UUID));
+        known.put("getTopicName", id -> topicIds().entrySet().stream()
+            .filter(topic -> topic.getValue().equals(id[0])).map(Map.Entry::getKey).findFirst());
+        known.put("topicNamesToIds", any -> topicIds());
+        known.put("topicIdsToNames", any -> topicIds().entrySet().stream()
+            .collect(Collectors.toMap(Map.Entry::getValue, Map.Entry::getKey)));
+        known.put("hasAliveBroker", broker -> !isDown((int) broker[0]));
+        known.put("getAliveBrokerNode", of -> isDown((int) of[0]) ? Optional.empty()
+            : Optional.of(new Node((int) of[0], "localhost", port((int) of[0], ((ListenerName) of[1]).value()))));
+        known.put("getAliveBrokerNodes", of -> properties.keySet().stream().filter(id -> !isDown(id))
+            .map(id -> new Node(id, "localhost", port(id, ((ListenerName) of[0]).value()))).toList());
+        return Inside.of(KRaftMetadataCache.class, known);
+    }
+
+    /** All nodes read one image of the metadata: what the controller has decided, every broker knows. */
+    private SharedServer sharedServer() {
+        MetadataLoader loader = Inside.of(MetadataLoader.class, Map.of("lastAppliedOffset", any -> 0L));
+        return Inside.of(SharedServer.class, Map.of("loader", any -> loader));
+    }
+
+    /** The object that stands for the controller. */
+    public static ControllerServer controller(Supplier<Cluster> of, int id, Supplier<KafkaConfig> config) {
+        RaftLog log = Inside.of(RaftLog.class, Map.of("endOffset", any -> new LogOffsetMetadata(0)));
+        KafkaRaftManager<?> raft = Inside.of(KafkaRaftManager.class, Map.of("raftLog", any -> log));
+        Controller decides = Inside.of(Controller.class, Map.of(
+            "findAllTopicIds", any -> CompletableFuture.completedFuture(of.get().topicIds()),
+            "findTopicIds", names -> CompletableFuture.completedFuture(of.get().foundIds((Collection<?>) names[1]))));
+        SocketServer sockets = Inside.of(SocketServer.class, Map.of(
+            "boundPort", listener -> of.get().port(of.get().properties.firstKey(), ((ListenerName) listener[0]).value())));
+        Map<String, Inside.Answer> known = new HashMap<>();
+        known.put("config", any -> config.get());
+        known.put("clusterId", any -> of.get().clusterId());
+        known.put("raftManager", any -> raft);
+        known.put("authorizerPlugin", any -> authorizer(of));
+        known.put("controller", any -> decides);
+        known.put("socketServer", any -> sockets);
+        return Inside.of(ControllerServer.class, known);
+    }
+
+    private Map<String, ResultOrError<Uuid>> foundIds(Collection<?> names) {
+        Map<String, Uuid> all = topicIds();
+        Map<String, ResultOrError<Uuid>> found = new HashMap<>();
+        for (Object name : names)
+            found.put((String) name, all.containsKey(name) ? new ResultOrError<>(all.get(name))
+                : new ResultOrError<>(Errors.UNKNOWN_TOPIC_OR_PARTITION, null));
+        return found;
+    }
+
+    /** The authorizer as an administrator knows it: entries come, go and are listed. */
+    private static Option<Plugin<Authorizer>> authorizer(Supplier<Cluster> of) {
+        Authorizer authorizer = Inside.of(Authorizer.class, Map.of(
+            "acls", filter -> of.get().admin().describeAcls((AclBindingFilter) filter[0]).values().get(),
+            "createAcls", entries -> {
+                List<CompletableFuture<AclCreateResult>> results = new ArrayList<>();
+                for (Object entry : (List<?>) entries[1]) {
+                    of.get().admin().createAcls(List.of((AclBinding) entry)).all().get();
+                    results.add(CompletableFuture.completedFuture(AclCreateResult.SUCCESS));
+                }
+                return results;
+            },
+            "deleteAcls", filters -> {
+                List<CompletableFuture<AclDeleteResult>> results = new ArrayList<>();
+                for (Object filter : (List<?>) filters[1]) {
+                    Collection<AclBinding> gone = of.get().admin().deleteAcls(List.of((AclBindingFilter) filter)).all().get();
+                    results.add(CompletableFuture.completedFuture(new AclDeleteResult(
+                        gone.stream().map(AclDeleteResult.AclBindingDeleteResult::new).toList())));
+                }
+                return results;
+            }));
+        return Option.apply(Plugin.wrapInstance(authorizer, null, "authorizer.class.name"));
+    }
+
+    /** The configuration of a broker with what was changed while it runs, as an administrator reads it. */
+    private KafkaConfig config(int id) {
+        KafkaConfig started = configs.get(id);
+        if (isDown(id))
+            return started;
+        Map<String, Object> changed = new HashMap<>();
+        ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, "" + id);
+        try {
+            admin().describeConfigs(List.of(broker)).all().get(10, TimeUnit.SECONDS).get(broker).entries().forEach(entry -> {
+                boolean dynamic = entry.source() == ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG
+                    || entry.source() == ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG;
+                if (dynamic && !entry.isSensitive())
+                    changed.put(entry.name(), entry.value());
+            });
+        } catch (InterruptedException | ExecutionException | TimeoutException error) {
+            if (isDown(id))
+                return started;
+            throw new IllegalStateException(error);
+        }
+        if (changed.isEmpty())
+            return started;
+        Map<String, Object> all = new HashMap<>(properties.get(id));
+        all.putAll(changed);
+        return new KafkaConfig(all, false);
+    }
+
+    @Override
+    public synchronized void close() {
+        down.addAll(properties.keySet());
+        closeAdmin();
+        if (process != null)
+            process.close();
+        if (disk != null)
+            try {
+                Utils.delete(disk.toFile());
+            } catch (IOException gone) {
+                // the folder lies among the temporary ones
+            }
+    }
+}

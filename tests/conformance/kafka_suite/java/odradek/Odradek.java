@@ -1,0 +1,153 @@
+package odradek;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.HttpURLConnection;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+
+/** A process `odradek serve`. Its command line is the system property `odradek.command`. */
+public final class Odradek implements AutoCloseable {
+    /** The process did not start: the configuration asks for something that odradek does not have. */
+    public static final class Refused extends RuntimeException {
+        public Refused(String why) {
+            super(why);
+        }
+    }
+
+    static {
+        System.setProperty("http.keepAlive", "false");  // its timer is a thread that tests would take for a leak
+    }
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Random RANDOM = new Random();
+    private final Process process;
+    private final Path folder;
+    private final int controlPort;
+
+    private Odradek(Process process, Path folder, int controlPort) {
+        this.process = process;
+        this.folder = folder;
+        this.controlPort = controlPort;
+    }
+
+    /** Start a cluster; the ports in the configuration are those of its first node. */
+    public static Odradek start(int nodes, Map<String, String> config, List<String> more, Map<String, String> environment)
+            throws IOException {
+        Path folder = Files.createTempDirectory("odradek-suite-");
+        Properties properties = new Properties();
+        properties.putAll(config);
+        Path file = folder.resolve("server.properties");
+        try (OutputStream out = Files.newOutputStream(file)) {
+            properties.store(out, null);
+        }
+        int control = freePorts(1);
+        List<String> command = new ArrayList<>(List.of(System.getProperty("odradek.command").split(" ")));
+        command.addAll(List.of("serve", "--nodes", "" + nodes, "--config-file", file.toString(), "--control-port", "" + control));
+        command.addAll(more);
+        Path errors = folder.resolve("stderr.txt");
+        ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
+        builder.environment().putAll(environment);
+        Process process = builder.start();
+        Odradek started = new Odradek(process, folder, control);
+        BufferedReader said = process.inputReader();
+        for (String line = said.readLine(); line != null; line = said.readLine())
+            if (line.startsWith("odradek ready"))
+                return started;
+        List<String> lines = Files.readAllLines(errors);
+        String last = lines.isEmpty() ? "it ended without a word" : lines.get(lines.size() - 1);
+        started.close();
+        if (last.contains("odradek[gssapi]"))
+            throw new org.opentest4j.TestAbortedException(last);
+        throw new Refused(last);
+    }
+
+    /** The first of so many ports in a row that are free, below those that a system gives to clients. */
+    public static int freePorts(int count) {
+        while (true) {
+            int first = 15_000 + RANDOM.nextInt(16_500 - count);
+            if (allFree(first, count))
+                return first;
+        }
+    }
+
+    private static boolean allFree(int first, int count) {
+        for (int port = first; port < first + count; port++)
+            try (ServerSocket attempt = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                attempt.setReuseAddress(true);
+            } catch (IOException taken) {
+                return false;
+            }
+        return true;
+    }
+
+    /** What the control API says. */
+    public JsonNode get(String path) {
+        return call("GET", path, null);
+    }
+
+    /** Tell the control API to do something. */
+    public JsonNode post(String path, Map<String, ?> body) {
+        return call("POST", path, body);
+    }
+
+    private JsonNode call(String method, String path, Map<String, ?> body) {
+        try {
+            URI address = URI.create("http://127.0.0.1:" + controlPort + "/v1/" + path);
+            HttpURLConnection connection = (HttpURLConnection) address.toURL().openConnection();
+            connection.setRequestMethod(method);
+            if (body != null) {
+                connection.setDoOutput(true);
+                connection.setRequestProperty("Content-Type", "application/json");
+                connection.getOutputStream().write(JSON.writeValueAsString(body).getBytes(StandardCharsets.UTF_8));
+            }
+            if (connection.getResponseCode() >= 400)
+                try (InputStream error = connection.getErrorStream()) {
+                    throw new IllegalStateException(path + ": " + new String(error.readAllBytes(), StandardCharsets.UTF_8));
+                }
+            try (InputStream answer = connection.getInputStream()) {
+                byte[] bytes = answer.readAllBytes();
+                return bytes.length == 0 ? JSON.nullNode() : JSON.readTree(bytes);
+            }
+        } catch (IOException error) {
+            throw new IllegalStateException("odradek's control API: " + error, error);
+        }
+    }
+
+    /** End the process. What it logged as an error of its own fails the test. */
+    @Override
+    public void close() {
+        process.destroy();
+        try {
+            if (!process.waitFor(20, TimeUnit.SECONDS))
+                process.destroyForcibly().waitFor();
+        } catch (InterruptedException interrupted) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+        try {
+            for (String line : Files.readAllLines(folder.resolve("stderr.txt")))
+                if (line.contains(" ERROR odradek"))
+                    System.err.println("odradek: " + line);
+            for (String name : List.of("server.properties", "stderr.txt"))
+                Files.deleteIfExists(folder.resolve(name));
+            Files.deleteIfExists(folder);
+        } catch (IOException gone) {
+            // the folder lies among the temporary ones
+        }
+    }
+}

@@ -1,0 +1,189 @@
+"""Runs classes of Kafka's tests: a few JVMs side by side, each with class after class."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.kafka_suite.jars import classpath
+
+CLASS_TIMEOUT = 420
+"""Seconds for all tests of a class."""
+TEST_TIMEOUT = 100
+"""Seconds for a test, and for what runs before and after it."""
+AT_ONCE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a test ended: passed, failed, inside (it needs the inside of a broker) or skipped (it says so itself)."""
+
+    test: str
+    outcome: str
+    why: str
+    trace: str
+    seconds: float
+    id: str
+
+
+def odradek_command() -> str:
+    """How the stand-ins start a broker: this Python's odradek."""
+    return f"{sys.executable} -m odradek"
+
+
+class Worker:
+    """A JVM that runs what it is told, one class after the other. It is started anew when it hangs or dies."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._folder = tempfile.TemporaryDirectory(prefix="odradek-kafka-suite-", ignore_cleanup_errors=True)
+        _WORKERS.add(self)
+
+    def run(self, what: str, timeout: float) -> list[Result]:
+        """The results of a class, or of a test by its id."""
+        process = self._process or self._start()
+        assert process.stdin is not None
+        process.stdin.write(what.encode() + b"\n")
+        process.stdin.flush()
+        found: list[Result] = []
+        deadline, under_way = time.monotonic() + timeout, ""
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                line = {"failed": f"not done within {timeout:.0f} s"}
+            if line is None:
+                line = {"failed": f"the JVM ended ({process.poll()})"}
+            if "end" in line:
+                return found
+            if "began" in line:
+                under_way = line["began"]
+            elif "failed" in line:
+                self.stop()
+                return [*found, Result(under_way, "failed", line["failed"], "", timeout, what)]
+            else:
+                found.append(Result(**line))
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        reads, writes = os.pipe()
+        command = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto"]
+        command += ["-XX:+EnableDynamicAgentLoading"] if _knows_agents() else []
+        command += ["-Djunit.jupiter.extensions.autodetection.enabled=true"]
+        command += [
+            f"-Djunit.jupiter.execution.timeout.default={TEST_TIMEOUT}s",
+            f"-Dodradek.command={odradek_command()}",
+        ]
+        command += ["-Djava.io.tmpdir=" + self._folder.name, "-cp", classpath(), "odradek.Suite", f"/dev/fd/{writes}"]
+        said = Path(self._folder.name) / "said.txt"
+        with said.open("ab") as output:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=output, stderr=output, pass_fds=[writes], start_new_session=True
+            )
+        os.close(writes)
+        lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._lines = lines
+
+        def read() -> None:
+            with os.fdopen(reads, encoding="utf-8") as results:
+                for line in results:
+                    lines.put(json.loads(line))
+            lines.put(None)
+
+        threading.Thread(target=read, daemon=True).start()
+        self._process = process
+        return process
+
+    def stop(self) -> None:
+        """End the JVM and the brokers that it started."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+
+    def close(self) -> None:
+        self.stop()
+        self._folder.cleanup()
+        _WORKERS.discard(self)
+
+
+_WORKERS: set[Worker] = set()
+
+
+def stop_all() -> None:
+    """End the JVMs of all workers: each has a process group of its own, which no signal to this process reaches."""
+    for worker in list(_WORKERS):
+        worker.close()
+
+
+def _knows_agents() -> bool:
+    from tests.conformance.real_kafka import java_major
+
+    return java_major() >= 21
+
+
+Told = Callable[[str, list[Result], float], None]
+
+
+def run(
+    classes: Sequence[str], told: Told | None = None, at_once: int = AT_ONCE, seconds: float = 0
+) -> dict[str, list[Result]]:
+    """The results by class. What fails is tried once more, each test alone: Kafka's own tests meet short timeouts.
+
+    ``told`` hears of each class: name, results, seconds. After ``seconds``, if given, no further class begins.
+    """
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for name in classes:
+        waiting.put(name)
+    found: dict[str, list[Result]] = {}
+    started = time.monotonic()
+
+    def work() -> None:
+        worker = Worker()
+        try:
+            while not seconds or time.monotonic() - started < seconds:
+                try:
+                    name = waiting.get_nowait()
+                except queue.Empty:
+                    return
+                began = time.monotonic()
+                found[name] = results = _once_more(worker, worker.run(name, CLASS_TIMEOUT))
+                if told:
+                    told(name, results, time.monotonic() - began)
+        finally:
+            worker.close()
+
+    with ThreadPoolExecutor(at_once) as pool:
+        for done in [pool.submit(work) for _ in range(min(at_once, len(classes)))]:
+            done.result()
+    return found
+
+
+def _once_more(worker: Worker, results: list[Result]) -> list[Result]:
+    """The same results, those of failed tests replaced by a second try's if that passes."""
+    failed = [result for result in results if result.outcome == "failed" and "/" in result.id]
+    if not 0 < len(failed) <= 4:
+        return results
+    better = {}
+    for result in failed:
+        again = [second for second in worker.run(result.id, CLASS_TIMEOUT / 2) if second.id == result.id]
+        if again and again[0].outcome == "passed":
+            better[result.id] = again[0]
+    return [better.get(result.id, result) for result in results]

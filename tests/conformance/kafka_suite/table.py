@@ -1,0 +1,219 @@
+"""What is known of Kafka's tests on odradek: `table.json`, which a run compares with, and docs/kafka-suite.md.
+
+`reasons.toml` is written by hand: why a test that fails may fail. A failed test without a reason is a fault of odradek
+or of the stand-ins that has to be mended.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fnmatch
+import functools
+import hashlib
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.kafka_suite.runner import AT_ONCE, Result
+from tests.conformance.real_kafka import KAFKA_VERSION
+
+HERE = Path(__file__).resolve().parent
+STORE = HERE / "table.json"
+REASONS = HERE / "reasons.toml"
+PAGE = HERE.parents[2] / "docs" / "kafka-suite.md"
+
+KINDS = ("inside", "differs", "wrong", "fails")
+"""What a test can be that does not pass; the table has the tests of each kind by name, with a word why."""
+
+INTRODUCTION = """\
+Kafka {version} starts a cluster for each of its integration tests. Here odradek is that cluster: `make kafka-suite`
+runs the tests unchanged, from the jars on Maven Central. Stand-ins of our own replace the classes that start a broker
+in the JVM of the test. They answer what a client can see. A test that asks for more ends there: it needs the inside of
+a broker. A class that is not in the table has not been run yet.
+`make kafka-suite WRITE=1` writes this page. A run that does less well than the page fails."""
+EXPLANATION = """\
+"Differ": a line of [DIFFERENCES.md](../DIFFERENCES.md) says so. "Wrong on Kafka too": the test fails in Kafka's own
+harness on the same machine. "To be mended": not explained yet."""
+
+Entry = dict[str, Any]
+
+
+@functools.cache
+def _reasons() -> list[dict[str, str]]:
+    found: list[dict[str, str]] = tomllib.loads(REASONS.read_text())["reason"]
+    for reason in found:
+        assert reason["kind"] in KINDS, reason
+    return found
+
+
+def reason(name: str, result: Result) -> tuple[str, str]:
+    """The kind of a test that did not pass, and why."""
+    if result.outcome == "inside":
+        return "inside", result.why.removeprefix("needs the inside of a broker: ")
+    for known in _reasons():
+        of_test = fnmatch.fnmatchcase(f"{name.rpartition('.')[2]}.{result.test}", known["test"])
+        if of_test and re.search(known.get("says", ""), result.why, re.DOTALL):
+            return known["kind"], known["why"]
+    return "fails", _line(result.why)
+
+
+def _line(text: str) -> str:
+    """The first line of an error, without what is another in each run: ports, ids, folders."""
+    line = re.sub(r"\b\d{5,}\b|/tmp/\S+", "…", text.strip().partition("\n")[0])
+    return line[:160]
+
+
+def entry(name: str, jar: str, results: Sequence[Result], seconds: float) -> Entry:
+    """The table's line of a class."""
+    found: Entry = {"jar": jar, "seconds": round(seconds), "tests": 0, "passed": 0}
+    for result in results:
+        if result.outcome == "skipped":
+            continue
+        found["tests"] += 1
+        if result.outcome == "passed":
+            found["passed"] += 1
+        else:
+            kind, why = reason(name, result)
+            found.setdefault(kind, {})[result.test or "(class)"] = why
+    return found
+
+
+def read() -> dict[str, Entry]:
+    """The table by class."""
+    if not STORE.exists():
+        return {}
+    table: dict[str, Entry] = json.loads(STORE.read_text())["classes"]
+    return table
+
+
+def reclassified(table: dict[str, Entry]) -> dict[str, Entry]:
+    """The table with the reasons of now for what failed without one."""
+    for name, of in table.items():
+        for test, why in of.pop("fails", {}).items():
+            kind, because = reason(name, Result(test, "failed", why, "", 0.0, ""))
+            of.setdefault(kind, {})[test] = because
+    return table
+
+
+def write(table: dict[str, Entry]) -> None:
+    STORE.write_text(
+        json.dumps({"kafka": KAFKA_VERSION, "classes": dict(sorted(table.items()))}, indent=1, sort_keys=True) + "\n"
+    )
+    PAGE.write_text(page(table))
+
+
+def worse(name: str, now: Entry, before: Entry | None) -> list[str]:
+    """What a run of a class did less well than the table says: tests by name, or their number.
+
+    Of a class that is not in the table nothing is said yet.
+    """
+    short = name.rpartition(".")[2]
+    if before is None:
+        return []
+    known = {test for kind in KINDS for test in before.get(kind, {})}
+    found = [f"{short}.{test}: {why}" for kind in KINDS for test, why in now.get(kind, {}).items() if test not in known]
+    if now["tests"] < before["tests"]:
+        found.append(f"{short}.*: {now['tests']} tests, {before['tests']} in the table")
+    return found
+
+
+def better(now: Entry, before: Entry | None) -> list[str]:
+    """Tests that the table has under what does not pass, and that passed."""
+    failed = {test for kind in KINDS for test in now.get(kind, {})}
+    return [test for kind in KINDS for test in (before or {}).get(kind, {}) if test not in failed]
+
+
+def turn(table: dict[str, Entry], seconds: float, day: datetime.date) -> list[str]:
+    """The classes whose turn it is on a day: as many as take about so long. In some days all have had their turn."""
+    whole: float = sum(entry["seconds"] for entry in table.values()) / AT_ONCE
+    turns = max(1, round(whole / seconds + 0.5))
+
+    def number(name: str) -> int:
+        return int.from_bytes(hashlib.sha256(name.encode()).digest(), "big")
+
+    today = day.toordinal() % turns
+    return longest_first(table, [name for name in table if number(name) % turns == today])
+
+
+def longest_first(table: dict[str, Entry], names: Iterable[str]) -> list[str]:
+    """So that no process waits for the last class."""
+    return sorted(names, key=lambda name: (-table.get(name, {"seconds": 0})["seconds"], name))
+
+
+def totals(entries: Iterable[Entry]) -> Counter[str]:
+    """Tests, passed, and the number of each kind."""
+    found: Counter[str] = Counter()
+    for entry in entries:
+        found.update(classes=1, tests=entry["tests"], passed=entry["passed"])
+        found.update({kind: len(entry.get(kind, {})) for kind in KINDS})
+    return found
+
+
+def share(of: Counter[str]) -> str:
+    """Of the tests that need no inside of a broker and are right in the real harness, how many pass."""
+    asked = of["tests"] - of["inside"] - of["wrong"]
+    return f"{100 * of['passed'] / asked:.1f} %" if asked else "-"
+
+
+def _row(name: str, of: Counter[str]) -> str:
+    numbers = (of["tests"], of["passed"], of["inside"], of["differs"], of["wrong"], of["fails"])
+    return f"| {name} | " + " | ".join(map(str, numbers)) + f" | {share(of)} |"
+
+
+COLUMNS = (
+    "| {} | tests | passed | need the inside of a broker | differ | wrong on Kafka too | to be mended "
+    "| passed of the rest |"
+)
+RULE = "| --- |" + " ---: |" * 7
+
+
+def summary(table: dict[str, Entry]) -> list[str]:
+    """The totals by jar, as a table in Markdown."""
+    lines = [COLUMNS.format("jar"), RULE]
+    for jar in sorted({entry["jar"] for entry in table.values()}):
+        lines.append(_row(jar, totals(entry for entry in table.values() if entry["jar"] == jar)))
+    lines.append(_row("all", totals(table.values())))
+    return lines
+
+
+def page(table: dict[str, Entry]) -> str:
+    """docs/kafka-suite.md."""
+    lines = ["# Kafka's own integration tests", ""]
+    lines += [
+        *INTRODUCTION.format(version=KAFKA_VERSION).splitlines(),
+        "",
+        *summary(table),
+        "",
+        *EXPLANATION.splitlines(),
+    ]
+    for kind, title in (("fails", "To be mended"), ("differs", "Differ"), ("wrong", "Wrong on Kafka too")):
+        found = [
+            (name.rpartition(".")[2], test, why) for name, of in table.items() for test, why in of.get(kind, {}).items()
+        ]
+        if found:
+            lines += ["", f"## {title}", "", "| class | tests | why |", "| --- | --- | --- |"]
+            by_why: dict[tuple[str, str], list[str]] = {}
+            for short, test, why in found:
+                by_why.setdefault((short, why), []).append(test)
+            lines += [f"| {short} | {_names(tests)} | {_cell(why)} |" for (short, why), tests in by_why.items()]
+    inside: Counter[str] = Counter(why for of in table.values() for why in of.get("inside", {}).values())
+    lines += ["", "## The inside of a broker", "", "| what the test asks for first | tests |", "| --- | ---: |"]
+    lines += [
+        f"| {_cell(what)} | {count} |" for what, count in sorted(inside.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    lines += ["", "## Classes", "", COLUMNS.format("class"), RULE]
+    lines += [_row(name.rpartition(".")[2], totals([of])) for name, of in sorted(table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _names(tests: Sequence[str]) -> str:
+    methods = Counter(test.partition(" ")[0] for test in tests)
+    return ", ".join(f"{method} ({count})" if count > 1 else method for method, count in methods.items())
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("_", "\\_").replace("*", "\\*")

@@ -1,0 +1,34 @@
+"""Kafka's own integration tests on odradek do no less than the table says; each day a part of them in turn.
+
+`make kafka-suite` runs all of them; docs/kafka-suite.md has the table.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from tests.conformance.kafka_suite import jars, runner, table
+from tests.conformance.real_kafka import Unavailable
+
+MINUTES = 6
+"""What a part takes where nothing else runs."""
+
+
+@pytest.mark.jdk
+def test_the_part_whose_turn_it_is() -> None:
+    try:
+        jars.classpath()
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    known = table.read()
+    names = table.turn(known, MINUTES * 60, datetime.datetime.now(datetime.UTC).date())
+    results = runner.run(names)
+    worse = [
+        line
+        for name in names
+        for line in table.worse(name, table.entry(name, known[name]["jar"], results[name], 0), known[name])
+    ]
+    repeat = ",".join(sorted({line.partition(".")[0] for line in worse}))
+    assert not worse, "\n  ".join(["worse than the table:", *worse, f"repeat with: make kafka-suite ONLY={repeat}"])
