@@ -66,15 +66,16 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         api_version=ctx.api_version,
         visible=visible_topics(ctx),
     )
+    if not request.group_id:
+        return _join_response(ctx, join_refused(request.member_id, ErrorCode.INVALID_GROUP_ID))
     try:
-        _check_group_id(request.group_id)
         reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
     except KafkaError as error:
-        return _join_response(ctx, join_refused(request.member_id, error.code))
+        return _join_response(ctx, join_refused("", error.code))
     return later(
         reply,
         lambda told: _join_response(ctx, told),
-        lambda late: _join_response(ctx, join_refused(request.member_id, late.code)),
+        lambda late: _join_response(ctx, join_refused("", late.code)),
     )
 
 

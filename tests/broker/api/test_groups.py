@@ -61,6 +61,15 @@ def test_an_old_version_tells_a_refusal_with_an_empty_protocol(plane: DataPlane)
         assert (answer.error_code, answer.protocol_name) == (ErrorCode.NOT_COORDINATOR, "")
 
 
+def test_what_the_coordinator_refuses_is_told_without_a_member_id(plane: DataPlane) -> None:
+    """As Kafka's own ConsumerProtocolMigrationTest has it; what is wrong before that is told with the member's id."""
+    plane.cluster.groups.shard_for("g").close()
+    refused = joined(plane, 9, member_id="m")
+    assert (refused.error_code, refused.member_id) == (ErrorCode.NOT_COORDINATOR, "")
+    without_group = joined(plane, 9, group_id="", member_id="m")
+    assert (without_group.error_code, without_group.member_id) == (ErrorCode.INVALID_GROUP_ID, "m")
+
+
 @pytest.mark.parametrize("version", [0, 6, 7, 9])
 def test_no_protocol_is_an_empty_name_before_version_7(plane: DataPlane, version: int) -> None:
     answer = joined(plane, version, group_id="", rebalance_timeout_ms=-1 if version == 0 else 20_000)
