@@ -37,7 +37,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.facade.remote.transport import Transport
 
 if TYPE_CHECKING:

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.listeners import address_text
-from odradek.broker.facade.partitioner import Partitioner
-from odradek.broker.facade.stored_record import Isolation, StoredRecord
+from odradek.broker.facade.records.partitioner import Partitioner
+from odradek.broker.facade.records.record import Isolation, StoredRecord
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.call import Call
     from odradek.broker.facade.client_configs import Client
-    from odradek.broker.facade.decoded_record import DecodedRecord
     from odradek.broker.facade.groups.info import GroupInfo
-    from odradek.broker.facade.listing import GroupPage, TopicPage
-    from odradek.broker.facade.overview import NodeInfo, Overview
-    from odradek.broker.facade.producer_record import Serializer, Writing
+    from odradek.broker.facade.nodes import NodeInfo
+    from odradek.broker.facade.overview import GroupPage, Overview, TopicPage
+    from odradek.broker.facade.records.decoded import DecodedRecord
+    from odradek.broker.facade.records.record import Serializer, Writing
     from odradek.broker.facade.report.strictness import StrictnessFinding
-    from odradek.broker.facade.secured import Secured
+    from odradek.broker.facade.security_settings import Secured
+    from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.partitions.partition_registry import Topic
     from odradek.broker.requests.faults import Fault
@@ -140,7 +140,7 @@ class Broker:
 
         ``internal=True``: Kafka's own too. ValueError for a ``limit`` that is not 1 to 10,000.
         """
-        from odradek.broker.facade.listing import topic_page
+        from odradek.broker.facade.overview import topic_page
 
         return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal))
 
@@ -149,7 +149,7 @@ class Broker:
 
         ValueError for a ``limit`` that is not 1 to 10,000.
         """
-        from odradek.broker.facade.listing import group_page
+        from odradek.broker.facade.overview import group_page
 
         cluster = self._cluster
         return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit))
@@ -164,7 +164,7 @@ class Broker:
     @property
     def nodes(self) -> dict[int, NodeInfo]:
         """The nodes by id: whether they are up, and what they lead."""
-        from odradek.broker.facade.overview import nodes
+        from odradek.broker.facade.nodes import nodes
 
         return self._look(lambda: nodes(self._cluster))
 
@@ -184,7 +184,7 @@ class Broker:
         transactions. ``control=True`` also shows transaction markers. ``limit``: no more than so many, over all
         partitions. KeyError for an unknown topic or partition.
         """
-        from odradek.broker.facade.record_view import at_most, bounds_of, read_records
+        from odradek.broker.facade.records.reading import at_most, bounds_of, read_records
 
         topics = self._cluster.topics
         bounds = self._look(lambda: bounds_of(topics, topic, partition, isolation, start))
@@ -201,7 +201,7 @@ class Broker:
         limit: int | None = None,
     ) -> Iterator[DecodedRecord]:
         """The records as `records` has them, with what the schemas that `set_schema` has set make of key and value."""
-        from odradek.broker.facade.decoded_record import decoded_records
+        from odradek.broker.facade.records.decoded import decoded_records
 
         found = self.records(topic, partition, start=start, isolation=isolation, control=control, limit=limit)
         return decoded_records(self._cluster.record_schemas, found)
@@ -213,7 +213,7 @@ class Broker:
 
     def _seeding(self, topic: str, key_serializer: Serializer | None, value_serializer: Serializer | None) -> Writing:
         """What writes records to a topic."""
-        from odradek.broker.facade.seeding import Seeding
+        from odradek.broker.facade.records.writing import Seeding
 
         return Seeding(self._cluster, self._look, self._partitioner, topic, key_serializer, value_serializer)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.changes import Assignment, Change
 from odradek.broker.controller.commands import AlterConfigs
-from odradek.broker.facade.topic_spec import config_texts
+from odradek.broker.facade.topics import config_texts
 from odradek.broker.metadata.image import ResourceType
 
 if TYPE_CHECKING:

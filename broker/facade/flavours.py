@@ -56,7 +56,7 @@ class TrioFlavour(Broker):
         directory, with what both have in common as one file.
         """
         from odradek.broker.clock import BrokerClock
-        from odradek.broker.facade.state.forks import ForkSettings, state_of
+        from odradek.broker.facade.state.fork import ForkSettings, state_of
 
         snapshot = await self._call(lambda: state_of(self._cluster))
         clock = BrokerClock(start_ms=snapshot.now_ms)

@@ -1,27 +1,44 @@
-"""Links between two nodes, or between clients and a node: cut, slow, whole again."""
+"""Cuts and slows links: between two nodes, or between clients and a node."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from odradek.broker.facade import client_links, replication
-from odradek.broker.facade.client_links import End, How
+from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.net.links import ClientLink, Way
 from odradek.broker.net.pace import PROMPT, Pace
+from odradek.broker.net.wire import Terms
 from odradek.broker.partitions.slow_link import Slowness
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
 
+End = int | str
+"""One end of a link: a node id, or a client id in which `*` matches anything."""
+
+How = Literal["silent", "reset", "close"]
+
+
+class Ends(NamedTuple):
+    """A link between clients and a node; None means every node, or every listener."""
+
+    client: str
+    node_id: int | None
+    listener: str | None
+
+
+# -- links of either kind
+
 
 def cut(cluster: Cluster, a: End, b: End | None, how: How = "silent", listener: str | None = None) -> None:
-    """Nothing goes over a link. ValueError or TypeError for what is no link, or a way to cut it that there is not."""
-    nodes = client_links.between_nodes(a, b)
+    """Cut a link. Raises ValueError or TypeError if there is no such link, or if it cannot be cut in this way."""
+    nodes = between_nodes(a, b)
     if nodes is None:
-        client_links.cut_clients(cluster, client_links.ends_of(cluster, a, b, listener), how)
+        cut_clients(cluster, ends_of(cluster, a, b, listener), how)
         return
     if how != "silent" or listener is not None:
         raise ValueError("a link between two nodes is cut without how= and listener=")
-    replication.cut(cluster, *nodes)
+    cut_nodes(cluster, *nodes)
 
 
 def slow(
@@ -34,42 +51,157 @@ def slow(
     listener: str | None = None,
     both_ways: bool = False,
 ) -> None:
-    """What goes over a link is late. ValueError or TypeError for what is no link, or no slowness."""
-    client_links.check_slowness(ms, jitter, bytes_per_second)
-    nodes = client_links.between_nodes(a, b)
+    """Delay what crosses a link. Raises ValueError or TypeError if there is no such link, or no delay is given."""
+    check_slowness(ms, jitter, bytes_per_second)
+    nodes = between_nodes(a, b)
     if nodes is None:
-        ends = client_links.ends_of(cluster, a, b, listener)
+        ends = ends_of(cluster, a, b, listener)
         pace = Pace(round(ms), round(jitter), bytes_per_second)
-        client_links.slow_clients(cluster, ends, pace, pace if both_ways else PROMPT)
+        slow_clients(cluster, ends, pace, pace if both_ways else PROMPT)
         return
     if listener is not None or both_ways:
-        raise ValueError("a link between two nodes has no listener= and no both_ways=: records go one way")
-    replication.slow(cluster, *nodes, Slowness(round(ms), bytes_per_second, round(jitter)))
+        raise ValueError("a link between two nodes takes no listener= and no both_ways=: records go one way")
+    _check_nodes(cluster, *nodes)
+    cluster.replicator.slow(*nodes, Slowness(round(ms), bytes_per_second, round(jitter)))
 
 
 def uncut(cluster: Cluster, a: End, b: End | None = None, listener: str | None = None) -> None:
-    """Undo `cut` between the same ends; a link that is slow stays so."""
-    nodes = client_links.between_nodes(a, b)
+    """Undo `cut` between the same ends; a slow link stays slow."""
+    nodes = between_nodes(a, b)
     if nodes is None:
-        client_links.uncut_clients(cluster, client_links.ends_of(cluster, a, b, listener))
+        ends = ends_of(cluster, a, b, listener)
+        cluster.server.links.remove(lambda link: link.between == ends and link.way is not None)
     else:
-        replication.join(cluster, *nodes)
+        join_nodes(cluster, *nodes)
 
 
 def hasten(cluster: Cluster, a: End, b: End | None = None, listener: str | None = None) -> None:
-    """Undo `slow` between the same ends; a link that is cut stays so."""
-    nodes = client_links.between_nodes(a, b)
+    """Undo `slow` between the same ends; a cut link stays cut."""
+    nodes = between_nodes(a, b)
     if nodes is None:
-        client_links.hasten_clients(cluster, client_links.ends_of(cluster, a, b, listener))
+        ends = ends_of(cluster, a, b, listener)
+        cluster.server.links.remove(lambda link: link.between == ends and link.way is None)
     else:
-        replication.hasten(cluster, *nodes)
+        _hasten_nodes(cluster, *nodes)
 
 
 def mend(cluster: Cluster, a: End, b: End | None = None, listener: str | None = None) -> None:
-    """Undo `cut` and `slow` between the same ends."""
-    nodes = client_links.between_nodes(a, b)
+    """Undo `cut` and `slow` between the same ends. Bytes that were delayed arrive at once."""
+    nodes = between_nodes(a, b)
     if nodes is None:
-        client_links.mend_clients(cluster, client_links.ends_of(cluster, a, b, listener))
+        ends = ends_of(cluster, a, b, listener)
+        cluster.server.links.remove(lambda link: link.between == ends)
     else:
-        replication.hasten(cluster, *nodes)
-        replication.join(cluster, *nodes)
+        _hasten_nodes(cluster, *nodes)
+        join_nodes(cluster, *nodes)
+
+
+def between_nodes(a: End, b: End | None) -> tuple[int, int] | None:
+    """Both ends, if both are nodes."""
+    return (a, b) if isinstance(a, int) and isinstance(b, int) else None
+
+
+def check_slowness(ms: float, jitter: float, bytes_per_second: int | None) -> None:
+    """Raise ValueError unless these figures describe a slow link."""
+    if ms < 0 or jitter < 0:
+        raise ValueError(f"ms={ms}, jitter={jitter}: a delay must not be negative")
+    if bytes_per_second is not None and bytes_per_second < 1:
+        raise ValueError(f"bytes_per_second={bytes_per_second}: expected 1 or more; use cut() to stop all traffic")
+    if not ms and not jitter and bytes_per_second is None:
+        raise ValueError("a slow link needs ms=, jitter= or bytes_per_second=")
+
+
+# -- links between nodes
+
+
+def cut_nodes(cluster: Cluster, a: int, b: int) -> None:
+    """Stop replication between two nodes; both keep serving clients."""
+    _check_nodes(cluster, a, b)
+    cluster.replicator.link(a, b, cut=True)
+
+
+def join_nodes(cluster: Cluster, a: int, b: int) -> None:
+    """Undo `cut_nodes`; a slow link stays slow."""
+    _check_nodes(cluster, a, b)
+    cluster.replicator.link(a, b, cut=False)
+
+
+def _hasten_nodes(cluster: Cluster, a: int, b: int) -> None:
+    _check_nodes(cluster, a, b)
+    cluster.replicator.slow(a, b, None)
+
+
+def _check_nodes(cluster: Cluster, a: int, b: int) -> None:
+    for node_id in (a, b):
+        _check_node(cluster, node_id)
+    if a == b:
+        raise ValueError(f"node {a} has no link to itself")
+
+
+# -- links to clients
+
+
+def cut_clients(cluster: Cluster, ends: Ends, how: How) -> None:
+    """Cut clients off. Raises ValueError if ``how`` is unknown."""
+    ways = {way.value: way for way in Way}
+    if how not in ways:
+        raise ValueError(f"how={how!r}: expected one of {', '.join(ways)}{did_you_mean(str(how), ways)}")
+    cluster.server.links.add(ClientLink(*ends, way=ways[how]))
+
+
+def slow_clients(cluster: Cluster, ends: Ends, answers: Pace, requests: Pace) -> None:
+    """Delay the answers to clients, and their requests."""
+    cluster.server.links.add(ClientLink(*ends, terms=Terms(False, answers, requests)))
+
+
+def refuse_connections(cluster: Cluster, node_id: int, listener: str | None = None) -> None:
+    """Close one or all of a node's listeners, so that the system refuses new connections. Open connections stay."""
+    node = cluster.nodes[_check_node(cluster, node_id)]
+    if not node.up:
+        raise ValueError(f"node {node_id} is down")
+    cluster.server.refuse(node, _check_listener(cluster, listener))
+
+
+def accept_connections(cluster: Cluster, node_id: int, listener: str | None = None) -> None:
+    """Undo `refuse_connections`."""
+    cluster.server.accept_again(cluster.nodes[_check_node(cluster, node_id)], _check_listener(cluster, listener))
+
+
+def accept_if_refused(cluster: Cluster, node_id: int, listener: str | None = None) -> None:
+    """Undo `refuse_connections`, unless the node has gone down since."""
+    if cluster.nodes[node_id].up:
+        accept_connections(cluster, node_id, listener)
+
+
+def mend_all(cluster: Cluster) -> None:
+    """Mend the links of all clients, and accept connections on all nodes."""
+    cluster.server.links.clear()
+    for node_id in cluster.nodes:
+        accept_if_refused(cluster, node_id)
+
+
+def ends_of(cluster: Cluster, a: End, b: End | None, listener: str | None) -> Ends:
+    """The link between clients and a node, given in either order. Raises ValueError or TypeError if there is none."""
+    for end in (a, b):
+        if isinstance(end, bool) or not isinstance(end, int | str | None):
+            raise TypeError(f"{end!r}: expected a node id or a client id as an end of a link")
+    client, node = (b, a) if isinstance(a, int) else (a, b)
+    if not isinstance(client, str) or isinstance(node, str):
+        raise ValueError(f"no link between {a!r} and {b!r}: expected two nodes, or a client id and a node")
+    if not client:
+        raise ValueError("a client id must not be empty; '*' matches any client")
+    return Ends(client, None if node is None else _check_node(cluster, node), _check_listener(cluster, listener))
+
+
+def _check_node(cluster: Cluster, node_id: int) -> int:
+    if node_id not in cluster.nodes:
+        raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
+    return node_id
+
+
+def _check_listener(cluster: Cluster, listener: str | None) -> str | None:
+    known = {name for node in cluster.nodes.values() for name in node.endpoints}
+    if listener is not None and listener not in known:
+        near = did_you_mean(listener, known)
+        raise ValueError(f"no listener {listener}{near}: the cluster has {', '.join(sorted(known))}")
+    return listener

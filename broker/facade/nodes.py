@@ -1,18 +1,74 @@
-"""Nodes that stop and return with their listeners, and leaders that are elected or moved by hand."""
+"""Nodes: stops, kills, freezes and starts them, and moves the leadership of partitions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import trio
+
 from odradek.broker.controller.commands import ElectLeaders, MoveLeader
-from odradek.broker.facade.freezing import forget_frozen
 from odradek.broker.metadata.registrations import NO_LEADER
+from odradek.broker.replication.thawed_leaders import Frozen, leading_still, led_by
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.metadata.node import Node
     from odradek.broker.runtime.machine import Command
+
+_SESSION = "broker.session.timeout.ms"
+_QUORUM = "controller.quorum.fetch.timeout.ms"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """A node. ``state``: ``up``, ``frozen`` or ``down``.
+
+    ``leads``, ``replicas``: how many partitions it leads and has copies of, Kafka's own among them; ``behind``: copies
+    that are not in sync. ``controller``: whether it is the active controller.
+    """
+
+    id: int
+    state: str
+    controller: bool
+    host: str
+    port: int
+    rack: str | None
+    leads: int
+    replicas: int
+    behind: int
+
+
+def nodes(cluster: Cluster) -> dict[int, NodeInfo]:
+    """In the broker's thread."""
+    leads, replicas, behind = (dict.fromkeys([-1, *cluster.nodes], 0) for _ in range(3))
+    for topic in cluster.topics.all():
+        for part in topic.partitions:
+            leads[part.leader_id] += 1
+            for number in part.replicas:
+                replicas[number] += 1
+                behind[number] += number not in part.isr
+    return {
+        number: NodeInfo(
+            id=number,
+            state=node_state(cluster, number),
+            controller=number == cluster.controller_id,
+            host=node.host,
+            port=node.port,
+            rack=node.rack,
+            leads=leads[number],
+            replicas=replicas[number],
+            behind=behind[number],
+        )
+        for number, node in cluster.nodes.items()
+    }
+
+
+def node_state(cluster: Cluster, number: int) -> str:
+    if not cluster.nodes[number].up:
+        return "down"
+    return "frozen" if number in cluster.frozen else "up"
 
 
 def stop_node(cluster: Cluster, node_id: int) -> None:
@@ -158,3 +214,83 @@ def _node(cluster: Cluster, node_id: int) -> Node:
     if node is None:
         raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
     return node
+
+
+def freeze_node(cluster: Cluster, node_id: int) -> None:
+    """Pause a node. ValueError for one that is down or frozen already."""
+    node = _node(cluster, node_id)
+    if node_id in cluster.frozen:
+        raise ValueError(f"node {node_id} is frozen already")
+    if not node.up:
+        raise ValueError(f"node {node_id} is down")
+    cluster.server.freeze(node)
+    cluster.replicator.node_lost(node_id)
+    _watch(cluster, node_id)
+
+
+def thaw_node(cluster: Cluster, node_id: int) -> None:
+    """Let a node go on: it answers what waits in its sockets, and is a member again. ValueError unless it is frozen."""
+    node = _node(cluster, node_id)
+    if node_id not in cluster.frozen:
+        raise ValueError(f"node {node_id} is not frozen")
+    frozen = cluster.frozen.pop(node_id)
+    frozen.cancel()
+    cluster.membership.awake(node_id)
+    known = frozen.led if cluster.directory is None else {}
+    with leading_still(known, node_id, cluster.clock.now_ms()):
+        cluster.server.thaw(node)
+    cluster.replicator.node_back(node_id)
+    for other in cluster.frozen:
+        if cluster.nodes[other].up:
+            _watch(cluster, other)  # there may have been nobody to fence it
+
+
+def thaw_if_frozen(cluster: Cluster, node_id: int) -> None:
+    """Undo `freeze_node`, whatever has become of the node meanwhile."""
+    if node_id in cluster.frozen:
+        thaw_node(cluster, node_id)
+
+
+def thaw_all(cluster: Cluster) -> None:
+    """Let all frozen nodes go on."""
+    for node_id in list(cluster.frozen):
+        thaw_node(cluster, node_id)
+
+
+def forget_frozen(cluster: Cluster, node_id: int) -> None:
+    """A frozen node dies: its sockets close."""
+    frozen = cluster.frozen.pop(node_id, None)
+    if frozen is not None:
+        frozen.cancel()
+        cluster.server.links.thaw(node_id)
+
+
+def _watch(cluster: Cluster, node_id: int) -> None:
+    """Let the others notice in time that a node is silent."""
+    if cluster.connection_nursery is None:
+        raise RuntimeError("the cluster is not running")
+    frozen = cluster.frozen.get(node_id)
+    if frozen is None:
+        frozen = cluster.frozen[node_id] = Frozen(led_by(cluster.topics, node_id))
+    frozen.cancel()
+    frozen.scope = trio.CancelScope()
+    cluster.connection_nursery.start_soon(_fence_in_time, cluster, node_id, frozen.scope, cluster.clock.now_ms())
+
+
+async def _fence_in_time(cluster: Cluster, node_id: int, scope: trio.CancelScope, since_ms: int) -> None:
+    with scope:
+        if cluster.controller_id == node_id:
+            since_ms += cluster.config.get_int(_QUORUM)
+            await cluster.clock.sleep_until_ms(since_ms)
+            successor = _awake(cluster)
+            if successor is None:
+                return
+            cluster.controller.take_over(successor)
+        await cluster.clock.sleep_until_ms(since_ms + cluster.config.get_int(_SESSION))
+        if _awake(cluster) is not None and node_id in cluster.image.brokers:
+            cluster.membership.lose(node_id)
+
+
+def _awake(cluster: Cluster) -> int | None:
+    """A node that works, the first of them."""
+    return next((node.id for node in cluster.up_nodes() if node.id not in cluster.frozen), None)

@@ -12,12 +12,12 @@ import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.settings import Settings, strictness, with_release, with_transcript
-from odradek.broker.facade.topic_spec import Topics
+from odradek.broker.facade.topics import Topics
 from odradek.broker.facade.verbs.broker import TrioBroker
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.security import Security
+    from odradek.broker.facade.security_settings import Security
 
 T = TypeVar("T")
 

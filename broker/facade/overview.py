@@ -1,16 +1,20 @@
-"""The broker at a glance, and its nodes."""
+"""The broker at a glance: counts, and pages of topics and groups."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.groups.description import group_ids
+from odradek.broker.facade.groups.description import group_ids, group_info
+from odradek.broker.facade.nodes import node_state
 from odradek.broker.facade.transactions import list_transactions
 from odradek.broker.requests.faults import FaultSet
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +38,6 @@ class Overview:
     bugs: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeInfo:
-    """A node. ``state``: ``up``, ``frozen`` or ``down``.
-
-    ``leads``, ``replicas``: how many partitions it leads and has copies of, Kafka's own among them; ``behind``: copies
-    that are not in sync. ``controller``: whether it is the active controller.
-    """
-
-    id: int
-    state: str
-    controller: bool
-    host: str
-    port: int
-    rack: str | None
-    leads: int
-    replicas: int
-    behind: int
-
-
 def overview(cluster: Cluster) -> Overview:
     """In the broker's thread."""
     topics = [each for each in cluster.topics.all() if not each.internal]
@@ -63,7 +48,7 @@ def overview(cluster: Cluster) -> Overview:
         now_ms=now_ms,
         frozen=cluster.clock.frozen,
         nodes=len(cluster.nodes),
-        nodes_up=sum(_state(cluster, number) == "up" for number in cluster.nodes),
+        nodes_up=sum(node_state(cluster, number) == "up" for number in cluster.nodes),
         topics=len(topics),
         partitions=sum(len(each.partitions) for each in topics),
         groups=len(group_ids(cluster.groups)),
@@ -74,32 +59,93 @@ def overview(cluster: Cluster) -> Overview:
     )
 
 
-def nodes(cluster: Cluster) -> dict[int, NodeInfo]:
-    """In the broker's thread."""
-    leads, replicas, behind = (dict.fromkeys([-1, *cluster.nodes], 0) for _ in range(3))
-    for topic in cluster.topics.all():
-        for part in topic.partitions:
-            leads[part.leader_id] += 1
-            for number in part.replicas:
-                replicas[number] += 1
-                behind[number] += number not in part.isr
-    return {
-        number: NodeInfo(
-            id=number,
-            state=_state(cluster, number),
-            controller=number == cluster.controller_id,
-            host=node.host,
-            port=node.port,
-            rack=node.rack,
-            leads=leads[number],
-            replicas=replicas[number],
-            behind=behind[number],
-        )
-        for number, node in cluster.nodes.items()
-    }
+_MOST = 10_000
 
 
-def _state(cluster: Cluster, number: int) -> str:
-    if not cluster.nodes[number].up:
-        return "down"
-    return "frozen" if number in cluster.frozen else "up"
+@dataclass(frozen=True, slots=True)
+class TopicSummary:
+    """A topic in one line, all partitions together.
+
+    ``records``: offsets between the start and the end of the logs; ``end``: the sum of the ends, which grows with each
+    record. ``leaderless``: partitions without a leader; ``behind``: those with a replica that is not in sync.
+    """
+
+    name: str
+    internal: bool
+    partitions: int
+    records: int
+    end: int
+    size_bytes: int
+    leaderless: int
+    behind: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPage:
+    """Some topics, in order of their names, and how many there are in ``total``."""
+
+    total: int
+    topics: tuple[TopicSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """A group in one line; see `GroupInfo`. ``members``: how many."""
+
+    group_id: str
+    type: str
+    state: str
+    generation: int
+    members: int
+    lag: int | None
+    coordinator: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPage:
+    """Some groups, in order of their ids, and how many there are in ``total``."""
+
+    total: int
+    groups: tuple[GroupSummary, ...]
+
+
+def topic_page(topics: PartitionRegistry, contains: str, start: int, limit: int, internal: bool) -> TopicPage:
+    """In the broker's thread. ValueError for a page that there cannot be."""
+    names = (each.name for each in topics.all() if internal or not each.internal)
+    total, chosen = _page(names, contains, start, limit)
+    return TopicPage(total, tuple(_topic_summary(topics.by_name(name)) for name in chosen))
+
+
+def group_page(groups: GroupService, topics: PartitionRegistry, contains: str, start: int, limit: int) -> GroupPage:
+    """In the broker's thread. ValueError for a page that there cannot be."""
+    total, chosen = _page(group_ids(groups), contains, start, limit)
+    return GroupPage(total, tuple(_group_summary(groups, topics, group_id) for group_id in chosen))
+
+
+def _page(names: Iterable[str], contains: str, start: int, limit: int) -> tuple[int, list[str]]:
+    if start < 0:
+        raise ValueError(f"start={start}: pages are counted from 0")
+    if not 0 < limit <= _MOST:
+        raise ValueError(f"limit={limit}: a page has 1 to {_MOST} rows")
+    found = sorted(name for name in names if contains in name)
+    return len(found), found[start : start + limit]
+
+
+def _topic_summary(topic: Topic) -> TopicSummary:
+    parts = topic.partitions
+    ends = [part.log.log_end_offset for part in parts]
+    return TopicSummary(
+        name=topic.name,
+        internal=topic.internal,
+        partitions=len(parts),
+        records=sum(ends) - sum(part.log.log_start_offset for part in parts),
+        end=sum(ends),
+        size_bytes=sum(part.log.size_bytes for part in parts),
+        leaderless=sum(part.leader_id < 0 for part in parts),
+        behind=sum(len(part.isr) < len(part.replicas) for part in parts),
+    )
+
+
+def _group_summary(groups: GroupService, topics: PartitionRegistry, group_id: str) -> GroupSummary:
+    info = group_info(groups, topics, group_id)
+    return GroupSummary(group_id, info.type, info.state, info.generation, len(info.members), info.lag, info.coordinator)

@@ -11,19 +11,27 @@ import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.facade.closing import close_after, judgement
 from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork
 from odradek.broker.facade.remote.transport import Transport, remote_error
-from odradek.broker.facade.threaded import KafkaBroker
+from odradek.broker.facade.thread_bridge import BrokerClosedError
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.report.strictness import Strictness
 
 _CLOSE_TIMEOUT_S = 15.0
 _CHILD = "odradek.control.child"
 
 
-class ProcessBroker(RemoteBroker, KafkaBroker):
-    """A `KafkaBroker` whose methods ask a child process, which ends with `close` or with this process."""
+class ProcessBroker(RemoteBroker):
+    """A broker in a child process. The process ends with `close`, or with this process.
+
+    `KafkaBroker(process=True)` becomes one. `KafkaBroker` registers this class, so ``isinstance`` takes it for one.
+    """
+
+    _strict: Strictness | None = None
 
     def __init__(self, **arguments: Any) -> None:
         self._arguments = arguments
@@ -78,7 +86,7 @@ class ProcessBroker(RemoteBroker, KafkaBroker):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        KafkaBroker.__exit__(self, kind, error, trace)
+        close_after(self, error)
 
     def close(self) -> None:
         """End the process. BrokerClosedError if it had ended by itself; see ``strict``."""
@@ -86,7 +94,7 @@ class ProcessBroker(RemoteBroker, KafkaBroker):
         if child is None or child.stdin is None or child.stdin.closed:
             return
         status = child.poll()
-        judge = self._judgement()
+        judge = judgement(self)
         self._end()
         if status is not None:
             raise BrokerClosedError(f"the broker's process ended by itself, with status {status}")
@@ -107,8 +115,8 @@ class ProcessBroker(RemoteBroker, KafkaBroker):
         child.stdout.close()
 
 
-class ForkOfProcess(RemoteFork, KafkaBroker):
-    """A `KafkaBroker` in the child process of another one."""
+class ForkOfProcess(RemoteFork):
+    """A fork in the same child process; ``isinstance`` takes it for a `KafkaBroker`, too."""
 
     def __repr__(self) -> str:
         return f"<KafkaBroker, a fork at {self._remote.url}>"

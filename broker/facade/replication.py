@@ -12,7 +12,6 @@ from odradek.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.slow_link import Slowness
 
 
 def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
@@ -66,58 +65,6 @@ def _reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[i
     if error is not None:
         kind = KeyError if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ValueError
         raise kind(error.message)
-
-
-def cut(cluster: Cluster, a: int, b: int) -> None:
-    """Nothing is copied between two nodes; both serve their clients."""
-    _check_link(cluster, a, b)
-    cluster.replicator.link(a, b, cut=True)
-
-
-def slow(cluster: Cluster, a: int, b: int, slowness: Slowness) -> None:
-    """Records are copied between two nodes so much later."""
-    _check_link(cluster, a, b)
-    cluster.replicator.slow(a, b, slowness)
-
-
-def join(cluster: Cluster, a: int, b: int) -> None:
-    """Two nodes reach each other again, as slowly as before."""
-    _check_link(cluster, a, b)
-    cluster.replicator.link(a, b, cut=False)
-
-
-def hasten(cluster: Cluster, a: int, b: int) -> None:
-    """What goes over the link of two nodes is not late any more."""
-    _check_link(cluster, a, b)
-    cluster.replicator.slow(a, b, None)
-
-
-def heal(cluster: Cluster) -> None:
-    """Undo what was done to nodes, links and replicas: all nodes are up, and nothing is kept from anybody."""
-    from odradek.broker.facade.client_links import mend_all
-    from odradek.broker.facade.freezing import thaw_all
-    from odradek.broker.facade.nodes import start_node
-
-    thaw_all(cluster)
-    cluster.heal_wires()
-    if cluster.disks is not None or cluster.durability is not None:
-        from odradek.broker.facade.disks import mend_disk
-
-        mend_disk(cluster)
-    if cluster.server.has_bad_links:
-        mend_all(cluster)
-    cluster.replicator.heal()
-    for node in cluster.nodes.values():
-        if not node.up:
-            start_node(cluster, node.id)
-
-
-def _check_link(cluster: Cluster, a: int, b: int) -> None:
-    for node_id in (a, b):
-        if node_id not in cluster.nodes:
-            raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
-    if a == b:
-        raise ValueError(f"node {a} has no link to itself")
 
 
 def _hold(cluster: Cluster, topic: str, partition: int | None, node_id: int, lag: Lag | None) -> None:

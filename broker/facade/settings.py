@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.config_file import broker_config
-from odradek.broker.facade.topic_spec import Topics, config_texts, create_topic, topic_specs
+from odradek.broker.facade.topics import Topics, config_texts, create_topic, topic_specs
 
 if TYPE_CHECKING:
     from odradek.broker.facade.report.strictness import Strictness
-    from odradek.broker.facade.secured import Secured
-    from odradek.broker.facade.security import Security
+    from odradek.broker.facade.security_settings import Secured, Security
 
 _ANY_ADDRESS = ("127.0.0.1", 0)
 
@@ -73,7 +72,7 @@ class Settings:
         texts = config_texts(config or {})
         self.secured: Secured | None = None
         if security is not None:
-            from odradek.broker.facade.secured import Secured
+            from odradek.broker.facade.security_settings import Secured
 
             self.secured = Secured(security, host, port)
             texts = self.secured.config(texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
@@ -14,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.call import BrokerClosedError, HandOver
+from odradek.broker.facade.closing import close_after, judgement
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.settings import Settings, strictness, with_release, with_transcript
-from odradek.broker.facade.topic_spec import Topics
+from odradek.broker.facade.thread_bridge import BrokerClosedError, HandOver
+from odradek.broker.facade.topics import Topics
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.report.strictness import Strictness
-    from odradek.broker.facade.secured import Secured
-    from odradek.broker.facade.security import Security
+    from odradek.broker.facade.security_settings import Secured, Security
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ class StartSettings(Protocol):
         """Make what is there from the start, and listen."""
 
 
-class KafkaBroker(BlockingBroker):
+class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
     """A broker in a thread of its own: ``with KafkaBroker(topics={"orders": 6}) as broker: ...``.
 
     It listens on ``host`` and ``port`` (0 = any free port; node n of several takes ``port + n - 1``), or where
@@ -113,12 +114,16 @@ class KafkaBroker(BlockingBroker):
         self._failure: BaseException | None = None
 
     def _become_process(self, *, clock: BrokerClock | None, **arguments: Any) -> None:
-        """Be of the subclass for which all is in a child process; it is imported by name, as it knows this class."""
+        """Turn into a `ProcessBroker`, which is imported when it is needed: the HTTP client costs time at the start."""
         if clock is not None:
             raise ValueError("process=True: the clock is in the broker's process; move it with broker.clock")
-        kind: Any = importlib.import_module("odradek.broker.facade.process").ProcessBroker
-        self.__class__ = kind
-        kind.__init__(self, **arguments)
+        from odradek.broker.facade.process import ForkOfProcess, ProcessBroker
+
+        for kind in (ProcessBroker, ForkOfProcess):
+            KafkaBroker.register(kind)
+        become: Any = ProcessBroker
+        self.__class__ = become
+        become.__init__(self, **arguments)
 
     def __repr__(self) -> str:
         try:
@@ -168,7 +173,7 @@ class KafkaBroker(BlockingBroker):
         """Stop the broker and wait for its thread; raises what ended it, if an error did; see ``strict``."""
         if self._thread is None:
             return
-        judge = self._judgement()
+        judge = judgement(self)
         if self._registry is not None:
             self._registry.__exit__(None, None, None)
         stop, hand_over = self._stop, self._hand_over
@@ -182,17 +187,6 @@ class KafkaBroker(BlockingBroker):
         if failure is not None:
             raise BrokerClosedError("the broker ended with an error") from failure
         judge()
-
-    def _judgement(self) -> Callable[[], None]:
-        """Look at a strict broker while it runs; what is returned warns or raises, the first time."""
-        strict, self._strict = self._strict, None
-        if strict is None:
-            return lambda: None
-        try:
-            findings = self.strictness_since(also=strict.also)
-        except BrokerClosedError:  # whatever ended it is told
-            return lambda: None
-        return lambda: strict.demand(findings)
 
     def fork(self, data_dir: str | Path | None = None) -> KafkaBroker:
         """A second broker, which runs already and begins with the state of this one, on ports of its own.
@@ -211,14 +205,7 @@ class KafkaBroker(BlockingBroker):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            self.close()
-            return
-        self._strict = None  # the test has failed, and may have left its clients open for it
-        try:
-            self.close()
-        except BrokerClosedError as ended:
-            error.add_note(f"and the broker ended with {ended.__cause__!r}")
+        close_after(self, error)
 
     # -- the broker's thread
 
@@ -252,7 +239,7 @@ class KafkaBroker(BlockingBroker):
 
 def fork_of(broker: BlockingBroker, data_dir: str | Path | None = None) -> KafkaBroker:
     """A broker in a thread of its own that begins with the state of one in this process; see `KafkaBroker.fork`."""
-    from odradek.broker.facade.state.forks import ForkSettings, state_of
+    from odradek.broker.facade.state.fork import ForkSettings, state_of
 
     cluster = broker.cluster
     snapshot = broker._call(lambda: state_of(cluster))

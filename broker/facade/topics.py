@@ -1,17 +1,110 @@
-"""Topics and partitions as a user sees them."""
+"""Topics: as a user asks for them, as they are, and the changes to them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from odradek.broker.config.suggestion import did_you_mean
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
+
+
+_KEYS = {"partitions", "replication_factor", "config"}
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic to create. ``replication_factor`` -1 takes the broker's default."""
+
+    partitions: int = 1
+    replication_factor: int = -1
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, value: int | Mapping[str, Any] | TopicSpec) -> TopicSpec:
+        """From a number of partitions, or a mapping with ``partitions``, ``replication_factor``, ``config``.
+
+        TypeError and ValueError for anything else.
+        """
+        if isinstance(value, TopicSpec):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return cls(partitions=value)
+        if not isinstance(value, Mapping):
+            raise TypeError(f"expected a number of partitions, a mapping or a TopicSpec, not {value!r}")
+        if unknown := set(value) - _KEYS:
+            raise ValueError(f"a topic has {', '.join(sorted(_KEYS))}; not {', '.join(sorted(unknown))}")
+        return cls(
+            partitions=value.get("partitions", 1),
+            replication_factor=value.get("replication_factor", -1),
+            config=config_texts(value.get("config", {})),
+        )
+
+
+Topics = Mapping[str, "int | Mapping[str, Any] | TopicSpec"] | Collection[str]
+"""Topics as a user asks for them: name -> what :meth:`TopicSpec.of` takes, or names of topics with one partition."""
+
+
+def topic_specs(topics: Topics) -> dict[str, TopicSpec]:
+    """The topics by name; TypeError or ValueError, which name the topic, for what makes no sense."""
+    if isinstance(topics, str):
+        raise TypeError(f"topics={topics!r}: expected names in a list, or a mapping from names to partitions")
+    if not isinstance(topics, Mapping):
+        names = list(topics)
+        if len(set(names)) < len(names):
+            raise ValueError(f"topics={names}: a topic is named twice")
+        return {name: TopicSpec() for name in names}
+    specs = {}
+    for name, value in topics.items():
+        try:
+            specs[name] = TopicSpec.of(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"topic {name!r}: {error}") from None
+    return specs
+
+
+def config_texts(config: Mapping[str, Any]) -> dict[str, str]:
+    """Config values as the text that Kafka's files hold: ``True`` is ``true``, a list is joined by commas."""
+    return {name: _config_text(value) for name, value in config.items()}
+
+
+def _config_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple | set | frozenset):
+        return ",".join(_config_text(each) for each in value)
+    return str(value)
+
+
+def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
+    """Create a topic from its spec (in the broker's thread); KafkaError, with the topic's name, as Kafka refuses it."""
+    try:
+        return cluster.create_topic(
+            name,
+            partitions=spec.partitions,
+            replication_factor=spec.replication_factor,
+            configs=dict(spec.config),
+        )
+    except KafkaError as error:
+        raise KafkaError(
+            error.code, f"topic {name!r}: {error.message or 'refused'}{_config_hint(spec, cluster)}"
+        ) from None
+
+
+def _config_hint(spec: TopicSpec, cluster: Cluster) -> str:
+    """What a misspelt config of the topic may have been meant to be."""
+    from odradek.broker.config.suggestion import did_you_mean
+
+    known = cluster.config.keys.topic
+    return "".join(did_you_mean(name, known) for name in spec.config if name not in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +189,59 @@ def topic_called(topics: PartitionRegistry, image: MetadataImage, name: str) -> 
 def _replica_ends(partition: Partition) -> dict[int, int]:
     copies = {node: partition.copy_on(node) for node in partition.replicas}
     return {node: partition.log.log_end_offset if copy is None else copy.end for node, copy in copies.items()}
+
+
+def find_topic(topics: PartitionRegistry, name: str) -> Topic:
+    """The topic; UNKNOWN_TOPIC_OR_PARTITION, with the nearest name, if there is none: nothing creates one here."""
+    topic = topics.get(name)
+    if topic is None:
+        near = did_you_mean(name, [each.name for each in topics.all() if not each.internal])
+        message = f"no topic {name!r}{near}; create_topic({name!r}) makes one"
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    return topic
+
+
+def find_partition(topic: Topic, index: int) -> Partition:
+    """The partition; UNKNOWN_TOPIC_OR_PARTITION, with those that exist, if there is none."""
+    if isinstance(index, bool) or not isinstance(index, int):
+        raise TypeError(f"a partition is a number, not {index!r}")
+    count = len(topic.partitions)
+    if not 0 <= index < count:
+        message = f"topic {topic.name!r} has no partition {index}, it has {count}, counted from 0"
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    return topic.partitions[index]
+
+
+def check_leader(partition: Partition) -> None:
+    """LEADER_NOT_AVAILABLE while no node leads the partition."""
+    if partition.leader_id < 0:
+        message = f"{partition.topic.name}-{partition.index} has no leader: no node of its replicas is up"
+        raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, message)
+
+
+def delete_topic(cluster: Cluster, name: str) -> None:
+    """Delete a topic with its records and the offsets that groups have committed in it."""
+    find_topic(cluster.topics, name)
+    cluster.delete_topic(name)
+
+
+def delete_records(cluster: Cluster, name: str, index: int | None, before: int) -> dict[int, int]:
+    """The first offset that each partition still has; all are checked before any is changed."""
+    topic = find_topic(cluster.topics, name)
+    chosen = topic.partitions if index is None else [find_partition(topic, index)]
+    for partition in chosen:
+        _check_deletable(partition, before)
+    now_ms = cluster.clock.now_ms()
+    return {partition.index: partition.delete_records(before, now_ms=now_ms) for partition in chosen}
+
+
+def _check_deletable(partition: Partition, before: int) -> None:
+    name = partition.topic.name
+    if partition.topic.internal:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name!r} is a topic of Kafka's own")
+    check_leader(partition)
+    if not partition.log.config.delete:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"topic {name!r} is compacted only (cleanup.policy)")
+    if not -1 <= before <= partition.log.high_watermark:
+        message = f"{name}-{partition.index} ends at {partition.log.high_watermark}: nothing can be deleted to {before}"
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)

@@ -15,12 +15,9 @@ from odradek._version import __version__
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock, ClockChange
     from odradek.broker.config.broker_config import ConfigError
-    from odradek.broker.facade.acl import Acl
     from odradek.broker.facade.broker import Broker
-    from odradek.broker.facade.call import BrokerClosedError
     from odradek.broker.facade.chaos.chaos import Chaos
     from odradek.broker.facade.chaos.schedule import ChaosFault
-    from odradek.broker.facade.decoded_record import DecodedRecord
     from odradek.broker.facade.generated.blocking.broker import BlockingBroker
     from odradek.broker.facade.generated.blocking.groups import Group
     from odradek.broker.facade.generated.blocking.transactions import TransactionHold
@@ -36,19 +33,19 @@ if TYPE_CHECKING:
         StreamsMemberInfo,
         SubtopologyInfo,
     )
-    from odradek.broker.facade.listing import GroupPage, GroupSummary, TopicPage, TopicSummary
+    from odradek.broker.facade.nodes import NodeInfo
     from odradek.broker.facade.open_broker import open_broker
-    from odradek.broker.facade.overview import NodeInfo, Overview
+    from odradek.broker.facade.overview import GroupPage, GroupSummary, Overview, TopicPage, TopicSummary
     from odradek.broker.facade.pending import Pending
-    from odradek.broker.facade.producer_record import ProducerRecord, RecordMetadata
+    from odradek.broker.facade.records.decoded import DecodedRecord
+    from odradek.broker.facade.records.record import ProducerRecord, RecordMetadata, StoredRecord
     from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork, connect
     from odradek.broker.facade.report.strictness import StrictnessError, StrictnessFinding, StrictnessWarning
-    from odradek.broker.facade.security import Security
+    from odradek.broker.facade.security_settings import Acl, Security
     from odradek.broker.facade.state.snapshot import Snapshot
-    from odradek.broker.facade.stored_record import StoredRecord
+    from odradek.broker.facade.thread_bridge import BrokerClosedError
     from odradek.broker.facade.threaded import BrokerFactory, KafkaBroker
-    from odradek.broker.facade.topic_spec import TopicSpec
-    from odradek.broker.facade.topics import PartitionInfo, TopicInfo
+    from odradek.broker.facade.topics import PartitionInfo, TopicInfo, TopicSpec
     from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.facade.verbs.broker import TrioBroker
     from odradek.broker.facade.verbs.groups import TrioGroup
@@ -146,12 +143,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Acl": "odradek.broker.facade.acl",
+    "Acl": "odradek.broker.facade.security_settings",
     "ApiMessage": "odradek.protocol.message",
     "BlockingBroker": "odradek.broker.facade.generated.blocking.broker",
     "Broker": "odradek.broker.facade.broker",
     "BrokerClock": "odradek.broker.clock",
-    "BrokerClosedError": "odradek.broker.facade.call",
+    "BrokerClosedError": "odradek.broker.facade.thread_bridge",
     "BrokerFactory": "odradek.broker.facade.threaded",
     "Bug": "odradek.broker.requests.bugs",
     "Chaos": "odradek.broker.facade.chaos.chaos",
@@ -161,26 +158,26 @@ _HOMES = {
     "ConfigError": "odradek.broker.config.broker_config",
     "ConnectionInfo": "odradek.broker.requests.context",
     "Decoded": "odradek.broker.schemas.record_schemas",
-    "DecodedRecord": "odradek.broker.facade.decoded_record",
+    "DecodedRecord": "odradek.broker.facade.records.decoded",
     "Denial": "odradek.broker.security.denials",
     "ErrorCode": "odradek.protocol.errors",
     "Fault": "odradek.broker.requests.faults",
     "FaultContext": "odradek.broker.requests.faults",
     "Group": "odradek.broker.facade.generated.blocking.groups",
     "GroupInfo": "odradek.broker.facade.groups.info",
-    "GroupPage": "odradek.broker.facade.listing",
-    "GroupSummary": "odradek.broker.facade.listing",
+    "GroupPage": "odradek.broker.facade.overview",
+    "GroupSummary": "odradek.broker.facade.overview",
     "KafkaBroker": "odradek.broker.facade.threaded",
     "KafkaError": "odradek.protocol.errors",
     "LagUnknownError": "odradek.broker.facade.groups.info",
     "MemberInfo": "odradek.broker.facade.groups.info",
-    "NodeInfo": "odradek.broker.facade.overview",
+    "NodeInfo": "odradek.broker.facade.nodes",
     "OffsetInfo": "odradek.broker.facade.groups.info",
     "Overview": "odradek.broker.facade.overview",
     "PartitionInfo": "odradek.broker.facade.topics",
     "Pending": "odradek.broker.facade.pending",
-    "ProducerRecord": "odradek.broker.facade.producer_record",
-    "RecordMetadata": "odradek.broker.facade.producer_record",
+    "ProducerRecord": "odradek.broker.facade.records.record",
+    "RecordMetadata": "odradek.broker.facade.records.record",
     "RecordedRequest": "odradek.broker.transcript.recorded_request",
     "RegistryFault": "odradek.broker.requests.registry_fault",
     "RegistryRequest": "odradek.broker.transcript.recorded_request",
@@ -188,10 +185,10 @@ _HOMES = {
     "RemoteFork": "odradek.broker.facade.remote.broker",
     "Requests": "odradek.broker.transcript.request_list",
     "SchemaInfo": "odradek.broker.schemas.record_schemas",
-    "Security": "odradek.broker.facade.security",
+    "Security": "odradek.broker.facade.security_settings",
     "SharePartitionInfo": "odradek.broker.facade.groups.info",
     "Snapshot": "odradek.broker.facade.state.snapshot",
-    "StoredRecord": "odradek.broker.facade.stored_record",
+    "StoredRecord": "odradek.broker.facade.records.record",
     "StreamsGroupInfo": "odradek.broker.facade.groups.info",
     "StreamsMemberInfo": "odradek.broker.facade.groups.info",
     "StrictnessError": "odradek.broker.facade.report.strictness",
@@ -200,10 +197,10 @@ _HOMES = {
     "SubtopologyInfo": "odradek.broker.facade.groups.info",
     "TelemetryPush": "odradek.broker.telemetry.pushes",
     "TopicInfo": "odradek.broker.facade.topics",
-    "TopicPage": "odradek.broker.facade.listing",
+    "TopicPage": "odradek.broker.facade.overview",
     "TopicPosition": "odradek.broker.transcript.topic_positions",
-    "TopicSpec": "odradek.broker.facade.topic_spec",
-    "TopicSummary": "odradek.broker.facade.listing",
+    "TopicSpec": "odradek.broker.facade.topics",
+    "TopicSummary": "odradek.broker.facade.overview",
     "TransactionHold": "odradek.broker.facade.generated.blocking.transactions",
     "TransactionInfo": "odradek.broker.facade.transactions",
     "Transcript": "odradek.broker.facade.generated.blocking.transcript",

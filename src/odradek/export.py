@@ -173,7 +173,7 @@ async def _export(
 
 def _write_schemas(cluster: Cluster, schemas: Sequence[RegistryRecord], report: ExportReport) -> None:
     """Append the records of a registry in batches that the topic takes."""
-    from odradek.broker.facade.kept_log import KeptLog
+    from odradek.broker.facade.records.state_log import KeptLog
 
     log = KeptLog(cluster, lambda function: function(), SCHEMAS)
     rows: list[tuple[bytes, bytes | None]] = []

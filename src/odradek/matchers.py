@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from odradek.broker.facade.broker import Broker
-    from odradek.broker.facade.stored_record import Isolation, StoredRecord
+    from odradek.broker.facade.records.record import Isolation, StoredRecord
 
 _SHOWN = 10
 _ANY: Any = object()

@@ -78,7 +78,7 @@ class _Watched:
 
 
 def _closed() -> type[Exception]:
-    from odradek.broker.facade.call import BrokerClosedError
+    from odradek.broker.facade.thread_bridge import BrokerClosedError
 
     return BrokerClosedError
 

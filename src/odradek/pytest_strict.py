@@ -32,7 +32,7 @@ class _Strict:
 
     def begin(self) -> None:
         """A test begins."""
-        from odradek.broker.facade.call import BrokerClosedError
+        from odradek.broker.facade.thread_bridge import BrokerClosedError
 
         if self.for_session:
             with suppress(BrokerClosedError):
@@ -41,7 +41,7 @@ class _Strict:
 
     def judge(self, strict: Strictness, *, at_end: bool) -> str:
         """Why the test fails; empty if it does not."""
-        from odradek.broker.facade.report.strict_rules import AT_END
+        from odradek.broker.facade.report.strictness import AT_END
 
         findings = self._findings(strict.also)
         fresh = [each for each in findings if each not in self.told and (at_end or each.rule not in AT_END)]
@@ -49,7 +49,7 @@ class _Strict:
         return strict.judge(fresh)
 
     def _findings(self, also: str) -> list[StrictnessFinding]:
-        from odradek.broker.facade.call import BrokerClosedError
+        from odradek.broker.facade.thread_bridge import BrokerClosedError
 
         try:
             _ = self.broker.bootstrap_servers

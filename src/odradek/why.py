@@ -7,7 +7,7 @@ from typing import Any
 
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo, OffsetInfo
 from odradek.broker.facade.report.situation import Situation
-from odradek.broker.facade.report.why import why_text
+from odradek.broker.facade.report.text import why_text
 from odradek.broker.facade.topics import PartitionInfo, TopicInfo
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics

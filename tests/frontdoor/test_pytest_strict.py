@@ -167,7 +167,7 @@ def test_is_the_last(kafka_broker_session):
 
 
 SPREADS = """
-from tests.broker.facade.report.test_partitioner_order import read, write
+from tests.broker.facade.report.test_opt_in_rules import read, write
 
 def spread(broker):
     with connected(broker) as client:

@@ -31,7 +31,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "generators/remote_calls.py": "its calls are made in tests/broker/facade/remote/test_broker.py",
     "src/odradek/commands/pipeline.py": "needs Spark, so it is tested with the jobs: tests/pipeline/test_command.py",
     **dict.fromkeys(
-        [f"broker/facade/remote/{name}.py" for name in ("transport", "hold", "group", "clock", "transcript", "forks")],
+        [f"broker/facade/remote/{name}.py" for name in ("transport",)],
         "parts of a broker over HTTP, tested as one: tests/broker/facade/remote/test_broker.py",
     ),
     "src/odradek/control/child.py": "the child of tests/broker/facade/test_process.py",

@@ -7,12 +7,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.suggestion import did_you_mean
-from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.chaos.course import Course
 from odradek.broker.facade.chaos.drawing import ANSWERS, Shape, Wanted, draw
 from odradek.broker.facade.chaos.schedule import ChaosFault, read_schedule, schedule_text
 from odradek.broker.facade.chaos.trials import TRIALS
 from odradek.broker.facade.chaos.verbs import VERBS, verb_named
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.suggestion import did_you_mean
-from odradek.broker.facade import client_links, coordinators, disks, freezing, links, nodes, replication
+from odradek.broker.facade import coordinators, disks, links, nodes, replication
 from odradek.broker.requests.faults import Fault, FaultSet
 from odradek.broker.requests.wire_faults import WireFault
 
@@ -39,8 +39,8 @@ def _bring_back(cluster: Cluster, node_id: int) -> None:
 
 def freeze_node(cluster: Cluster, node_id: int) -> Undoing:
     """A node answers nothing, with its sockets open; it thaws at the end."""
-    freezing.freeze_node(cluster, node_id)
-    return lambda: freezing.thaw_if_frozen(cluster, node_id)
+    nodes.freeze_node(cluster, node_id)
+    return lambda: nodes.thaw_if_frozen(cluster, node_id)
 
 
 def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> Undoing:
@@ -62,8 +62,8 @@ def _resume(cluster: Cluster, topic: str, partition: int | None, node_id: int) -
 
 def cut(cluster: Cluster, a: int, b: int) -> Undoing:
     """Nothing is copied between two nodes."""
-    replication.cut(cluster, a, b)
-    return lambda: replication.join(cluster, a, b)
+    links.cut_nodes(cluster, a, b)
+    return lambda: links.join_nodes(cluster, a, b)
 
 
 def slow(cluster: Cluster, a: int, b: int, *, ms: float) -> Undoing:
@@ -123,9 +123,9 @@ def break_answer(cluster: Cluster, api: str, **which: Any) -> Undoing:
     return _misbehave(cluster, WireFault(api, **which))
 
 
-def cut_clients(cluster: Cluster, client: str, node_id: int, *, how: client_links.How = "silent") -> Undoing:
+def cut_clients(cluster: Cluster, client: str, node_id: int, *, how: links.How = "silent") -> Undoing:
     """Clients are cut off from a node."""
-    client_links.cut_clients(cluster, client_links.ends_of(cluster, client, node_id, None), how)
+    links.cut_clients(cluster, links.ends_of(cluster, client, node_id, None), how)
     return _mending(cluster)
 
 

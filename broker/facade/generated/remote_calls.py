@@ -7,26 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.remote.transport import Transport
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
     from odradek.broker.facade.client_configs import Client
-    from odradek.broker.facade.client_links import End, How
     from odradek.broker.facade.disks import DiskHow
-    from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
     from odradek.broker.facade.generated.blocking.transactions import TransactionHold
     from odradek.broker.facade.generated.blocking.undo import Undo
     from odradek.broker.facade.groups.info import GroupInfo
-    from odradek.broker.facade.listing import GroupPage, TopicPage
-    from odradek.broker.facade.overview import NodeInfo, Overview
+    from odradek.broker.facade.links import End, How
+    from odradek.broker.facade.nodes import NodeInfo
+    from odradek.broker.facade.overview import GroupPage, Overview, TopicPage
+    from odradek.broker.facade.records.record import Isolation, StoredRecord
     from odradek.broker.facade.report.strictness import StrictnessFinding
     from odradek.broker.facade.state.snapshot import Snapshot
-    from odradek.broker.facade.stored_record import Isolation, StoredRecord
+    from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
     from odradek.broker.facade.topics import TopicInfo
     from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.requests.bugs import Bug

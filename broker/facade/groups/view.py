@@ -19,7 +19,7 @@ from odradek.broker.facade.groups.info import (
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService
-    from odradek.broker.facade.call import Call
+    from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.partitions.share.manager import SharePartitions
 

@@ -8,21 +8,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.decoded_record import DecodedRecord
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.remote_calls import RemoteCalls
-from odradek.broker.facade.producer_record import Serializer, Writing
-from odradek.broker.facade.remote.clock import RemoteClock
+from odradek.broker.facade.records.decoded import DecodedRecord
+from odradek.broker.facade.records.record import Isolation, Serializer, StoredRecord, Writing
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
-from odradek.broker.facade.remote.forks import ForkInfo, ForkOperations
-from odradek.broker.facade.remote.group import RemoteGroup
-from odradek.broker.facade.remote.seeding import RemoteSeeding
-from odradek.broker.facade.remote.table import operation_of
-from odradek.broker.facade.remote.transcript import RemoteTranscript
+from odradek.broker.facade.remote.handles import RemoteClock, RemoteGroup, RemoteSeeding, RemoteTranscript
+from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of
 from odradek.broker.facade.remote.transport import Transport
-from odradek.broker.facade.stored_record import Isolation, StoredRecord
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.requests.faults import Fault, checked_faults
 
 if TYPE_CHECKING:

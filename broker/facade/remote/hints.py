@@ -43,6 +43,6 @@ def _typing_imports(module: str) -> dict[str, Any]:
 @functools.cache
 def _forward_names() -> dict[str, Any]:
     """What aliases such as ``Topics`` name in quotes."""
-    from odradek.broker.facade.topic_spec import TopicSpec
+    from odradek.broker.facade.topics import TopicSpec
 
     return {"TopicSpec": TopicSpec}

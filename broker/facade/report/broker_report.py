@@ -6,18 +6,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.report.situation import Situation, situation_of
-from odradek.broker.facade.report.text import report_text
-from odradek.broker.facade.report.why import why_text
-from odradek.broker.facade.transcript import TranscriptView
+from odradek.broker.facade.report.text import report_text, why_text
+from odradek.broker.facade.thread_bridge import BrokerClosedError
+from odradek.broker.facade.transcript_view import TranscriptView
 from odradek.broker.requests.exchange import Exchange
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.call import Call
     from odradek.broker.facade.report.strictness import StrictnessFinding
+    from odradek.broker.facade.thread_bridge import Call
 
 
 def report_of(cluster: Cluster, look: Call, title: str, since_s: float | None, *, asked_only: bool) -> str:
@@ -57,7 +56,7 @@ def findings_since(
 
 def _stored(cluster: Cluster, look: Call, topic: str, partition: int, offset: int) -> bytes:
     """The batch at an offset, as the log has it now."""
-    from odradek.broker.facade.record_view import batch_at
+    from odradek.broker.facade.records.reading import batch_at
 
     try:
         return look(lambda: batch_at(cluster.topics, topic, partition, offset))

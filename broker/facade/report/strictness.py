@@ -1,15 +1,203 @@
-"""What becomes of a test that relied on what a real cluster does not promise."""
+"""Strictness: what a test relied on that a real cluster does not promise, and what follows from it."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.facade.report.hints import automatic_topics, began_at_latest, not_committed
+from odradek.broker.facade.report.opt_in_rules import partitioner_order, unregistered_schema
 from odradek.broker.facade.report.situation import Situation
-from odradek.broker.facade.report.strict_rules import OPT_IN, RULES, TRANSCRIPT
+from odradek.broker.facade.report.text import duration
+from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.broker.transcript.request_text import client_of, count_records
+from odradek.broker.transcript.topic_positions import topic_name
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.record_batch import HEADER, HEADER_SIZE
+
+_MAGIC, _MAX_TIMESTAMP = 3, 8
+_ALL_REPLICAS = -1
+_ONGOING = "Ongoing"
+_HEARTBEATS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat")
+
+
+def automatic_topic(situation: Situation) -> Iterator[str]:
+    """A topic that came into being as a client of these requests named it."""
+    asked: set[str] = set()
+    for each in situation.by_api("Metadata"):
+        answer: Any = each.response
+        for topic in () if answer is None else answer.topics:
+            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic.name:
+                asked.add(topic.name)
+    for name, client in situation.auto_created.items():
+        if name in asked:
+            known = {other: info for other, info in situation.topics.items() if other == name} | {
+                other: info for other, info in situation.topics.items() if other not in situation.auto_created
+            }
+            for hint in automatic_topics(replace(situation, topics=known, auto_created={name: client})):
+                yield (
+                    f"{hint}; many clusters have auto.create.topics.enable=false, and others their own number of "
+                    "partitions: create it, with topics=[...] or an admin client"
+                )
+
+
+def single_replica(situation: Situation) -> Iterator[str]:
+    """Records that every replica has confirmed, and there is but one."""
+    if situation.nodes < 2:
+        return
+    for each in situation.by_api("Produce"):
+        request: Any = each.request
+        if request is None or request.acks != _ALL_REPLICAS or each.errors:
+            continue
+        for name in dict.fromkeys(place.topic for place in each.topics):
+            topic = situation.topics.get(name)
+            if topic is not None and any(len(partition.replicas) == 1 for partition in topic.partitions):
+                yield (
+                    f"{client_of(each)} wrote to '{name}' with acks=all, and the topic has one replica in a cluster of "
+                    f"{situation.nodes} nodes: the records are lost with that node. Create it with "
+                    f"replication_factor={min(situation.nodes, 3)}"
+                )
+
+
+def starts_at_latest(situation: Situation) -> Iterator[str]:
+    """A group that did not read what was there."""
+    for hint in began_at_latest(situation):
+        yield (
+            f"{hint}; what it reads depends on who is faster. Set auto.offset.reset=earliest, or produce when "
+            "group.wait_stable() has returned"
+        )
+
+
+def past_retention(situation: Situation) -> Iterator[str]:
+    """Records older than the topic keeps them when they were written; moves of the clock do not count."""
+    for each in situation.by_api("Produce"):
+        request: Any = each.request
+        if request is None or each.errors:
+            continue
+        now_ms = each.time_ms - _moved_ms(situation, each)
+        for topic in request.topic_data:
+            name = topic.name or topic_name(each.topics_by_id, topic.topic_id)
+            limit_ms = situation.retention_ms.get(name)
+            stamps = [_newest_ms(partition.records) for partition in topic.partition_data]
+            newest_ms = max((stamp for stamp in stamps if stamp is not None), default=None)
+            if limit_ms is not None and newest_ms is not None and now_ms - newest_ms > limit_ms:
+                yield (
+                    f"{client_of(each)} wrote records to '{name}' with timestamps older than its "
+                    f"retention.ms={limit_ms} ({duration(limit_ms / 1000)}): a real cluster deletes them soon. "
+                    "Give them newer timestamps, or the topic retention.ms=-1"
+                )
+
+
+def _moved_ms(situation: Situation, recorded: RecordedRequest) -> float:
+    """By how much the clock had been advanced then: a client's own timestamps are of real time."""
+    moves = [each for each in situation.clock_changes if each.what == "advance"]
+    return sum(move.seconds for move in moves if move.source_s <= recorded.exchange.seconds) * 1000
+
+
+def _newest_ms(records: Any) -> int | None:
+    """The newest timestamp of the first batch: of large requests only its header is kept."""
+    if not records:
+        return None
+    data = memoryview(records if isinstance(records, bytes | bytearray | memoryview) else b"".join(records))
+    if len(data) < HEADER_SIZE:
+        return None
+    fields = HEADER.unpack_from(data)
+    stamp: int = fields[_MAX_TIMESTAMP]
+    return stamp if fields[_MAGIC] == 2 and stamp >= 0 else None
+
+
+def never_committed(situation: Situation) -> Iterator[str]:
+    """A group whose members got records, and which would begin again at the next start."""
+    asked: dict[tuple[str, str, int], str] = {}
+    read: dict[str, str] = {}
+    committed = {group for group, info in situation.groups.items() if info.offsets}
+    for each in situation.by_api("OffsetFetch", "Fetch", "OffsetCommit", "TxnOffsetCommit"):
+        client = client_of(each)
+        if each.api == "OffsetFetch":
+            asked |= {(client, *place): each.group or "" for place in not_committed(each)}
+        elif each.api == "Fetch":
+            read |= {asked[key]: client for place in _read(each) if (key := (client, *place)) in asked}
+        elif not each.errors:
+            committed |= set(each.summary.groups)
+    for group, client in read.items():
+        if group and group not in committed:
+            yield (
+                f"{client} read records for group '{group}', which never committed: a restart reads them again, or "
+                "skips them with auto.offset.reset=latest. Commit what is done, or close() a consumer that commits by "
+                "itself"
+            )
+
+
+def _read(fetched: RecordedRequest) -> Iterator[tuple[str, int]]:
+    answer: Any = fetched.response
+    for topic in () if answer is None else answer.responses:
+        for each in topic.partitions:
+            if count_records(each.records) != 0:
+                yield topic.topic or topic_name(fetched.topics_by_id, topic.topic_id), each.partition_index
+
+
+def open_clients(situation: Situation) -> Iterator[str]:
+    """Members that joined and did not leave, transactions that nobody has ended."""
+    joined = set(_joined(situation))
+    for group in situation.groups.values():
+        for member in group.members:
+            if (group.group_id, member.member_id) in joined and member.instance_id is None:
+                yield (
+                    f"{member.client_id or member.member_id} is still a member of group '{group.group_id}' at the end: "
+                    "close() it. A real cluster keeps its partitions from the next member until its session is over"
+                )
+    used = {name for each in situation.requests for name in each.summary.transactional_ids}
+    for one in situation.transactions.values():
+        if one.state == _ONGOING and one.transactional_id in used:
+            yield (
+                f"the transaction of '{one.transactional_id}' is still open at the end: commit or abort it. In a real "
+                f"cluster read_committed consumers stand before it for {duration(one.timeout_ms / 1000)}"
+            )
+
+
+def _joined(situation: Situation) -> Iterator[tuple[str, str]]:
+    """Group and id of who became a member in these requests; one that only joins again is an earlier test's."""
+    for each in situation.by_api("JoinGroup", *_HEARTBEATS):
+        request: Any = each.request
+        answer: Any = each.response
+        if request is None or answer is None or each.group is None:
+            continue
+        if each.api == "JoinGroup" and request.member_id == "":
+            yield each.group, answer.member_id
+        elif each.api in _HEARTBEATS and request.member_epoch == 0:
+            yield each.group, answer.member_id or request.member_id
+
+
+def missing_requests(situation: Situation) -> Iterator[str]:
+    """What the other rules could not see."""
+    if situation.lost:
+        yield f"{situation.lost}: what went before could not be judged"
+
+
+TRANSCRIPT = "transcript"
+"""The rule that tells of what cannot be judged; it warns only."""
+
+Rule = Callable[[Situation], Iterator[str]]
+
+RULES: dict[str, Rule] = {
+    "auto-created": automatic_topic,
+    "one-replica": single_replica,
+    "began-at-latest": starts_at_latest,
+    "past-retention": past_retention,
+    "never-committed": never_committed,
+    "not-closed": open_clients,
+    TRANSCRIPT: missing_requests,
+}
+
+OPT_IN: dict[str, Rule] = {"partitioner-order": partitioner_order, "unregistered-schema": unregistered_schema}
+"""Rules about what right tests do, too: they count where they are asked for."""
+
+AT_END = frozenset({"never-committed", "not-closed"})
+"""Rules about what may still be done: they are asked when the test's clients should be closed."""
+
 
 _MODES = ("fail", "warn")
 _SWITCHES = (*(f"-{name}" for name in RULES), *(f"+{name}" for name in OPT_IN))

@@ -10,8 +10,8 @@ from odradek.broker.facade.pending import Pending
 from odradek.broker.facade.verbs.undo import TrioUndo
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.client_links import End, How
     from odradek.broker.facade.disks import DiskHow
+    from odradek.broker.facade.links import End, How
 
 
 class NodeVerbs(TrioFlavour):
@@ -121,7 +121,7 @@ class ReplicationVerbs(TrioFlavour):
 
         Wire faults are gone, other faults of ``set_faults`` stay, and leaders are where they are.
         """
-        from odradek.broker.facade.replication import heal
+        from odradek.broker.facade.state.reset import heal
 
         await self._call(lambda: heal(self._cluster))
 
@@ -135,7 +135,7 @@ class WireVerbs(TrioFlavour):
         The others fence it after ``broker.session.timeout.ms`` of the broker's clock. ``async with`` thaws it at the
         end. ValueError for a node that is down or frozen.
         """
-        from odradek.broker.facade.freezing import freeze_node, thaw_if_frozen
+        from odradek.broker.facade.nodes import freeze_node, thaw_if_frozen
 
         return self._undone_by(
             lambda: freeze_node(self._cluster, node_id), lambda: thaw_if_frozen(self._cluster, node_id)
@@ -143,7 +143,7 @@ class WireVerbs(TrioFlavour):
 
     async def thaw_node(self, node_id: int) -> None:
         """Let a frozen node go on: it answers what waits in its sockets, follows the leaders, and is in sync again."""
-        from odradek.broker.facade.freezing import thaw_node
+        from odradek.broker.facade.nodes import thaw_node
 
         await self._call(lambda: thaw_node(self._cluster, node_id))
 
@@ -195,7 +195,7 @@ class WireVerbs(TrioFlavour):
 
     def refuse_connections(self, node_id: int, *, listener: str | None = None) -> Pending[TrioUndo]:
         """Close a node's listeners (or one): who dials is refused by the system. Connections that are there stay."""
-        from odradek.broker.facade.client_links import accept_if_refused, refuse_connections
+        from odradek.broker.facade.links import accept_if_refused, refuse_connections
 
         return self._undone_by(
             lambda: refuse_connections(self._cluster, node_id, listener),
@@ -204,7 +204,7 @@ class WireVerbs(TrioFlavour):
 
     async def accept_connections(self, node_id: int, *, listener: str | None = None) -> None:
         """Undo `refuse_connections`. OSError if the address has been taken."""
-        from odradek.broker.facade.client_links import accept_connections
+        from odradek.broker.facade.links import accept_connections
 
         await self._call(lambda: accept_connections(self._cluster, node_id, listener))
 

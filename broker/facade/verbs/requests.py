@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.facade.flavours import TrioFlavour
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, trio_settled
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, trio_settled
 
 if TYPE_CHECKING:
     from odradek.broker.facade.verbs.transcript import TrioTranscript

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol, Self
 
 from odradek.broker.facade.flavours import TrioFlavour
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, trio_settled
 from odradek.broker.facade.pending import Pending
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, trio_settled
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.holds import Hold

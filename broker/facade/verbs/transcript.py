@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Unpack
 
 from odradek.broker.facade.flavours import TrioFlavour
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
 from odradek.broker.facade.pending import Pending
-from odradek.broker.facade.request_wait import RequestWait, Watcher
-from odradek.broker.facade.transcript import TranscriptView
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
+from odradek.broker.facade.transcript_view import RequestWait, TranscriptView, Watcher
 from odradek.broker.facade.verbs.undo import TrioUndo
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_list import Conditions, Requests, Selection

@@ -16,7 +16,7 @@ from odradek.lasting_imports import lasting_imports
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.topic_spec import TopicSpec
+    from odradek.broker.facade.topics import TopicSpec
     from odradek.container.environment import FromEnvironment
     from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
@@ -252,7 +252,7 @@ async def _serve(
 
 def _create(cluster: Cluster, topics: dict[str, TopicSpec]) -> None:
     """Those that a data directory does not have already."""
-    from odradek.broker.facade.topic_spec import create_topic
+    from odradek.broker.facade.topics import create_topic
 
     for name, spec in topics.items():
         if cluster.topics.get(name) is None:
@@ -348,7 +348,7 @@ def _topics(texts: Sequence[str]) -> dict[str, TopicSpec]:
 
 
 def _topic(text: str) -> tuple[str, TopicSpec]:
-    from odradek.broker.facade.topic_spec import TopicSpec
+    from odradek.broker.facade.topics import TopicSpec
 
     name, _, rest = text.partition(":")
     count, _, settings = rest.partition(":")

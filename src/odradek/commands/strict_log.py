@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.call import BrokerClosedError, Call, HandOver
 from odradek.broker.facade.report.broker_report import findings_since
-from odradek.broker.facade.report.strict_rules import AT_END
-from odradek.broker.facade.report.strictness import Strictness, StrictnessFinding
+from odradek.broker.facade.report.strictness import AT_END, Strictness, StrictnessFinding
+from odradek.broker.facade.thread_bridge import BrokerClosedError, Call, HandOver
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from odradek.broker.facade.call import BrokerClosedError
 from odradek.broker.facade.remote.encoding import error_told
-from odradek.broker.facade.remote.table import Operation, operations
+from odradek.broker.facade.remote.operations import Operation, operations
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.control.arguments import of_body, of_query
 from odradek.control.calls import Calls, UnknownHandleError
 from odradek.control.openapi import document

@@ -10,7 +10,7 @@ from typing import Any
 
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade.remote.decoding import decoded
-from odradek.broker.facade.remote.table import Operation, Parameter
+from odradek.broker.facade.remote.operations import Operation, Parameter
 
 
 def of_body(operation: Operation, body: bytes) -> dict[str, Any]:

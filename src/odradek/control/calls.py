@@ -12,10 +12,9 @@ from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.record_follow import RecordFollow
+from odradek.broker.facade.records.watching import RecordFollow
 from odradek.broker.facade.remote.encoding import encoded
-from odradek.broker.facade.remote.forks import ForkOperations
-from odradek.broker.facade.remote.table import HANDLES, Operation
+from odradek.broker.facade.remote.operations import HANDLES, ForkOperations, Operation
 
 if TYPE_CHECKING:
     from odradek.broker.requests.faults import Fault

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from odradek.broker.facade.remote.forks import ForkInfo, ForkOperations
+from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations
 from odradek.broker.facade.threaded import KafkaBroker, fork_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from odradek._version import __version__
 from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.remote.encoding import encoded
-from odradek.broker.facade.remote.table import Operation, Parameter, operations
+from odradek.broker.facade.remote.operations import Operation, Parameter, operations
 from odradek.control.schema import Schema, Schemas
 from odradek.control.streamed import STREAMS
 

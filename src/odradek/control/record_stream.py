@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from odradek.broker.facade.decoded_record import decoded_records
-from odradek.broker.facade.future_wait import trio_settled
-from odradek.broker.facade.record_follow import AT_ONCE, RecordFollow
+from odradek.broker.facade.records.decoded import decoded_records
+from odradek.broker.facade.records.watching import AT_ONCE, RecordFollow
 from odradek.broker.facade.remote.encoding import encoded, error_told
+from odradek.broker.facade.thread_bridge import trio_settled
 from odradek.control.stream import EVERY_S, line
 from odradek.protocol.errors import KafkaError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from odradek.broker.facade.remote.decoding import fields_of
-from odradek.broker.facade.remote.table import HANDLES
+from odradek.broker.facade.remote.operations import HANDLES
 from odradek.broker.transcript.request_list import Requests
 
 Schema = dict[str, Any]

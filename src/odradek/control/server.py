@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.facade.call import HandOver
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.facade.thread_bridge import HandOver
 from odradek.control.calls import Calls
 from odradek.control.forks import Forks
 from odradek.http_thread import HttpThread, checked

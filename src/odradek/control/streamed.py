@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.transcript import Transcript
-from odradek.broker.facade.remote.table import Operation, Parameter, operation_of
+from odradek.broker.facade.remote.operations import Operation, Parameter, operation_of
 
 _LATEST = Parameter("latest", int | None, None)
 

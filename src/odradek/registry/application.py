@@ -16,7 +16,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from odradek.broker.config.listeners import address_text
-from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.requests.registry_fault import RegistryFault
 from odradek.http_thread import shows, wrong_host

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.schemas.framing import JsonText
 from odradek.broker.schemas.record_schemas import Part, Schema
 from odradek.registry.entries import Content

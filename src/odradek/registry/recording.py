@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.call import BrokerClosedError, Call
+from odradek.broker.facade.thread_bridge import BrokerClosedError, Call
 from odradek.broker.requests.exchange import (
     ANSWER,
     ANSWER_SIZE,

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from odradek.broker.facade.kept_log import KeptLog
+from odradek.broker.facade.records.state_log import KeptLog
 from odradek.protocol.errors import KafkaError
 from odradek.registry.decisions import Decision
 from odradek.registry.errors import store_failed

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-from odradek.broker.facade.call import HandOver
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.facade.thread_bridge import HandOver
 from odradek.http_thread import HttpThread, checked
 from odradek.registry.record_decoding import RecordDecoding
 from odradek.registry.recording import Recording

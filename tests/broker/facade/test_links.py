@@ -1,4 +1,4 @@
-"""Links that are cut and slow, between nodes and to clients, as a user sees them."""
+"""Links: between nodes, and between clients and nodes; nodes that refuse connections."""
 
 from __future__ import annotations
 
@@ -11,13 +11,42 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from odradek import Fault, KafkaBroker, Security, WireFault
-from odradek.broker.facade.client_links import accept_connections, refuse_connections
+from odradek.broker.facade.links import Ends, accept_connections, between_nodes, ends_of, refuse_connections
 from odradek.broker.facade.nodes import start_node, stop_node
 from odradek.broker.facade.topics import PartitionInfo
 from odradek.client_security.options import ClientSecurity, security_options
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireError
 from tests.fakes.wire_client import WireClient
+
+
+@pytest.fixture
+def two_nodes() -> Iterator[KafkaBroker]:
+    with KafkaBroker(nodes=2) as running:
+        yield running
+
+
+def test_a_client_and_a_node_in_either_order(two_nodes: KafkaBroker) -> None:
+    cluster = two_nodes.cluster
+    assert ends_of(cluster, "app", 1, None) == ends_of(cluster, 1, "app", None) == Ends("app", 1, None)
+    assert ends_of(cluster, "app", None, "PLAINTEXT") == Ends("app", None, "PLAINTEXT")
+    assert between_nodes(1, 2) == (1, 2)
+    assert between_nodes("1", 2) is None
+    for a, b in ((1, None), ("a", "b")):
+        with pytest.raises(ValueError, match="no link between"):
+            ends_of(cluster, a, b, None)
+    with pytest.raises(TypeError, match="True: expected a node id or a client id"):
+        ends_of(cluster, "app", True, None)
+
+
+def test_a_node_that_is_down_refuses_by_itself(two_nodes: KafkaBroker) -> None:
+    undo = two_nodes.refuse_connections(2)
+    two_nodes.kill_node(2)
+    undo.undo()
+    with pytest.raises(ValueError, match="node 2 is down"):
+        two_nodes.refuse_connections(2)
+    with pytest.raises(ValueError, match="no node 3: the cluster has 1, 2"):
+        two_nodes.accept_connections(3)
 
 
 @pytest.fixture
@@ -263,14 +292,14 @@ def test_a_node_that_is_stopped_while_it_refuses_comes_back_open(broker: KafkaBr
     [
         ((1, 9), {"ms": 1}, "no node 9: the cluster has 1, 2, 3"),
         (("app", 9), {"ms": 1}, "no node 9: the cluster has 1, 2, 3"),
-        (("app", "other"), {"ms": 1}, "between two nodes, or a client's id and a node"),
-        (("", 1), {"ms": 1}, "a client's id is not empty"),
-        (("app", 1), {}, "say ms=, jitter= or bytes_per_second="),
-        (("app", 1), {"ms": -1}, "a delay is not negative"),
-        (("app", 1), {"bytes_per_second": 0}, "carries at least one"),
+        (("app", "other"), {"ms": 1}, "expected two nodes, or a client id and a node"),
+        (("", 1), {"ms": 1}, "a client id must not be empty"),
+        (("app", 1), {}, "needs ms=, jitter= or bytes_per_second="),
+        (("app", 1), {"ms": -1}, "a delay must not be negative"),
+        (("app", 1), {"bytes_per_second": 0}, "expected 1 or more; use cut"),
         (("app", 1), {"ms": 1, "listener": "PLAINTXT"}, "no listener PLAINTXT .did you mean 'PLAINTEXT'"),
-        ((1, 2), {"ms": 1, "listener": "PLAINTEXT"}, "between two nodes has no listener="),
-        ((1, 2), {"ms": 1, "both_ways": True}, "between two nodes has no listener= and no both_ways="),
+        ((1, 2), {"ms": 1, "listener": "PLAINTEXT"}, "between two nodes takes no listener="),
+        ((1, 2), {"ms": 1, "both_ways": True}, "between two nodes takes no listener= and no both_ways="),
         ((1, 1), {"ms": 1}, "node 1 has no link to itself"),
     ],
 )
@@ -280,13 +309,11 @@ def test_mistakes_are_named(broker: KafkaBroker, ends: tuple[int, int], options:
 
 
 def test_ways_to_cut_are_checked(broker: KafkaBroker) -> None:
-    with pytest.raises(
-        ValueError, match=r"how='silen': a link is cut by one of silent, reset, close .did you mean 'silent'"
-    ):
+    with pytest.raises(ValueError, match=r"how='silen': expected one of silent, reset, close .did you mean 'silent'"):
         broker.cut("app", 1, how="silen")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="without how= and listener="):
         broker.cut(1, 2, how="reset")
-    with pytest.raises(TypeError, match="an end of a link"):
+    with pytest.raises(TypeError, match="as an end of a link"):
         broker.cut(1.5, 2)  # type: ignore[arg-type]
 
 

@@ -1,15 +1,25 @@
-"""Nodes that go and come back, and leaders that move, as clients see it."""
+"""Nodes that are stopped, killed, frozen and started, and leaders that move."""
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from odradek import KafkaBroker
 from odradek.broker.facade.topics import PartitionInfo
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from tests.fakes.wire_client import WireClient
 
 
 @pytest.fixture
@@ -193,3 +203,194 @@ def test_a_node_that_crashed_is_not_trusted_as_one_that_stopped(broker: KafkaBro
     assert leader() == -1
     broker.start_node(second)
     assert leader() == second, "the last leader that is known"
+
+
+CONFIG = {
+    "broker.session.timeout.ms": 4000,
+    "controller.quorum.fetch.timeout.ms": 2000,
+    "replica.lag.time.max.ms": 3000,
+}
+
+
+@pytest.fixture
+def three_nodes() -> Iterator[KafkaBroker]:
+    topic = {"partitions": 3, "replication_factor": 3}
+    with KafkaBroker(nodes=3, topics={"t": topic}, config=CONFIG) as running:
+        running.clock.freeze()
+        yield running
+        assert not running.bugs, running.bugs[0]
+
+
+def partition_led_by(three_nodes: KafkaBroker, node: int) -> PartitionInfo:
+    return next(each for each in three_nodes.topics["t"].partitions if each.replicas[0] == node)
+
+
+def test_a_frozen_node_is_fenced_after_its_session(three_nodes: KafkaBroker) -> None:
+    assert partition_led_by(three_nodes, 2).leader == 2
+    three_nodes.freeze_node(2)
+    three_nodes.clock.advance(seconds=3.9)
+    assert partition_led_by(three_nodes, 2).leader == 2
+    three_nodes.clock.advance(seconds=0.2)
+    now = partition_led_by(three_nodes, 2)
+    assert now.leader == now.replicas[1]
+    assert 2 not in now.isr
+    assert len(three_nodes.bootstrap_servers.split(",")) == 2
+    three_nodes.thaw_node(2)
+    assert set(partition_led_by(three_nodes, 2).isr) == {1, 2, 3}
+    assert len(three_nodes.bootstrap_servers.split(",")) == 3
+
+
+def test_a_node_that_thaws_in_time_is_never_fenced(three_nodes: KafkaBroker) -> None:
+    epoch = partition_led_by(three_nodes, 2).leader_epoch
+    with three_nodes.freeze_node(2):
+        three_nodes.clock.advance(seconds=3)
+    three_nodes.clock.advance(seconds=60)
+    assert (partition_led_by(three_nodes, 2).leader, partition_led_by(three_nodes, 2).leader_epoch) == (2, epoch)
+
+
+def test_a_frozen_controller_is_followed_by_another_which_counts_anew(three_nodes: KafkaBroker) -> None:
+    assert three_nodes.cluster.controller_id == 1
+    three_nodes.freeze_node(1)
+    three_nodes.clock.advance(seconds=1.9)
+    assert three_nodes.cluster.controller_id == 1
+    three_nodes.clock.advance(seconds=0.2)
+    assert three_nodes.cluster.controller_id == 2
+    three_nodes.clock.advance(seconds=3.7)
+    assert partition_led_by(three_nodes, 1).leader == 1
+    three_nodes.clock.advance(seconds=0.3)
+    assert partition_led_by(three_nodes, 1).leader != 1
+
+
+def test_a_frozen_follower_that_is_behind_leaves_the_isr(three_nodes: KafkaBroker) -> None:
+    led = partition_led_by(three_nodes, 2)
+    three_nodes.freeze_node(3)
+    three_nodes.produce("t", "a", partition=led.index)
+    now = partition_led_by(three_nodes, 2)
+    assert (now.log_end_offset, now.high_watermark) == (1, 0)
+    three_nodes.clock.advance(seconds=6)
+    now = partition_led_by(three_nodes, 2)
+    assert (set(now.isr), now.high_watermark) == ({1, 2}, 1)
+    three_nodes.thaw_node(3)
+    assert (set(partition_led_by(three_nodes, 2).isr), partition_led_by(three_nodes, 2).replica_ends[3]) == (
+        {1, 2, 3},
+        1,
+    )
+
+
+def test_nobody_fences_while_all_are_frozen(three_nodes: KafkaBroker) -> None:
+    for node in (1, 2, 3):
+        three_nodes.freeze_node(node)
+    three_nodes.clock.advance(seconds=60)
+    assert [each.leader for each in three_nodes.topics["t"].partitions] == [
+        each.replicas[0] for each in three_nodes.topics["t"].partitions
+    ]
+    three_nodes.thaw_node(3)
+    three_nodes.clock.advance(seconds=7)
+    assert {each.leader for each in three_nodes.topics["t"].partitions} == {3}
+    three_nodes.heal()
+    assert all(set(each.isr) == {1, 2, 3} for each in three_nodes.topics["t"].partitions)
+
+
+def test_a_frozen_node_can_be_killed_and_not_stopped(three_nodes: KafkaBroker) -> None:
+    three_nodes.freeze_node(2)
+    with pytest.raises(ValueError, match="node 2 is frozen: thaw it, or kill it"):
+        three_nodes.stop_node(2)
+    with pytest.raises(ValueError, match="node 2 is frozen: thaw it, or kill it"):
+        three_nodes.start_node(2)
+    three_nodes.kill_node(2)
+    assert partition_led_by(three_nodes, 2).leader != 2
+    with pytest.raises(ValueError, match="node 2 is not frozen"):
+        three_nodes.thaw_node(2)
+    three_nodes.start_node(2)
+    assert set(partition_led_by(three_nodes, 2).isr) == {1, 2, 3}
+
+
+def request(value: bytes, acks: int) -> ProduceRequest:
+    batch = build_batch([Record(0, 1, None, value)])
+    return ProduceRequest(None, acks, 30_000, [TopicProduceData("t", bytes(16), [PartitionProduceData(0, batch)])])
+
+
+@pytest.mark.skipif(not hasattr(select, "epoll"), reason="the moment is one turn of the poller")
+def test_a_leader_that_thaws_takes_records_until_it_learns_better(three_nodes: KafkaBroker) -> None:
+    """As three brokers of Kafka 4.3.1 do: acks=1 is answered, with offsets that others have, and lost."""
+    with ExitStack() as clients:
+        port = three_nodes.cluster.nodes[1].port
+        one, every, new = (clients.enter_context(WireClient("127.0.0.1", port)) for _ in range(3))
+        assert one.request(request(b"first", -1), 9).responses[0].partition_responses[0].base_offset == 0
+        every.request(MetadataRequest(), 9)
+        three_nodes.freeze_node(1)
+        asked = [client.send(request(b"stale", acks), 9) for client, acks in ((one, 1), (every, -1), (new, 1))]
+        three_nodes.clock.advance(seconds=7)
+        assert partition_led_by(three_nodes, 1).leader == 2
+        three_nodes.produce("t", "fresh", partition=0)
+        three_nodes.thaw_node(1)
+        answers = [
+            client.receive(request(b"", 1), 9, number).responses[0].partition_responses[0]
+            for client, number in zip((one, every, new), asked, strict=True)
+        ]
+    assert (answers[0].error_code, answers[0].base_offset) == (0, 1)
+    assert answers[1].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert answers[2].error_code in (0, ErrorCode.NOT_LEADER_OR_FOLLOWER)  # its connection is new: it may come later
+    assert [record.value for record in three_nodes.records("t", 0)] == [b"first", b"fresh"]
+    assert set(partition_led_by(three_nodes, 1).isr) == {1, 2, 3}
+    assert partition_led_by(three_nodes, 1).replica_ends == {1: 2, 2: 2, 3: 2}
+
+
+def test_a_leader_with_a_data_directory_knows_better_when_it_answers(tmp_path: Path) -> None:
+    topic = {"partitions": 1, "replication_factor": 3}
+    with KafkaBroker(nodes=3, topics={"t": topic}, config=CONFIG, data_dir=tmp_path) as three_nodes:
+        three_nodes.clock.freeze()
+        with WireClient("127.0.0.1", three_nodes.cluster.nodes[1].port) as client:
+            client.request(MetadataRequest(), 9)
+            three_nodes.freeze_node(1)
+            number = client.send(request(b"stale", 1), 9)
+            three_nodes.clock.advance(seconds=7)
+            three_nodes.thaw_node(1)
+            answer = client.receive(request(b"", 1), 9, number).responses[0].partition_responses[0]
+            assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert list(three_nodes.records("t")) == []
+
+
+def test_metadata_of_a_node_that_thaws_is_new_at_once(three_nodes: KafkaBroker) -> None:
+    asked = MetadataRequest([MetadataRequestTopic(name="t")])
+    with WireClient("127.0.0.1", three_nodes.cluster.nodes[2].port) as client:
+        client.request(asked, 9)
+        three_nodes.freeze_node(2)
+        number = client.send(asked, 9)
+        three_nodes.clock.advance(seconds=5)
+        three_nodes.thaw_node(2)
+        seen = client.receive(asked, 9, number)
+    assert 2 not in [each.leader_id for each in seen.topics[0].partitions]
+    assert len(seen.brokers) == 3
+
+
+def test_a_frozen_coordinator_throws_nobody_out() -> None:
+    with KafkaBroker(nodes=2, topics=["t"], config={"broker.session.timeout.ms": 600_000}) as three_nodes:
+        three_nodes.create_topic("__consumer_offsets", 1, replication_factor=2)
+        coordinator = three_nodes.all_topics["__consumer_offsets"].partitions[0].leader
+        joining = ConsumerGroupHeartbeatRequest(
+            "g", "m", 0, rebalance_timeout_ms=60_000, subscribed_topic_names=["t"], topic_partitions=[]
+        )
+        with WireClient("127.0.0.1", three_nodes.cluster.nodes[coordinator].port) as client:
+            while client.request(joining, 1).error_code:
+                pass  # the coordinator loads
+        assert len(three_nodes.groups["g"].members) == 1
+        three_nodes.clock.freeze()
+        three_nodes.freeze_node(coordinator)
+        three_nodes.clock.advance(seconds=60)
+        assert len(three_nodes.groups["g"].members) == 1
+        three_nodes.kill_node(coordinator)
+        assert three_nodes.groups["g"].coordinator == 3 - coordinator
+        assert len(three_nodes.groups["g"].members) == 1
+
+
+def test_mistakes_are_named(three_nodes: KafkaBroker) -> None:
+    with pytest.raises(ValueError, match="no node 7: the cluster has 1, 2, 3"):
+        three_nodes.freeze_node(7)
+    undo = three_nodes.freeze_node(2)
+    with pytest.raises(ValueError, match="node 2 is frozen already"):
+        three_nodes.freeze_node(2)
+    three_nodes.kill_node(2)
+    undo.undo()
+    with pytest.raises(ValueError, match="node 2 is down"):
+        three_nodes.freeze_node(2)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import odradek
-from odradek.broker.facade.call import BrokerClosedError
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire, probes
 

@@ -1,11 +1,51 @@
-"""Topics as a user sees them."""
+"""Topics: how they are asked for, shown, deleted and emptied."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import odradek
 from odradek import KafkaBroker
-from odradek.broker.facade.topics import PartitionInfo, topic_info
+from odradek.broker.facade.topics import PartitionInfo, TopicSpec, config_texts, topic_info, topic_specs
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.data_plane import DataPlane
+
+
+def test_names_of_topics_are_enough() -> None:
+    with odradek.KafkaBroker(topics=["orders", "payments"]) as broker:
+        assert {name: len(info.partitions) for name, info in broker.topics.items()} == {
+            "orders": 1,
+            "payments": 1,
+        }
+
+
+@pytest.mark.parametrize(
+    ("topics", "error", "message"),
+    [
+        ("orders", TypeError, "topics='orders': expected names in a list"),
+        (["a", "a"], ValueError, "a topic is named twice"),
+        ({"orders": "6"}, TypeError, "topic 'orders': expected a number of partitions"),
+        ({"orders": {"partition": 6}}, ValueError, "topic 'orders': a topic has config, partitions"),
+    ],
+)
+def test_topics_that_make_no_sense(topics: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        odradek.KafkaBroker(topics=topics)
+
+
+def test_every_way_to_ask_for_a_topic() -> None:
+    spec = TopicSpec(3, 2, {"retention.ms": "5"})
+    asked = {"partitions": 3, "replication_factor": 2, "config": {"retention.ms": 5}}
+    assert topic_specs({"a": spec, "b": asked, "c": 6}) == {"a": spec, "b": spec, "c": TopicSpec(6)}
+
+
+def test_config_values_become_the_text_of_kafkas_files() -> None:
+    values = {"a": True, "b": ["compact", "delete"], "c": 1.5, "d": "x"}
+    assert config_texts(values) == {"a": "true", "b": "compact,delete", "c": "1.5", "d": "x"}
 
 
 def test_a_topic_shows_its_partitions_and_what_was_set_on_it() -> None:
@@ -45,3 +85,44 @@ def test_a_partition_shows_its_reassignment_and_who_may_lead_it() -> None:
         broker.kill_node(1)
         assert (partition().leader, partition().isr, partition().elr) == (-1, (), (1, 3))
         assert partition().last_known_elr == (1,)
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    with KafkaBroker(topics={"t": 2, "compacted": {"config": {"cleanup.policy": "compact"}}}) as started:
+        yield started
+        assert started.bugs == []
+
+
+def test_a_deleted_topic_is_gone_with_its_offsets(broker: KafkaBroker) -> None:
+    broker.set_offsets("g", {("t", 0): 0, ("compacted", 0): 0})
+    broker.delete_topic("t")
+    assert list(broker.topics) == ["compacted"]
+    assert list(broker.group("g").offsets) == [("compacted", 0)]
+    with pytest.raises(KafkaError, match="no topic 't'"):
+        broker.delete_topic("t")
+
+
+def test_records_are_deleted_up_to_an_offset_or_all(broker: KafkaBroker) -> None:
+    broker.produce_all("t", ["a", "b", "c", "d", "e", "f"])
+    ends = {each.index: each.high_watermark for each in broker.topics["t"].partitions}
+    assert broker.delete_records("t", 0, before=1) == {0: 1}
+    assert broker.delete_records("t", 0, before=0) == {0: 1}
+    assert len(list(broker.records("t"))) == 5
+    assert broker.delete_records("t") == ends
+    assert list(broker.records("t")) == []
+
+
+def test_what_kafka_refuses_is_refused_and_changes_nothing(broker: KafkaBroker) -> None:
+    broker.produce("t", "a", partition=0)
+    for arguments, code in (
+        (("t", 0, 2), ErrorCode.OFFSET_OUT_OF_RANGE),
+        (("t", None, 1), ErrorCode.OFFSET_OUT_OF_RANGE),
+        (("t", 7, -1), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (("compacted", None, -1), ErrorCode.POLICY_VIOLATION),
+    ):
+        name, index, before = arguments
+        with pytest.raises(KafkaError) as caught:
+            broker.delete_records(name, index, before=before)
+        assert caught.value.code is code
+    assert [record.value for record in broker.records("t")] == [b"a"]

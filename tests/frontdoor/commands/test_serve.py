@@ -54,7 +54,7 @@ def test_a_start_imports_only_what_it_needs() -> None:
         _, imported = process.communicate(timeout=60)
     found = {line.rpartition("|")[2].strip() for line in imported.splitlines()}
     assert "odradek.broker.cluster" in found
-    later = {"construct", "cramjam", "encodings.idna", "odradek.broker.facade.topic_spec", "odradek.storage.compaction"}
+    later = {"construct", "cramjam", "encodings.idna", "odradek.broker.facade.topics", "odradek.storage.compaction"}
     assert not found & later
 
 

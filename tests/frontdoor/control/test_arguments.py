@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import odradek
-from odradek.broker.facade.remote.table import operation_of
+from odradek.broker.facade.remote.operations import operation_of
 from odradek.control.arguments import of_body, of_query
 
 KILL = operation_of(odradek.BlockingBroker, "kill_node")

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import odradek
-from odradek.broker.facade.remote.forks import ForkOperations
-from odradek.broker.facade.remote.table import operation_of
+from odradek.broker.facade.remote.operations import ForkOperations, operation_of
 from odradek.control.calls import Calls, UnknownHandleError
 
 

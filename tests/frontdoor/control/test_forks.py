@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import odradek
-from odradek.broker.facade.call import BrokerClosedError
-from odradek.broker.facade.remote.forks import ForkOperations
+from odradek.broker.facade.remote.operations import ForkOperations
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.control import forks
 from odradek.control.server import ControlServer
 from tests.frontdoor.control.conftest import Ask, ask

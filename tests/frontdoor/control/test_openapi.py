@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from odradek.broker.facade.remote.table import operations
+from odradek.broker.facade.remote.operations import operations
 from odradek.control.openapi import document
 from odradek.control.streamed import STREAMS
 

@@ -37,7 +37,7 @@ class StateVerbs(BlockingFlavour):
         The clock goes back too. Leader epochs and producer ids go on, so that clients notice. ValueError for a snapshot
         of another broker.
         """
-        from odradek.broker.facade.state.restoring import restore
+        from odradek.broker.facade.state.restore import restore
 
         self._call(lambda: restore(self._cluster, snapshot))
 
@@ -48,7 +48,7 @@ class StateVerbs(BlockingFlavour):
         nodes are up, the clock runs with the machine's. The addresses stay; clients connect again. ``data=False`` ends
         what a test has set and leaves what clients have.
         """
-        from odradek.broker.facade.state.resetting import reset
+        from odradek.broker.facade.state.reset import reset
 
         self._call(lambda: reset(self._cluster, data=data))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.facade.flavours import BlockingFlavour
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, blocking_settled
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import GroupInfo
 from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, is_stable, late
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
 
 
 class Group(GroupView):

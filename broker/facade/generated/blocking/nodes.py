@@ -12,8 +12,8 @@ from odradek.broker.facade.flavours import BlockingFlavour
 from odradek.broker.facade.generated.blocking.undo import Undo
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.client_links import End, How
     from odradek.broker.facade.disks import DiskHow
+    from odradek.broker.facade.links import End, How
 
 
 class NodeVerbs(BlockingFlavour):
@@ -123,7 +123,7 @@ class ReplicationVerbs(BlockingFlavour):
 
         Wire faults are gone, other faults of ``set_faults`` stay, and leaders are where they are.
         """
-        from odradek.broker.facade.replication import heal
+        from odradek.broker.facade.state.reset import heal
 
         self._call(lambda: heal(self._cluster))
 
@@ -137,7 +137,7 @@ class WireVerbs(BlockingFlavour):
         The others fence it after ``broker.session.timeout.ms`` of the broker's clock. ``with`` thaws it at the
         end. ValueError for a node that is down or frozen.
         """
-        from odradek.broker.facade.freezing import freeze_node, thaw_if_frozen
+        from odradek.broker.facade.nodes import freeze_node, thaw_if_frozen
 
         return self._undone_by(
             lambda: freeze_node(self._cluster, node_id), lambda: thaw_if_frozen(self._cluster, node_id)
@@ -145,7 +145,7 @@ class WireVerbs(BlockingFlavour):
 
     def thaw_node(self, node_id: int) -> None:
         """Let a frozen node go on: it answers what waits in its sockets, follows the leaders, and is in sync again."""
-        from odradek.broker.facade.freezing import thaw_node
+        from odradek.broker.facade.nodes import thaw_node
 
         self._call(lambda: thaw_node(self._cluster, node_id))
 
@@ -195,7 +195,7 @@ class WireVerbs(BlockingFlavour):
 
     def refuse_connections(self, node_id: int, *, listener: str | None = None) -> Undo:
         """Close a node's listeners (or one): who dials is refused by the system. Connections that are there stay."""
-        from odradek.broker.facade.client_links import accept_if_refused, refuse_connections
+        from odradek.broker.facade.links import accept_if_refused, refuse_connections
 
         return self._undone_by(
             lambda: refuse_connections(self._cluster, node_id, listener),
@@ -204,7 +204,7 @@ class WireVerbs(BlockingFlavour):
 
     def accept_connections(self, node_id: int, *, listener: str | None = None) -> None:
         """Undo `refuse_connections`. OSError if the address has been taken."""
-        from odradek.broker.facade.client_links import accept_connections
+        from odradek.broker.facade.links import accept_connections
 
         self._call(lambda: accept_connections(self._cluster, node_id, listener))
 

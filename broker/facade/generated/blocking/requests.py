@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.facade.flavours import BlockingFlavour
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, blocking_settled
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
 
 if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.transcript import Transcript

@@ -9,13 +9,26 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.facade.flavours import BlockingFlavour
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.producer_record import Headers, ProducerRecord, RecordMetadata, Serializer, TransactionEnd
-from odradek.broker.facade.stored_record import Isolation, StoredRecord
-from odradek.broker.facade.topic_changes import delete_records, delete_topic
-from odradek.broker.facade.topic_spec import TopicSpec, config_texts, create_topic
-from odradek.broker.facade.topics import TopicInfo, topic_info
+from odradek.broker.facade.records.record import (
+    Headers,
+    Isolation,
+    ProducerRecord,
+    RecordMetadata,
+    Serializer,
+    StoredRecord,
+    TransactionEnd,
+)
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
+from odradek.broker.facade.topics import (
+    TopicInfo,
+    TopicSpec,
+    config_texts,
+    create_topic,
+    delete_records,
+    delete_topic,
+    topic_info,
+)
 
 if TYPE_CHECKING:
     from odradek.broker.schemas.record_schemas import Kind, Part
@@ -115,7 +128,7 @@ class RecordVerbs(BlockingFlavour):
 
         TimeoutError, with the numbers that there are, after seconds.
         """
-        from odradek.broker.facade.record_wait import RecordWait
+        from odradek.broker.facade.records.watching import RecordWait
 
         with RecordWait(self._look, self._cluster.topics, topic, count, partition, isolation, timeout) as waiting:
             return waiting.blocking_wait()
@@ -142,7 +155,7 @@ class SchemaVerbs(BlockingFlavour):
         (Confluent's wire format); without it, for all others. The topic need not exist; clients see nothing of it. A
         reset leaves schemas alone. ValueError for what is no schema; ImportError without the extra ``schemas``.
         """
-        from odradek.broker.facade.decoded_record import SchemaChange
+        from odradek.broker.facade.records.decoded import SchemaChange
 
         change = SchemaChange(topic, part, schema_id, schema, kind, message)
         schemas = self._cluster.record_schemas
@@ -162,7 +175,7 @@ class SchemaVerbs(BlockingFlavour):
 
     def remove_schema(self, topic: str, *, part: Part = "value", schema_id: int | None = None) -> None:
         """Forget a schema that `set_schema` has set; nothing happens if there is none."""
-        from odradek.broker.facade.decoded_record import SchemaChange
+        from odradek.broker.facade.records.decoded import SchemaChange
 
         change = SchemaChange(topic, part, schema_id, None)
         self._call(lambda: change.make(self._cluster.record_schemas))

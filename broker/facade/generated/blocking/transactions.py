@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, Self
 
 from odradek.broker.facade.flavours import BlockingFlavour
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S, blocking_settled
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.holds import Hold

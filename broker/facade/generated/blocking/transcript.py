@@ -9,10 +9,9 @@ from collections.abc import Callable
 from typing import Unpack
 
 from odradek.broker.facade.flavours import BlockingFlavour
-from odradek.broker.facade.future_wait import WAIT_TIMEOUT_S
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.request_wait import RequestWait, Watcher
-from odradek.broker.facade.transcript import TranscriptView
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
+from odradek.broker.facade.transcript_view import RequestWait, TranscriptView, Watcher
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_list import Conditions, Requests, Selection
 

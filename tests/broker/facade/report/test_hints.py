@@ -1,4 +1,4 @@
-"""Each hint, provoked over the wire as a client would."""
+"""Each hint, provoked over the wire as a client would, and what an empty situation gives."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.facade.report import hints as hint_module
 from odradek.broker.facade.report.broker_report import _situation
-from odradek.broker.facade.report.hints import hints_of
-from odradek.broker.facade.security import Security
+from odradek.broker.facade.report.hints import hints_of, is_wrong_protocol, unserved_versions, wrong_protocols
+from odradek.broker.facade.report.situation import Situation
+from odradek.broker.facade.security_settings import Security
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.requests.faults import Fault
+from odradek.broker.requests.unserved import Unserved
+from odradek.broker.security.denials import Denial
 from odradek.protocol.consumer_protocol import encode_subscription
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
@@ -36,6 +40,34 @@ from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequ
 from odradek.protocol.generated.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
 from odradek.wire_client import WireError
 from tests.fakes.wire_client import WireClient
+
+WRONG_PASSWORD = Denial(
+    0, "User:alice", "127.0.0.1", "LOGIN", "LISTENER", "SASL", "SaslAuthenticate", "SASL", "Invalid username"
+)
+
+
+def test_of_nothing_there_is_nothing_to_say() -> None:
+    empty = Situation(topics={}, groups={}, denied=(WRONG_PASSWORD,))
+    assert not is_wrong_protocol(WRONG_PASSWORD)
+    assert [*wrong_protocols(empty), *unserved_versions(empty)] == []
+
+
+def test_a_client_id_writes_no_lines_of_its_own() -> None:
+    asked = Unserved(0, "a\nb", "127.0.0.1", "Fetch", 0, "4 to 18")
+    (told,) = unserved_versions(Situation(topics={}, groups={}, unserved=(asked,)))
+    assert "\n" not in told
+    assert "a\\nb" in told
+
+
+def test_an_empty_situation_gives_no_hints() -> None:
+    """Most hints are provoked below; here is what they leave out."""
+    empty = Situation(topics={}, groups={})
+    own = [each for name, each in vars(hint_module).items() if not name.startswith("_") and callable(each)]
+    of_a_situation = [each for each in own if getattr(each, "__annotations__", {}).get("situation") == "Situation"]
+    found = [each for each in of_a_situation if each.__module__ == hint_module.__name__]
+    assert len(found) >= 7 + 7
+    assert [hint for function in found for hint in function(empty)] == []
+
 
 COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOADING, NOT_COORDINATOR = 15, 14, 16
 

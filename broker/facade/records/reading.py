@@ -1,0 +1,155 @@
+"""Decoding the log of a topic for inspection: what ``broker.records(...)`` yields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.facade.records.record import Isolation, StoredRecord
+from odradek.protocol.control import EndTxnMarker, parse_control_record
+from odradek.protocol.read_committed import committed_batches
+from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.partitions.partition import Partition
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
+
+_CHUNK_BYTES = 1024 * 1024
+_NO_END = 2**63
+
+
+class Bounds(NamedTuple):
+    """The part of a partition's log that a reader sees, and the transactions in it that were aborted."""
+
+    partition: int
+    first: int
+    end: int
+    aborted: tuple[tuple[int, int], ...]
+
+
+def bounds_of(
+    topics: PartitionRegistry, topic: str, partition: int | None, isolation: Isolation, start: int | None = None
+) -> list[Bounds]:
+    """What there is now from ``start`` on (in the broker's thread); KeyError for an unknown topic or partition."""
+    if isolation not in ("read_uncommitted", "read_committed"):
+        raise ValueError(f"isolation is read_uncommitted or read_committed, not {isolation!r}")
+    found = topics.get(topic)
+    if found is None:
+        raise KeyError(f"no topic {topic!r}")
+    chosen = [each for each in found.partitions if partition is None or each.index == partition]
+    if not chosen:
+        raise KeyError(f"topic {topic!r} has no partition {partition}")
+    return [_bounds(each, isolation, start or 0) for each in chosen]
+
+
+def _bounds(partition: Partition, isolation: Isolation, start: int) -> Bounds:
+    log = partition.log
+    first = max(log.log_start_offset, start)
+    if isolation == "read_uncommitted":
+        return Bounds(partition.index, first, log.high_watermark, ())
+    end = log.last_stable_offset
+    if first >= end:
+        return Bounds(partition.index, first, end, ())
+    return Bounds(
+        partition.index,
+        first,
+        end,
+        tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(first, end)),
+    )
+
+
+def read_records(
+    call: Call,
+    topics: PartitionRegistry,
+    topic: str,
+    bounds: list[Bounds],
+    isolation: Isolation,
+    control: bool,
+) -> Iterator[StoredRecord]:
+    """Yield the records in ``bounds``; bytes are fetched through ``call``, decoding happens in the caller's thread."""
+    for each in bounds:
+        batches = _batches(call, topics, topic, each)
+        for batch in committed_batches(batches, each.aborted) if isolation == "read_committed" else batches:
+            if batch.is_control and not control:
+                continue
+            yield from decode_batch(topic, each.partition, batch, each.first, each.end)
+
+
+def at_most(limit: int | None, records: Iterator[StoredRecord]) -> Iterator[StoredRecord]:
+    """The first ``limit`` of them, None for all; ValueError for a negative one."""
+    if limit is None:
+        return records
+    if limit < 0:
+        raise ValueError(f"limit={limit}: expected 0 or more records")
+    return islice(records, limit)
+
+
+def _batches(call: Call, topics: PartitionRegistry, topic: str, bounds: Bounds) -> Iterator[RecordBatch]:
+    position = bounds.first
+    while position < bounds.end:
+        data = call(partial(_read, topics, topic, bounds, position))
+        if not data:
+            return
+        for batch in iter_batches(data):
+            position = batch.next_offset
+            yield batch
+
+
+def _read(topics: PartitionRegistry, topic: str, bounds: Bounds, offset: int) -> bytes:
+    found = topics.get(topic)
+    if found is None or bounds.partition >= len(found.partitions):
+        return b""
+    log = found.partitions[bounds.partition].log
+    offset = max(offset, log.log_start_offset)
+    if offset >= bounds.end:
+        return b""
+    return b"".join(log.read(offset, max_bytes=_CHUNK_BYTES, up_to_offset=bounds.end).parts)
+
+
+def batch_at(topics: PartitionRegistry, topic: str, partition: int, offset: int) -> bytes:
+    """The batch that holds an offset (in the broker's thread); empty if there is none."""
+    found = topics.get(topic)
+    if found is None or partition >= len(found.partitions):
+        return b""
+    log = found.partitions[partition].log
+    if not log.log_start_offset <= offset < log.high_watermark:
+        return b""
+    return b"".join(log.read(offset, max_bytes=1, up_to_offset=log.high_watermark).parts)
+
+
+def decode_batch(
+    topic: str, partition: int, batch: RecordBatch, first: int = 0, end: int = _NO_END
+) -> Iterator[StoredRecord]:
+    """The records of one batch from ``first`` to before ``end``, with everything that the batch says about them."""
+    first_sequence = batch.base_sequence
+    for record in batch.records():
+        if record.offset < first:
+            continue
+        if record.offset >= end:
+            return
+        marker = parse_control_record(record) if batch.is_control else None
+        sequence = -1 if first_sequence < 0 else next_sequence(first_sequence, record.offset - batch.base_offset)
+        yield StoredRecord(
+            topic=topic,
+            partition=partition,
+            offset=record.offset,
+            timestamp=record.timestamp,
+            key=record.key,
+            value=record.value,
+            headers=record.headers,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            sequence=sequence,
+            transactional=batch.is_transactional,
+            control=None if marker is None else _marker_name(marker),
+            leader_epoch=batch.partition_leader_epoch,
+            codec=batch.codec.name.lower(),
+            log_append_time=batch.timestamp_type is TimestampType.LOG_APPEND_TIME,
+        )
+
+
+def _marker_name(marker: EndTxnMarker) -> str:
+    return "commit" if marker.commit else "abort"

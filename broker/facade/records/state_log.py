@@ -1,0 +1,107 @@
+"""A partition in which somebody keeps a state: read what is new, append if nothing else has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.facade.records.reading import Bounds, read_records
+from odradek.broker.facade.topics import check_leader
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from odradek.storage.validation import RecordsRefused
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.records.record import StoredRecord
+    from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.partitions.partition import Partition
+
+_Identity = tuple[bytes, int]
+
+
+class News(NamedTuple):
+    """What has come. ``anew``: forget what was before, the log is another one."""
+
+    anew: bool
+    records: list[StoredRecord]
+
+
+class KeptLog:
+    """The only partition of a compacted topic, which the first append makes. Used in any thread but the broker's.
+
+    A log that was restored, reset or cut has another topic id or leader epoch: then all is read again.
+    """
+
+    def __init__(self, cluster: Cluster, call: Call, topic: str) -> None:
+        self._cluster = cluster
+        self._call = call
+        self._topic = topic
+        self._identity: _Identity | None = None
+        self._position = 0
+
+    def __repr__(self) -> str:
+        return f"<KeptLog {self._topic} to {self._position}>"
+
+    def news(self) -> News | None:
+        """What has come since the last call; None where nothing has. KafkaError for a topic that is of no use."""
+        found = self._call(self._look)
+        if found is None and self._identity is None:
+            return None
+        if found is None:
+            self._identity, self._position = None, 0
+            return News(True, [])
+        identity, first, end = found
+        anew = identity != self._identity or end < self._position
+        start = first if anew else max(first, self._position)
+        if not anew and start == end:
+            return None
+        bounds = [Bounds(0, start, end, ())]
+        records = list(read_records(self._call, self._cluster.topics, self._topic, bounds, "read_uncommitted", False))
+        self._identity, self._position = identity, end
+        return News(anew, records)
+
+    def append(self, rows: Sequence[tuple[bytes, bytes | None]]) -> bool:
+        """Append keys and values as one batch; False, and nothing is appended, if `news` has not seen everything.
+
+        KafkaError if the log takes them not.
+        """
+        return self._call(lambda: self._append(rows))
+
+    # -- in the broker's thread
+
+    def _look(self) -> tuple[_Identity, int, int] | None:
+        topic = self._cluster.topics.get(self._topic)
+        if topic is None:
+            return None
+        if len(topic.partitions) != 1:
+            message = f"the topic {self._topic} has {len(topic.partitions)} partitions: it needs just one"
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, message)
+        partition = topic.partitions[0]
+        log = partition.log
+        if not log.config.compact:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"the topic {self._topic} needs cleanup.policy=compact")
+        return (topic.topic_id, partition.leader_epoch), log.log_start_offset, log.log_end_offset
+
+    def _append(self, rows: Sequence[tuple[bytes, bytes | None]]) -> bool:
+        found = self._look()
+        if found is None and self._identity is None:
+            self._cluster.create_topic(self._topic, partitions=1, configs={"cleanup.policy": "compact"})
+            found = self._look()
+            assert found is not None
+            self._identity, self._position = found[0], found[2]
+        if found is None or (found[0], found[2]) != (self._identity, self._position):
+            return False
+        now = self._cluster.clock.now_ms()
+        self._write(self._cluster.topics.by_name(self._topic).partitions[0], [Record(0, now, *row, ()) for row in rows])
+        return True
+
+    def _write(self, partition: Partition, records: list[Record]) -> None:
+        check_leader(partition)
+        if partition.under_min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"{self._topic} is under min.insync.replicas")
+        try:
+            partition.append(build_batch(records), now_ms=self._cluster.clock.now_ms())
+        except RecordsRefused as error:
+            raise KafkaError(error.code, f"{self._topic}: {error.client_message or error.message}") from None

@@ -1,0 +1,265 @@
+"""Waits for records, and follows them as they are appended."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import trio
+
+from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
+from odradek.broker.facade.records.record import Isolation, StoredRecord
+from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
+from odradek.broker.facade.topics import find_partition, find_topic
+from odradek.broker.partitions.waiters import Waiter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.partitions.partition import Partition
+    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
+
+
+class TopicWatch:
+    """One look-out at a time on some partitions. Everything here runs in the broker's thread."""
+
+    def __init__(self, isolation: Isolation) -> None:
+        self._committed = isolation == "read_committed"
+        self._waiter: Waiter | None = None
+        self._watched: list[Partition] = []
+
+    def begin(self, partitions: Iterable[Partition], doing: str) -> Future[None]:
+        """Look at these instead of those before; what is returned has a result when one of them has changed.
+
+        BrokerClosedError, which says what was going on (``doing``), when the broker has ended since.
+        """
+        if self._waiter is not None and self._waiter.over:
+            raise BrokerClosedError(f"the broker was closed while records were {doing}")
+        self.forget()
+        changed: Future[None] = Future()
+        waiter = Waiter(1, lambda: changed.set_result(None), committed=self._committed)
+        self._waiter, self._watched = waiter, list(partitions)
+        for each in self._watched:
+            each.waiters.add(waiter)
+        return changed
+
+    def wake(self) -> None:
+        """Say that something has changed."""
+        if self._waiter is not None:
+            self._waiter.wake()
+
+    def forget(self) -> None:
+        """Look no more."""
+        if self._waiter is not None:
+            for each in self._watched:
+                each.waiters.discard(self._waiter)
+            self._waiter, self._watched = None, []
+
+
+def _now_s() -> float:
+    return time.monotonic()  # noqa: TID251  the thread of a user waits in real time, whatever the broker's clock says
+
+
+class RecordWait:
+    """Collects the records of a topic, or of one partition, as they come. A ``with`` block ends the wait.
+
+    Each look reads only what has come since the last one. Transaction markers do not count.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        topics: PartitionRegistry,
+        topic: str,
+        count: int,
+        partition: int | None,
+        isolation: Isolation,
+        timeout_s: float,
+    ) -> None:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise ValueError(f"a number of records is 0 or more, not {count!r}")
+        self._call = call
+        self._topics = topics
+        self._topic = topic
+        self._count = count
+        self._partition = partition
+        self._isolation: Isolation = isolation
+        self._timeout_s = timeout_s
+        self._positions: dict[int, int] = {}
+        self._found: dict[int, list[StoredRecord]] = {}
+        self._watch = TopicWatch(isolation)
+
+    def blocking_wait(self) -> list[StoredRecord]:
+        """Wait in this thread, which must not be the broker's."""
+        end_s = _now_s() + self._timeout_s
+        while (changed := self._look()) is not None:
+            try:
+                changed.result(max(0.0, end_s - _now_s()))
+            except TimeoutError:
+                return self._last_look()
+        return self._records()
+
+    async def trio_wait(self) -> list[StoredRecord]:
+        """Wait in trio."""
+        with trio.move_on_after(self._timeout_s):
+            while (changed := self._look()) is not None:
+                await trio_settled(changed, math.inf)
+            return self._records()
+        return self._last_look()
+
+    def _look(self) -> Future[None] | None:
+        """Read what is new; None if that is enough, else what has a result when there may be more."""
+        changed, bounds = self._call(self._begin)
+        for each in bounds:
+            found = self._found.setdefault(each.partition, [])
+            found += read_records(self._call, self._topics, self._topic, [each], self._isolation, False)
+            self._positions[each.partition] = max(each.first, each.end)
+        return None if sum(map(len, self._found.values())) >= self._count else changed
+
+    def _last_look(self) -> list[StoredRecord]:
+        if self._look() is None:
+            return self._records()
+        counts = ", ".join(f"{self._topic}-{index}: {len(found)}" for index, found in sorted(self._found.items()))
+        total = sum(map(len, self._found.values()))
+        raise TimeoutError(
+            f"topic {self._topic!r} has {total} of {self._count} records after {self._timeout_s:g} s "
+            f"({self._isolation}; {counts})"
+        )
+
+    def _records(self) -> list[StoredRecord]:
+        return [record for _, found in sorted(self._found.items()) for record in found]
+
+    # -- in the broker's thread
+
+    def _begin(self) -> tuple[Future[None], list[Bounds]]:
+        """Be told of the next change, and say what there is to read before it."""
+        topic = find_topic(self._topics, self._topic)
+        chosen = topic.partitions if self._partition is None else [find_partition(topic, self._partition)]
+        return self._watch.begin(chosen, "waited for"), list(self._news())
+
+    def _news(self) -> Iterator[Bounds]:
+        for bounds in bounds_of(self._topics, self._topic, self._partition, self._isolation):
+            first = max(bounds.first, self._positions.get(bounds.partition, 0))
+            if first < bounds.end:
+                yield bounds._replace(first=first, aborted=self._aborted(bounds.partition, first, bounds.end))
+
+    def _aborted(self, index: int, first: int, end: int) -> tuple[tuple[int, int], ...]:
+        """The aborted transactions that end after ``first``: the others would hide what their producers wrote later."""
+        if self._isolation == "read_uncommitted":
+            return ()
+        log = find_partition(find_topic(self._topics, self._topic), index).log
+        return tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(first, end))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._call(self._watch.forget)
+
+
+AT_ONCE = 2000
+"""How many records of a partition are read at a time."""
+
+
+class News(NamedTuple):
+    """What has come. ``left_out``: how many offsets were passed over. ``changed`` has a result when there is more."""
+
+    records: list[StoredRecord]
+    left_out: int
+    changed: Future[None]
+
+
+class RecordFollow:
+    """Follows a topic, or one partition. A ``with`` block ends it.
+
+    ``start``: the first offset; by default what comes from the first look on. ``latest``: begin that many
+    offsets before the end of each partition, and never give more of one at a time: what is between is left out.
+    ValueError for less than 1. A partition that was cut goes on at its end, a topic that was made anew at its begin.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        topics: PartitionRegistry,
+        topic: str,
+        partition: int | None = None,
+        *,
+        start: int | None = None,
+        latest: int | None = None,
+        at_once: int = AT_ONCE,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+    ) -> None:
+        if latest is not None and latest < 1:
+            raise ValueError(f"latest={latest}: expected 1 record or more")
+        self._call = call
+        self._topics = topics
+        self._topic = topic
+        self._partition = partition
+        self._start = start
+        self._latest = latest
+        self._at_once = at_once
+        self._isolation: Isolation = isolation
+        self._control = control
+        self._followed: Topic | None = None
+        self._positions: dict[int, int] = {}
+        self._watch = TopicWatch(isolation)
+
+    def look(self) -> News:
+        """What has come since the last look, in another thread than the broker's.
+
+        KafkaError if there is no such topic or partition; BrokerClosedError when the broker has ended.
+        """
+        changed, bounds, left_out = self._call(self._begin)
+        found: list[StoredRecord] = []
+        more = False
+        for each in bounds:
+            records = read_records(self._call, self._topics, self._topic, [each], self._isolation, self._control)
+            some = list(records if self._latest is not None else islice(records, self._at_once))
+            if self._latest is None and len(some) == self._at_once:
+                self._positions[each.partition], more = some[-1].offset + 1, True
+            found += some
+        if more:
+            self._call(self._watch.wake)
+        return News(found, left_out, changed)
+
+    # -- in the broker's thread
+
+    def _begin(self) -> tuple[Future[None], list[Bounds], int]:
+        topic = find_topic(self._topics, self._topic)
+        chosen = topic.partitions if self._partition is None else [find_partition(topic, self._partition)]
+        changed = self._watch.begin(chosen, "followed")
+        if topic is not self._followed:
+            self._positions = {} if self._followed is None else dict.fromkeys((each.index for each in chosen), 0)
+            self._followed = topic
+        news = [self._news(each) for each in bounds_of(self._topics, self._topic, self._partition, self._isolation)]
+        return changed, [each for each, _ in news if each.first < each.end], sum(skipped for _, skipped in news)
+
+    def _news(self, bounds: Bounds) -> tuple[Bounds, int]:
+        """What there is to read now, and how many offsets before it are left out."""
+        number, first, end, _ = bounds
+        position = max(first, min(self._positions.get(number, self._first(end)), end))
+        begin = position if self._latest is None else max(position, end - self._latest)
+        skipped = begin - position if number in self._positions else 0
+        self._positions[number] = end
+        aborted: tuple[tuple[int, int], ...] = ()
+        if self._isolation == "read_committed" and begin < end:
+            log = find_partition(find_topic(self._topics, self._topic), number).log
+            aborted = tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(begin, end))
+        return Bounds(number, begin, end, aborted), skipped
+
+    def _first(self, end: int) -> int:
+        if self._start is not None:
+            return self._start
+        return end if self._latest is None else end - self._latest
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._call(self._watch.forget)

@@ -1,0 +1,210 @@
+"""The handles of a broker over HTTP: its clock, groups and transcript, and writing records."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.transcript import Transcript
+from odradek.broker.facade.generated.blocking.undo import Undo
+from odradek.broker.facade.groups.info import GroupInfo, SharePartitionInfo, TopicPartition
+from odradek.broker.facade.groups.view import Condition, late
+from odradek.broker.facade.records.record import (
+    ProducerRecord,
+    RecordMetadata,
+    Serializer,
+    TransactionEnd,
+    header_pairs,
+    serialized,
+)
+from odradek.broker.facade.remote.operations import operation_of
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
+from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.broker.transcript.request_list import Conditions, Requests, load_transcript
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.remote.transport import Transport
+
+
+class RemoteClock(BrokerClock):
+    """Moves and reads that clock over HTTP. Nobody can wait by it here: its ``sleep`` is for its own process."""
+
+    def __init__(self, remote: Transport) -> None:
+        super().__init__()
+        self._remote = remote
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the clock stands still."""
+        return bool(self._ask("frozen"))
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970-01-01 UTC, as records carry them."""
+        return int(self._ask("now_ms"))
+
+    def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> int:
+        """Move the clock forward; return the new `now_ms`. See `BrokerClock.advance`."""
+        return int(self._ask("advance", seconds=seconds, minutes=minutes, hours=hours, days=days))
+
+    def freeze(self) -> None:
+        """Stop the clock; only `advance` moves it until `resume`."""
+        self._ask("freeze")
+
+    def resume(self) -> None:
+        """Let the clock run on from where it stands."""
+        self._ask("resume")
+
+    def attach(self) -> None:
+        """RuntimeError: trio runs of this process have clocks of their own."""
+        raise RuntimeError("this clock runs in another process")
+
+    def current_time(self) -> float:
+        """Seconds since 1970 on that clock."""
+        return self.now_ms() / 1000
+
+    def _ask(self, member: str, **arguments: Any) -> Any:
+        return self._remote.operate(BrokerClock, member, None, arguments)
+
+
+_LOOK_EVERY_S = 0.02
+
+
+class RemoteGroup(Group):
+    """The same as `Group`, over HTTP. ``wait`` looks again and again: its condition is here, the group is there."""
+
+    def __init__(self, group_id: str, remote: Transport) -> None:
+        self.group_id = group_id
+        self._remote = remote
+
+    @property
+    def info(self) -> GroupInfo:
+        """All about the group as it is now."""
+        info: GroupInfo = self._ask("info")
+        return info
+
+    @property
+    def lag(self) -> int:
+        """How many records it is behind; see `Group.lag`."""
+        lag: int = self._ask("lag")
+        return lag
+
+    @property
+    def share_partitions(self) -> Mapping[TopicPartition, SharePartitionInfo]:
+        """Of a share group: where it is in the partitions from which its members fetch."""
+        found: Mapping[TopicPartition, SharePartitionInfo] = self._ask("share_partitions")
+        return found
+
+    def wait_stable(
+        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
+    ) -> GroupInfo:
+        """Wait until the group is stable; see `Group.wait_stable`."""
+        info: GroupInfo = self._ask("wait_stable", members=members, timeout=timeout, partitions=partitions)
+        return info
+
+    def wait(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
+        """Wait until ``condition(info)`` holds. A state that lasts less than the moment between two looks is missed."""
+        end_s = _now_s() + timeout
+        while not condition(info := self.info):
+            if _now_s() > end_s:
+                raise late(info, timeout)
+            time.sleep(_LOOK_EVERY_S)
+        return info
+
+    def _ask(self, member: str, **arguments: Any) -> Any:
+        return self._remote.operate(Group, member, self.group_id, arguments)
+
+
+def _now_s() -> float:
+    return time.monotonic()  # noqa: TID251  a user's thread waits in real time
+
+
+_AT_ONCE = 5000
+"""How many records one request holds."""
+
+
+class RemoteSeeding:
+    """Writes records to one topic over HTTP; see `facade.records.writing.Seeding`. Serializers run here.
+
+    A transaction is one request, and holds 64 MB at most.
+    """
+
+    def __init__(
+        self, remote: Transport, topic: str, key_serializer: Serializer | None, value_serializer: Serializer | None
+    ) -> None:
+        self._remote = remote
+        self._topic = topic
+        self._serializers = key_serializer, value_serializer
+
+    def write(
+        self, records: Iterable[Any], transactional_id: str | None, transaction: TransactionEnd
+    ) -> Generator[None, None, list[RecordMetadata]]:
+        """Write every record, request after request; gives where each lies."""
+        rows = [self._row(each) for each in records]
+        size = max(1, len(rows)) if transactional_id is not None else _AT_ONCE
+        written: list[RecordMetadata] = []
+        for start in range(0, max(1, len(rows)), size):
+            written += self._remote.call(
+                "produce_all",
+                topic=self._topic,
+                records=rows[start : start + size],
+                transactional_id=transactional_id,
+                transaction=transaction,
+            )
+            yield
+        return written
+
+    def _row(self, given: Any) -> dict[str, Any]:
+        """A record as JSON, with what the serializers make of it."""
+        key_serializer, value_serializer = self._serializers
+        record = given if isinstance(given, ProducerRecord) else ProducerRecord(given)
+        row = {
+            "value": serialized(record.value, value_serializer, "value"),
+            "key": serialized(record.key, key_serializer, "key"),
+            "headers": [list(pair) for pair in header_pairs(record.headers)],
+            "partition": record.partition,
+            "timestamp": record.timestamp,
+        }
+        return {name: each for name, each in row.items() if each is not None or name == "value"}
+
+
+class RemoteTranscript(Transcript):
+    """The same as `Transcript`, over HTTP: each look fetches the requests. `follow` is not to be had."""
+
+    def __init__(self, remote: Transport) -> None:
+        self._remote = remote
+
+    def all(self) -> Requests:
+        """The requests as they are now; later ones do not come in."""
+        return self._ask("filter")
+
+    def __len__(self) -> int:
+        return len(self.all())
+
+    def wait_for(
+        self,
+        api: str | None = None,
+        count: int = 1,
+        *,
+        timeout: float = WAIT_TIMEOUT_S,
+        **conditions: Unpack[Conditions],
+    ) -> Requests:
+        """Wait until so many requests have been served; see `Transcript.wait_for`. ValueError for ``when``."""
+        if "when" in conditions:
+            raise ValueError("`when` is a function of this process; the broker is in another one")
+        return self._ask("wait_for", api=api, count=count, timeout=timeout, **conditions)
+
+    def follow(self, told: Callable[[RecordedRequest], None]) -> Undo:
+        """RuntimeError: the function would be called in the broker's process. GET /v1/requests/stream has the same."""
+        raise RuntimeError("a function cannot follow a broker in another process: read /v1/requests/stream")
+
+    def clear(self) -> None:
+        """Forget what was asked until now."""
+        self._remote.operate(Transcript, "clear", None, {})
+
+    def _ask(self, member: str, **arguments: Any) -> Requests:
+        found = self._remote.ask(operation_of(Transcript, member), None, arguments)
+        return load_transcript(map(json.dumps, found))

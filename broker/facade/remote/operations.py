@@ -1,0 +1,198 @@
+"""The operations of a broker over HTTP, derived from the methods of `BlockingBroker`, so that none is forgotten."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from odradek.broker.clock import BrokerClock
+from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.transactions import TransactionHold
+from odradek.broker.facade.generated.blocking.transcript import Transcript
+from odradek.broker.facade.generated.blocking.undo import Undo
+from odradek.broker.facade.groups.view import GroupView
+from odradek.broker.facade.records.record import ProducerRecord
+from odradek.broker.facade.remote.hints import hints_of
+from odradek.broker.facade.state.snapshot import Snapshot
+from odradek.broker.facade.transcript_view import TranscriptView
+
+
+@dataclass(frozen=True, slots=True)
+class ForkInfo:
+    """A fork that runs. ``control``: the URL of its control API, which wants the same token."""
+
+    id: str
+    control: str
+    bootstrap_servers: str
+
+
+class ForkOperations:
+    """Forks over HTTP."""
+
+    @property
+    def forks(self) -> list[ForkInfo]:
+        """The forks of this broker that run in this process."""
+        raise NotImplementedError
+
+    def fork(self, data_dir: str | None = None) -> ForkInfo:
+        """Start a second broker that begins with the state of this one, on ports of its own.
+
+        It is in memory, or keeps its logs in ``data_dir``: an empty directory where the server runs, or one that is
+        not there yet. It stays when the fork ends. The fork has a control API of its own, and a clock. It ends with
+        `close_fork`, or with this server. ValueError for a directory that is not empty, RuntimeError when 100 forks
+        run.
+        """
+        raise NotImplementedError
+
+    def close_fork(self, fork: str) -> None:
+        """End a fork, by its id; ValueError if none of it runs."""
+        raise NotImplementedError
+
+
+_HINTS: dict[tuple[str, str], Any] = {
+    ("produce_all", "records"): Iterable[ProducerRecord | Any],
+    ("wait_hit", "fault"): int,
+}
+"""Arguments that are written otherwise in JSON: a fault is its place in ``faults``."""
+
+HANDLES: dict[type, str] = {Undo: "undos", TransactionHold: "holds", Snapshot: "snapshots"}
+"""What a verb returns to be used later: it stays with the broker. Its members are under this path, and it is an
+argument by its id."""
+
+OPERATED = (Undo, TransactionHold)
+"""Handles with operations of their own; the others are arguments only."""
+
+NOT_SERVED: dict[str, str] = {
+    "BlockingBroker.cluster": "the cluster itself, for code in the broker's own thread",
+    "BlockingBroker.clock": "its methods are under /v1/clock",
+    "BlockingBroker.requests": "GET /v1/requests has them, /v1/requests/stream the ones to come",
+    "BlockingBroker.group": "its properties and methods are under /v1/groups/{id}",
+    "BrokerClock.attach": "for the broker's own trio run",
+    "BrokerClock.current_time": "seconds from an arbitrary origin, for trio",
+    "BrokerClock.deadline_to_sleep_time": "for trio",
+    "BrokerClock.seconds_until": "for trio",
+    "BrokerClock.move_on_after": "for the broker's own trio run",
+    "BrokerClock.sleep": "for the broker's own trio run",
+    "BrokerClock.sleep_until_ms": "for the broker's own trio run",
+    "BrokerClock.start_clock": "for trio",
+    "BrokerClock.stopped": "freeze and resume do it",
+    "Group.wait": "its condition is a function of Python; wait_stable is served",
+    "Group.watch": "for waits in the broker's process",
+    "Group.unwatch": "for waits in the broker's process",
+    "Transcript.all": "filter without conditions",
+    "Transcript.count": "the length of what filter answers",
+    "Transcript.follow": "GET /v1/requests/stream",
+    "Transcript.index": "for Python",
+    "Transcript.save": "the answer of filter can be kept",
+    "Transcript.save_capture": "odradek transcript makes a capture of what was kept",
+}
+"""Public members that have no operation, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument. ``default`` is ``...`` where it has to be given; ``many``: the argument is a list of them."""
+
+    name: str
+    hint: Any
+    default: Any = ...
+    many: bool = False
+
+    @property
+    def handle(self) -> type | None:
+        """What is kept with the broker and named by its id, if the argument is that."""
+        return self.hint if self.hint in HANDLES else None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing that can be asked for: ``GET`` looks, ``POST`` waits or changes.
+
+    ``owner``: whose ``member`` it is. ``path`` has ``{id}`` where one of many owners is meant.
+    """
+
+    owner: type
+    member: str
+    method: str
+    path: str
+    parameters: tuple[Parameter, ...]
+    result: Any
+    doc: str
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line: ``kill-node``, ``clock advance``."""
+        return self.path.removeprefix("/v1/").replace("/{id}", "").replace("/", " ")
+
+
+@functools.cache
+def operations() -> tuple[Operation, ...]:
+    """All of them, in the order of their paths."""
+    found = [
+        *_of(BlockingBroker, "/v1", Broker),
+        *_of(BrokerClock, "/v1/clock", None),
+        *_of(Group, "/v1/groups/{id}", GroupView),
+        *_of(ForkOperations, "/v1", None),
+        *_of(Transcript, "/v1/requests", TranscriptView),
+        *(each for owner in OPERATED for each in _of(owner, f"/v1/{HANDLES[owner]}/{{id}}", None)),
+    ]
+    return tuple(sorted(found, key=lambda operation: (operation.path, operation.method)))
+
+
+def operation_of(owner: type, member: str) -> Operation:
+    """The operation of a member; KeyError if it has none."""
+    return _by_member()[owner, member]
+
+
+@functools.cache
+def _by_member() -> dict[tuple[type, str], Operation]:
+    return {(each.owner, each.member): each for each in operations()}
+
+
+def _of(owner: type, path: str, looks: type | None) -> Iterator[Operation]:
+    for name, member in inspect.getmembers_static(owner):
+        if name.startswith("_") or f"{owner.__name__}.{name}" in NOT_SERVED:
+            continue
+        function = member.fget if isinstance(member, property) else member
+        if not inspect.isfunction(function):
+            continue
+        is_look = isinstance(member, property) or (looks is not None and name in vars(looks)) or name == "now_ms"
+        hints = hints_of(function)
+        yield Operation(
+            owner,
+            name,
+            "GET" if is_look else "POST",
+            path if (owner, name) == (Transcript, "filter") else f"{path}/{name.replace('_', '-')}",
+            tuple(_parameters(function, hints)),
+            hints.get("return"),
+            inspect.getdoc(member) or "",
+        )
+
+
+def _parameters(function: Any, hints: dict[str, Any]) -> Iterator[Parameter]:
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        hint = _HINTS.get((function.__name__, name), hints[name])
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            conditions = hints_of(typing.get_args(hint)[0]).items()
+            yield from (Parameter(each, kind | None, None) for each, kind in conditions if not _takes_functions(kind))
+            continue
+        if _takes_functions(hint):
+            continue
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            yield Parameter(name, list[typing.get_args(hint)[0]], (), many=True)  # type: ignore[misc]
+        else:
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            yield Parameter(name, hint, default)
+
+
+def _takes_functions(hint: Any) -> bool:
+    """Serializers run where they are written, before anything is sent."""
+    return any(
+        getattr(typing.get_origin(each), "__name__", "") == "Callable" for each in (hint, *typing.get_args(hint))
+    )

@@ -1,0 +1,283 @@
+"""Security settings of a broker: users, ACLs, TLS, and the access that its clients need."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from odradek.broker.facade.client_configs import Access
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Pattern, Permission, Resource
+from odradek.broker.security.acl import Acl as Entry
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.controller.commands import ScramUpsertion
+    from odradek.broker.facade.certificates import Certificates
+
+
+_OPERATIONS = {operation.name: operation for operation in Operation if operation > Operation.ANY}
+
+
+class Acl:
+    """What a user may do: ``Acl("alice", "READ", topic="orders")``.
+
+    ``operations``: one or several of Kafka's (``"READ"``, ``["WRITE", "CREATE"]``, ``"ALL"``). Exactly one resource:
+    ``topic``, ``group``, ``transactional_id``, ``delegation_token``, ``of_user`` (a user's tokens), or
+    ``cluster=True``. A name may be ``"*"``; with ``prefixed=True`` all names that begin with it are meant.
+    ``user="*"`` is everyone. ``deny=True`` forbids, which goes before what is allowed. ``host``: an address of the
+    client, or ``"*"``. ValueError, which names the mistake, for anything else.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(
+        self,
+        user: str,
+        operations: str | Sequence[str],
+        *,
+        topic: str | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+        delegation_token: str | None = None,
+        of_user: str | None = None,
+        cluster: bool = False,
+        prefixed: bool = False,
+        deny: bool = False,
+        host: str = "*",
+    ) -> None:
+        named = {
+            Resource.TOPIC: topic,
+            Resource.GROUP: group,
+            Resource.TRANSACTIONAL_ID: transactional_id,
+            Resource.DELEGATION_TOKEN: delegation_token,
+            Resource.USER: None if of_user is None else principal_text(of_user),
+            Resource.CLUSTER: CLUSTER_NAME if cluster else None,
+        }
+        given = [(resource, name) for resource, name in named.items() if name is not None]
+        if len(given) != 1 or not given[0][1]:
+            raise ValueError(
+                f"Acl({user!r}, {operations!r}): name exactly one of topic, group, transactional_id, "
+                "delegation_token, of_user, or cluster=True"
+            )
+        resource, name = given[0]
+        if prefixed and resource is Resource.CLUSTER:
+            raise ValueError(f"Acl({user!r}, {operations!r}): the cluster has no prefix")
+        asked = [operations] if isinstance(operations, str) else list(operations)
+        if not asked:
+            raise ValueError(f"Acl({user!r}, []): name at least one operation")
+        self.entries = [
+            Entry(
+                resource,
+                name,
+                Pattern.PREFIXED if prefixed else Pattern.LITERAL,
+                principal_text(user),
+                host,
+                _operation(text),
+                Permission.DENY if deny else Permission.ALLOW,
+            )
+            for text in asked
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Acl {'; '.join(str(entry) for entry in self.entries)}>"
+
+
+def principal_text(user: str) -> str:
+    """A principal as Kafka writes it: ``User:alice`` for ``alice``; a text with its kind stays as it is."""
+    return user if user.startswith("User:") else f"User:{user}"
+
+
+def _operation(text: str) -> Operation:
+    operation = _OPERATIONS.get(text.upper())
+    if operation is None:
+        from odradek.broker.config.suggestion import did_you_mean
+
+        raise ValueError(f"unknown operation {text}{did_you_mean(text, _OPERATIONS)}: one of {', '.join(_OPERATIONS)}")
+    return operation
+
+
+_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+_MECHANISMS = ("PLAIN", *_SCRAM, "OAUTHBEARER")
+_SALT_BYTES = 16
+_COMMON_NAME_RULE = "RULE:^CN=([^,]+).*$/$1/"
+_CLIENT_CERTIFICATES = ("none", "requested", "required")
+
+ClientCertificates = Literal["none", "requested", "required"]
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What `KafkaBroker(security=...)` takes: TLS, users with passwords, ACLs.
+
+    ``tls``: the listener speaks TLS, with a certificate made on the fly. ``client_certificates``: whether clients show
+    one (Kafka's ``ssl.client.auth``); its common name is the user then. ``users``: passwords by name, good for each of
+    the ``mechanisms``; without users nobody logs in. ``acls``: rights as :class:`Acl` objects; an authorizer checks
+    every request once there are some, or with ``authorizer=True``. ``super_users`` may do everything.
+    ``allow_if_no_acl``: resources without any ACL are open to all. ValueError for what makes no sense.
+    """
+
+    tls: bool = False
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    acls: Sequence[Acl] = ()
+    super_users: Sequence[str] = ()
+    mechanisms: Sequence[str] = ("PLAIN", *_SCRAM)
+    client_certificates: ClientCertificates = "none"
+    authorizer: bool | None = None
+    allow_if_no_acl: bool = False
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.mechanisms if name not in _MECHANISMS]:
+            raise ValueError(f"mechanisms={unknown}: expected some of {', '.join(_MECHANISMS)}")
+        if self.client_certificates not in _CLIENT_CERTIFICATES:
+            raise ValueError(f"client_certificates={self.client_certificates!r}: expected none, requested or required")
+        if self.client_certificates != "none" and not self.tls:
+            raise ValueError("client_certificates need tls=True")
+        if self.logs_in and not self.mechanisms:
+            raise ValueError("users need at least one mechanism")
+        if bad := [acl for acl in self.acls if not isinstance(acl, Acl)]:
+            raise TypeError(f"acls={bad}: expected odradek.Acl objects")
+        if self.authorizer is False and (self.acls or self.super_users):
+            raise ValueError("authorizer=False leaves acls and super_users without effect")
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether clients log in with SASL."""
+        return bool(self.users) or "OAUTHBEARER" in self.mechanisms
+
+    @property
+    def protocol(self) -> str:
+        """Kafka's name of the listener's protocol, such as ``SASL_SSL``."""
+        if self.logs_in:
+            return "SASL_SSL" if self.tls else "SASL_PLAINTEXT"
+        return "SSL" if self.tls else "PLAINTEXT"
+
+    @property
+    def authorizes(self) -> bool:
+        """Whether rights are checked."""
+        if self.authorizer is None:
+            return bool(self.acls or self.super_users)
+        return self.authorizer
+
+    def config(self, host: str, port: int, certificates: Certificates | None) -> dict[str, str]:
+        """The broker configs that say so, for a listener at this address."""
+        where = f"[{host}]" if ":" in host else host
+        config = {"listeners": f"{self.protocol}://{where}:{port}", "inter.broker.listener.name": self.protocol}
+        if certificates is not None:
+            config |= self._tls_config(certificates)
+        if self.logs_in:
+            config |= self._sasl_config()
+        if self.authorizes:
+            config |= {
+                "authorizer.class.name": _AUTHORIZER,
+                "super.users": ";".join(principal_text(user) for user in self.super_users),
+                "allow.everyone.if.no.acl.found": str(self.allow_if_no_acl).lower(),
+            }
+        return config
+
+    def access(
+        self, servers: str, certificates: Certificates | None, user: str | None, mechanism: str | None
+    ) -> Access:
+        """How a client reaches the broker as this user; ValueError for one that it does not know."""
+        chosen = mechanism or (self.mechanisms[0] if self.logs_in else None)
+        if chosen is not None and chosen not in (self.mechanisms if self.logs_in else ()):
+            raise ValueError(f"mechanism={chosen!r}: the broker takes {', '.join(self.mechanisms)}")
+        if self.logs_in and user is None:
+            raise ValueError(f"client_config needs a user: one of {', '.join(self.users)}")
+        password = self.users.get(user) if user is not None else None
+        if chosen is not None and chosen != "OAUTHBEARER" and password is None:
+            raise ValueError(f"no user {user}: the broker knows {', '.join(self.users)}")
+        shows = certificates is not None and user is not None and self.client_certificates != "none"
+        certificate, key = certificates.files_of(user) if shows else (None, None)  # type: ignore[union-attr, arg-type]
+        authority = None if certificates is None else certificates.authority_file
+        return Access(servers, self.protocol, chosen, user, password, authority, certificate, key)
+
+    def set_up(self, cluster: Cluster) -> None:
+        """Tell a running cluster of users and rights; KafkaError for what Kafka would refuse."""
+        from odradek.broker.controller.commands import AlterScramUsers, CreateAcls
+
+        # Kafka refuses a change of both mechanisms of one user at once.
+        for mechanism in _SCRAM:
+            for outcome in cluster.controller.ask(AlterScramUsers([], self._scram_upsertions(mechanism))):
+                if outcome.error is not None:
+                    raise outcome.error
+        entries = [entry for acl in self.acls for entry in acl.entries]
+        if entries:
+            for error in cluster.controller.ask(CreateAcls(entries)):
+                if error is not None:
+                    raise error
+
+    def _scram_upsertions(self, mechanism: str) -> list[ScramUpsertion]:
+        from odradek.broker.controller.commands import ScramUpsertion
+        from odradek.broker.security.sasl.credentials import SCRAM_HASHES
+
+        kind = next(kind for kind in SCRAM_HASHES.values() if kind.mechanism == mechanism)
+        upsertions = []
+        for name, password in self.users.items() if mechanism in self.mechanisms else ():
+            salt = secrets.token_bytes(_SALT_BYTES)
+            salted = hashlib.pbkdf2_hmac(kind.hash_name, password.encode(), salt, kind.min_iterations)
+            upsertions.append(ScramUpsertion(name, kind.number, kind.min_iterations, salt, salted))
+        return upsertions
+
+    def _tls_config(self, certificates: Certificates) -> dict[str, str]:
+        config = {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.key": certificates.server_key,
+            "ssl.keystore.certificate.chain": certificates.server_chain,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": certificates.authority,
+            f"listener.name.{self.protocol.lower()}.ssl.client.auth": self.client_certificates,
+        }
+        if self.client_certificates != "none":
+            config["ssl.principal.mapping.rules"] = f"{_COMMON_NAME_RULE},DEFAULT"
+        return config
+
+    def _sasl_config(self) -> dict[str, str]:
+        prefix = f"listener.name.{self.protocol.lower()}"
+        config = {"sasl.enabled.mechanisms": ",".join(self.mechanisms)}
+        for mechanism in self.mechanisms:
+            config[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _jaas(mechanism, self.users)
+        return config
+
+
+def _jaas(mechanism: str, users: Mapping[str, str]) -> str:
+    """The broker's side of a mechanism in JAAS form."""
+    package = "org.apache.kafka.common.security"
+    if mechanism == "PLAIN":
+        pairs = "".join(f" user_{name}={_quoted(password)}" for name, password in users.items())
+        return f"{package}.plain.PlainLoginModule required{pairs};"
+    if mechanism == "OAUTHBEARER":
+        return f'{package}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";'
+    return f"{package}.scram.ScramLoginModule required;"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+class Secured:
+    """What one broker's `Security` has become. Owner: the broker's settings."""
+
+    def __init__(self, security: Security, host: str, port: int) -> None:
+        """RuntimeError if certificates are asked for and trustme is not installed."""
+        self.security = security
+        self._host, self._port = host, port
+        self._certificates: Certificates | None = None
+        if security.tls:
+            from odradek.broker.facade.certificates import Certificates
+
+            self._certificates = Certificates(host)
+
+    def config(self, given: Mapping[str, str]) -> dict[str, str]:
+        """The broker's configuration, with what the user gave going before; ValueError for listeners given twice."""
+        if "listeners" in given:
+            raise ValueError("security= makes the listener: give no listeners in config beside it")
+        return {**self.security.config(self._host, self._port, self._certificates), **given}
+
+    def access(self, servers: str, user: str | None, mechanism: str | None) -> Access:
+        """How a client reaches the broker; see `Security.access`."""
+        return self.security.access(servers, self._certificates, user, mechanism)

@@ -1,0 +1,62 @@
+"""Another broker that begins with the state of this one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.facade.state.restore import go_to
+from odradek.broker.facade.state.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.facade.security_settings import Secured
+
+_OWN = ("log.dirs", "log.dir", "metadata.log.dir")
+_ADDRESSES = ("listeners", "advertised.listeners")
+_PORT = re.compile(r":\d+(?=\s*(,|$))")
+
+
+class ForkSettings:
+    """What a fork is started with: see `facade.settings.Settings`. Its nodes listen where there is room."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        parent: Cluster,
+        clock: BrokerClock,
+        data_dir: str | Path | None,
+        secured: Secured | None,
+    ) -> None:
+        texts = {name: text for name, text in parent.config.static.items() if name not in _OWN}
+        for name in _ADDRESSES:
+            if name in texts:
+                texts[name] = _PORT.sub(":0", texts[name])
+        self.secured = secured
+        self.cluster = Cluster(
+            nodes=len(parent.nodes),
+            config=BrokerConfig(texts),
+            clock=clock,
+            data_dir=None if data_dir is None else Path(data_dir),
+            cluster_id=parent.cluster_id,
+        )
+        self._snapshot: Snapshot | None = snapshot
+        self._start_image = parent.start_image
+        self._host = next(iter(parent.nodes.values())).host
+
+    async def start(self) -> None:
+        """Take the state over, and listen; the cluster must be running."""
+        assert self._snapshot is not None, "a fork starts once"
+        go_to(self.cluster, self._snapshot)
+        self._snapshot = None
+        self.cluster.start_image = self._start_image
+        given = self.cluster.has_addresses
+        await self.cluster.listen(None if given else self._host, 0)
+
+
+def state_of(cluster: Cluster) -> Snapshot:
+    """The state for a fork."""
+    return Snapshot(cluster)

@@ -1,0 +1,119 @@
+"""Making a broker like new: what a test has set is undone, and all that clients have left is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.controller.commands import Adopt
+from odradek.broker.facade.nodes import start_node, thaw_all
+from odradek.broker.facade.state.restore import forget_clients
+from odradek.broker.metadata.image import MetadataImage, TopicImage
+from odradek.broker.metadata.image_diff import records_between
+from odradek.protocol.uuids import new_uuid
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+
+
+def reset(cluster: Cluster, *, data: bool) -> None:
+    """End faults, holds and whatever else a test has set; the clock runs with the machine's; all nodes and the
+    schema registry are up.
+
+    `data`: cut the connections, and forget topics, groups, transactions and changed configs, users and rights. The
+    topics of the start are there again, empty, with new ids.
+    """
+    cluster.set_faults([])
+    if cluster.schema_registry is not None:
+        cluster.schema_registry.resume()
+    heal(cluster)
+    _release_holds(cluster)
+    if data:
+        forget_clients(cluster)
+        _forget_data(cluster)
+    _set_clock(cluster, kept=not data)
+
+
+def heal(cluster: Cluster) -> None:
+    """Undo what was done to nodes, links and replicas: all nodes are up, and nothing is kept from anybody."""
+    from odradek.broker.facade.links import mend_all
+
+    thaw_all(cluster)
+    cluster.heal_wires()
+    if cluster.disks is not None or cluster.durability is not None:
+        from odradek.broker.facade.disks import mend_disk
+
+        mend_disk(cluster)
+    if cluster.server.has_bad_links:
+        mend_all(cluster)
+    cluster.replicator.heal()
+    for node in cluster.nodes.values():
+        if not node.up:
+            start_node(cluster, node.id)
+
+
+def _release_holds(cluster: Cluster) -> None:
+    services = cluster.services
+    if services.transactions.made is not None:
+        for hold in services.transactions.made.holds.active():
+            hold.release()
+    for service in (services.groups.made, services.transactions.made, services.share_states.made):
+        if service is not None:
+            service.release_loads()
+
+
+def _forget_data(cluster: Cluster) -> None:
+    start = cluster.start_image or cluster.image
+    with cluster.replicator.replaced():
+        records = list(records_between(cluster.image, _with_new_topics(start), lambda topic_id, index: 0))
+        if records:
+            cluster.controller.ask(Adopt(records))
+    cluster.replicator.go_on_with((), cluster.replicator.kept)
+    services = cluster.services
+    for service in (services.groups.made, services.transactions.made, services.share_states.made):
+        if service is not None:
+            service.close()
+    if services.telemetry.made is not None:
+        services.telemetry.made.go_on_with(())
+    if services.groups.made is not None:
+        for watcher in list(services.groups.made.watchers.values()):
+            watcher()
+
+
+def _with_new_topics(start: MetadataImage) -> MetadataImage:
+    """The image of the start with its topics made anew: clients see that they are others. Kafka's own come by use."""
+    topics = [
+        TopicImage(topic.name, new_uuid(), topic.partitions) for topic in start.topics.values() if not topic.internal
+    ]
+    image = MetadataImage(
+        topics={topic.name: topic for topic in topics},
+        topics_by_id={topic.topic_id: topic for topic in topics},
+        colliding_names=start.colliding_names,
+        configs=start.configs,
+        brokers=start.brokers,
+        controllers=start.controllers,
+        features=start.features,
+        acls=start.acls,
+        acl_ids=start.acl_ids,
+        scram=start.scram,
+        delegation_tokens=start.delegation_tokens,
+        quotas=start.quotas,
+    )
+    image.next_producer_id = start.next_producer_id
+    return image
+
+
+def _set_clock(cluster: Cluster, *, kept: bool) -> None:
+    """Show the machine's time. What is kept runs out when it would have: sessions, rounds of maintenance."""
+    before_ms = cluster.clock.now_ms()
+    cluster.clock.set_ms(None)
+    step_ms = cluster.clock.now_ms() - before_ms
+    cluster.maintenance.go_on_from([last_ms + step_ms for last_ms in cluster.maintenance.last_rounds()])
+    cluster.quota_switch.forget_usage(cluster.image)
+    services = cluster.services
+    if not kept:
+        return
+    for service in (services.groups.made, services.transactions.made, services.share_states.made):
+        for shard in () if service is None else service.running():
+            shard.shift_timers(step_ms)
+    if services.share_partitions.made is not None:
+        services.share_partitions.made.forget_all()

@@ -1,0 +1,249 @@
+"""Going back to a snapshot: the same broker at the same addresses, with the state that it had.
+
+Connections are cut first, so that nothing of what clients had under way reaches the state that comes; they connect
+again as after a broken network. The metadata goes back by records (`metadata.changes`), so all that follow the image
+do; then partitions get copies of the logs of that time, and coordinators the machines.
+
+Leader epochs go on where a log changes, so that clients who were further see that records are gone, as after an unclean
+election, and reset instead of passing over what is written next. Producer ids go on too: none is given twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.machine import MAX_BATCH_RECORDS
+from odradek.broker.facade.links import mend_all
+from odradek.broker.facade.nodes import kill_node, start_node, stop_node, thaw_if_frozen
+from odradek.broker.facade.state.snapshot import PartitionKey, faults_of, forked_into, opened
+from odradek.broker.metadata.image_diff import records_between
+from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
+from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
+from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
+from odradek.storage.backend import StorageError
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.controller.restored_logs import RestoredLogs
+    from odradek.broker.facade.state.snapshot import Snapshot
+    from odradek.broker.partitions.partition import Partition
+    from odradek.protocol.message import MetadataRecord
+
+
+_WHY = "the broker goes back to a snapshot"
+
+
+def restore(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Go back to a snapshot of this cluster; ValueError for that of another one."""
+    if not snapshot.is_of(cluster):
+        raise ValueError("this snapshot is of another broker: fork() takes a state to another one")
+    go_to(cluster, snapshot)
+
+
+def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Have the state of a snapshot from now on, of whichever cluster with the same nodes."""
+    _mend(cluster, snapshot)
+    forget_clients(cluster)
+    cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
+    cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
+    _nodes(cluster, snapshot)
+    cluster.coordinators_rest = True
+    try:
+        with cluster.replicator.replaced():
+            files = _metadata(cluster, snapshot)
+    finally:
+        cluster.coordinators_rest = False
+    _logs(cluster, snapshot, files)
+    _coordinators(cluster, snapshot)
+    cluster.maintenance.go_on_from(snapshot.maintained_ms)
+    cluster.quota_switch.forget_usage(cluster.image)
+
+
+def _mend(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Disks work, nobody is refused a connection, coordinators load; links to clients are as bad as they were."""
+    if cluster.disks is not None or cluster.durability is not None:
+        from odradek.broker.facade.disks import mend_disk
+
+        mend_disk(cluster)
+    services = cluster.services
+    for service in (services.groups.made, services.transactions.made, services.share_states.made):
+        if service is not None:
+            service.release_loads()
+    if cluster.server.has_bad_links:
+        mend_all(cluster)
+    if snapshot.is_of(cluster):
+        for link in snapshot.client_links:
+            cluster.server.links.add(link)
+
+
+def forget_clients(cluster: Cluster) -> None:
+    """Cut all connections, and forget what was known of clients for as long as they are connected."""
+    cluster.server.cut_all(_WHY)
+    cluster.fetch_sessions.clear()
+    services = cluster.services
+    if services.share_partitions.made is not None:
+        services.share_partitions.made.forget_all()
+    for service in (services.groups.made, services.transactions.made, services.share_states.made):
+        if service is not None:
+            service.close()
+
+
+def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
+    """Start and stop nodes. First those that start: somebody has to lead. Who was not frozen then is not now."""
+    for node_id in set(cluster.frozen):
+        if node_id not in snapshot.frozen_nodes or not cluster.nodes[node_id].up:
+            thaw_if_frozen(cluster, node_id)
+    for node in cluster.nodes.values():
+        if not node.up and node.id not in snapshot.stopped_nodes:
+            start_node(cluster, node.id)
+    for node_id, in_order in snapshot.stopped_nodes.items():
+        if cluster.nodes[node_id].up:
+            (stop_node if in_order else kill_node)(cluster, node_id)
+    if cluster.nodes[snapshot.controller_id].up:
+        cluster.controller.take_over(snapshot.controller_id)
+
+
+def _metadata(cluster: Cluster, snapshot: Snapshot) -> RestoredLogs | None:
+    """Bring the image back. Partitions whose log is another one now get a new leader epoch.
+
+    Returns the files that are to be put in place now, where the snapshot has some.
+    """
+    live = dict(opened(cluster.topics))
+
+    def least_epoch(topic_id: bytes, index: int) -> int:
+        key = topic_id, index
+        if topic_id not in cluster.image.topics_by_id:
+            known = snapshot.image.topics_by_id[topic_id].partitions[index].leader_epoch
+            return max(cluster.rewound_epochs.get(key, 0), known) + 1 if snapshot.is_of(cluster) else 0
+        return 1 if key in live and _differs(live[key], key, snapshot) else 0
+
+    records = list(records_between(cluster.image, snapshot.image, least_epoch))
+    if cluster.directory is None or snapshot.kept is None:
+        if records:
+            cluster.controller.ask(Adopt(records))
+        return None
+
+    return adopt(cluster, snapshot, records)
+
+
+def _differs(partition: Partition, key: PartitionKey, snapshot: Snapshot) -> bool:
+    copy = snapshot.partitions.get(key)
+    if copy is None:
+        return bool(partition.log.log_end_offset)
+    return not copy.is_what(partition)
+
+
+def _logs(cluster: Cluster, snapshot: Snapshot, files: RestoredLogs | None) -> None:
+    """Give each partition the log of that time; those that have it already keep it."""
+    differing = []
+    copied = forked_into(cluster.topics.backend, snapshot.now_ms)
+    for key, partition in list(opened(cluster.topics)):
+        if key not in snapshot.partitions and _differs(partition, key, snapshot):
+            partition.go_on_with(None, None, cluster.replicator)
+            cluster.rewound_epochs[key] = partition.leader_epoch
+    if files is not None:
+        put_in_place(cluster, snapshot, files)
+        copied = files.take
+    for key, copy in snapshot.partitions.items():
+        partition = cluster.partition(*key)
+        if copy.is_what(partition):
+            continue
+        log, replicas = copy.put_into(partition, copied)
+        partition.go_on_with(log, replicas, cluster.replicator)
+        copy.is_in(partition)
+        cluster.rewound_epochs[key] = partition.leader_epoch
+        if replicas is not None:
+            differing.append(partition)
+    cluster.replicator.go_on_with(differing, snapshot.replication)
+
+
+def _coordinators(cluster: Cluster, snapshot: Snapshot) -> None:
+    services = cluster.services
+    if snapshot.transactions or services.transactions.made is not None:
+        services.transactions().holds.go_on_with(snapshot.holds)
+        services.transactions().go_on_with(snapshot.transactions)
+    if snapshot.share_states or services.share_states.made is not None:
+        services.share_states().go_on_with(snapshot.share_states)
+    if snapshot.groups or services.groups.made is not None:
+        groups = services.groups()
+        groups.go_on_with(snapshot.groups)
+        for watcher in list(groups.watchers.values()):
+            watcher()
+    if snapshot.share_partitions or services.share_partitions.made is not None:
+        services.share_partitions().go_on_with(snapshot.share_partitions, cluster.partition)
+    if snapshot.pushes or services.telemetry.made is not None:
+        services.telemetry().go_on_with(snapshot.pushes)
+
+
+def whole(records: Sequence[MetadataRecord]) -> list[MetadataRecord]:
+    """Records that the log is to have all or none of, however many they are; one where there would be none."""
+    if len(records) <= MAX_BATCH_RECORDS:
+        return list(records) or [NoOpRecord()]
+    return [BeginTransactionRecord("Restore"), *records, EndTransactionRecord()]
+
+
+def adopt(cluster: Cluster, snapshot: Snapshot, records: Sequence[MetadataRecord]) -> RestoredLogs:
+    """Write these records, with which all files change. Returns the files, which are to be put in place now."""
+    files = _laid_out(cluster, snapshot, records)
+    if records or not files.is_empty:
+        written = whole(records)
+        try:
+            files.begin(len(written))
+            cluster.controller.ask(Adopt(written))
+        except BaseException:
+            files.give_up()
+            raise
+    return files
+
+
+def _laid_out(cluster: Cluster, snapshot: Snapshot, records: Sequence[MetadataRecord]) -> RestoredLogs:
+    """The files of a snapshot for the partitions that differ, or that the records change."""
+    assert cluster.directory is not None
+    cluster.directory.open_all(cluster.topics)
+    logs = cluster.directory.new_restored_logs()
+    live = dict(opened(cluster.topics))
+    changed = {(each.topic_id, each.partition_id) for each in records if isinstance(each, PartitionRecord)}
+    try:
+        for key, copy in snapshot.partitions.items():
+            if key in changed or key not in live or not copy.is_what(live[key]):
+                logs.add(copy.log, key[0], snapshot.image.topics_by_id[key[0]].partitions[key[1]])
+        for key, partition in _without_copy(cluster, snapshot):
+            if key in snapshot.partitions or (key in live and not partition.log.log_end_offset):
+                continue
+            logs.drop((partition.topic.name, partition.index))
+    except BaseException:
+        logs.give_up()
+        raise
+    return logs
+
+
+def _without_copy(cluster: Cluster, snapshot: Snapshot) -> Iterable[tuple[PartitionKey, Partition]]:
+    """Partitions that the snapshot knows, too, and had nothing then."""
+    for topic in cluster.topics.all():
+        for partition in topic.partitions:
+            key = topic.topic_id, partition.index
+            if topic.topic_id in snapshot.image.topics_by_id and key not in snapshot.partitions:
+                yield key, partition
+
+
+def put_in_place(cluster: Cluster, snapshot: Snapshot, logs: RestoredLogs) -> None:
+    """The metadata are written: close the logs that go, and rename.
+
+    StorageError where that fails half-way: the next start does the rest, and nothing is written to these partitions
+    until then.
+    """
+    gone = []
+    for key, partition in opened(cluster.topics):
+        copy = snapshot.partitions.get(key)
+        if copy is not None and not copy.is_what(partition):
+            gone.append(partition)
+            partition.let_go()
+    try:
+        logs.carry_out()
+    except StorageError as error:
+        for partition in gone:
+            partition.fail(error)
+        raise

@@ -1,0 +1,81 @@
+"""Crosses threads: calls into the broker's thread, and waits for what happens there."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import Any, Protocol, TypeVar
+
+import trio
+
+T = TypeVar("T")
+
+
+class BrokerClosedError(RuntimeError):
+    """The broker does not run (any more)."""
+
+
+class Call(Protocol):
+    """Runs a function in the broker's own thread and returns its result, or raises what it raises.
+
+    Directly when the broker runs in the caller's trio run; handed over when it has a thread of its own.
+    """
+
+    def __call__(self, function: Callable[[], T], /) -> T: ...
+
+
+class HandOver:
+    """A `Call` for other threads than the broker's, in which it calls directly. Made in the broker's trio run."""
+
+    def __init__(self) -> None:
+        self.thread = threading.current_thread()
+        self.token = trio.lowlevel.current_trio_token()
+
+    def __call__(self, function: Callable[[], T], /) -> T:
+        """BrokerClosedError if the broker's run is over, or ends before it comes to the call."""
+        if threading.get_ident() == self.thread.ident:
+            return function()
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(function())
+            except BaseException as error:
+                answer.set_exception(error)
+
+        try:
+            self.token.run_sync_soon(run)
+        except trio.RunFinishedError:
+            raise BrokerClosedError("the broker is closed") from None
+        while not wait([answer], timeout=0.2).done:
+            if not self.thread.is_alive():
+                raise BrokerClosedError("the broker is closed")
+        return answer.result()
+
+
+WAIT_TIMEOUT_S = 30.0
+"""How long a test waits for a broker unless told otherwise."""
+
+
+async def trio_settled(future: Future[Any], timeout_s: float) -> bool:
+    """Wait until the future has a result; false if that takes longer."""
+    done = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def wake(_: Future[Any]) -> None:
+        try:
+            token.run_sync_soon(done.set)
+        except trio.RunFinishedError:
+            pass
+
+    future.add_done_callback(wake)
+    with trio.move_on_after(timeout_s):
+        await done.wait()
+    return future.done()
+
+
+def blocking_settled(future: Future[Any], timeout_s: float) -> bool:
+    """Block until the future has a result; false if that takes longer."""
+    return bool(wait([future], timeout=None if timeout_s == math.inf else timeout_s).done)

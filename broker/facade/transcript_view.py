@@ -1,0 +1,191 @@
+"""``broker.requests``: the transcript of requests, and waiting for some of them."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, Unpack, overload
+
+from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, trio_settled
+from odradek.broker.requests.exchange import RawExchange
+from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
+from odradek.broker.transcript.request_list import Conditions, Requests
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.transcript.request_list import Selection
+
+
+_LOOK_AGAIN_S = 0.2  # whether the broker still runs
+_SHOWN = 12
+
+
+def _now_s() -> float:
+    return time.monotonic()  # noqa: TID251  the thread of a user waits in real time, whatever the broker's clock says
+
+
+class Watcher:
+    """A function that is called with each request that has ended, between start and stop."""
+
+    def __init__(self, cluster: Cluster, told: Callable[[RawExchange], None]) -> None:
+        self._cluster = cluster
+        self._told = told
+
+    def start(self) -> None:
+        """In the broker's thread."""
+        self._cluster.recent.watchers.append(self._told)
+        self._cluster.dispatcher.watchers_changed()
+
+    def stop(self) -> None:
+        """In the broker's thread."""
+        if self._told in self._cluster.recent.watchers:
+            self._cluster.recent.watchers.remove(self._told)
+        self._cluster.dispatcher.watchers_changed()
+
+
+class RequestWait:
+    """Collects the requests that are meant as they come to their end. A ``with`` block ends the wait."""
+
+    def __init__(
+        self, cluster: Cluster, look: Call, reader: TranscriptReader, selection: Selection, count: int
+    ) -> None:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise ValueError(f"a number of requests to wait for is 1 or more, not {count!r}")
+        self._cluster = cluster
+        self._look_in = look
+        self._reader = reader
+        self._selection = selection
+        self._count = count
+        self._seen: set[int] = set()
+        self._new: deque[RawExchange] = deque()
+        self._found: list[RecordedRequest] = []
+        self._changed: Future[None] = Future()
+        self._watcher = Watcher(cluster, self._ended)
+
+    def __enter__(self) -> Self:
+        self._look_in(self._begin)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._look_in(self._watcher.stop)
+        except BrokerClosedError:
+            pass
+
+    def blocking_wait(self, timeout_s: float) -> Requests:
+        """Wait in this thread."""
+        end_s = _now_s() + timeout_s
+        while (changed := self._look()) is not None:
+            left_s = end_s - _now_s()
+            if left_s <= 0:
+                raise self._too_late(timeout_s)
+            if not blocking_settled(changed, min(left_s, _LOOK_AGAIN_S)):
+                self._look_in(_nothing)
+        return self._answer()
+
+    async def trio_wait(self, timeout_s: float) -> Requests:
+        """Wait in trio."""
+        end_s = _now_s() + timeout_s
+        while (changed := self._look()) is not None:
+            if not await trio_settled(changed, max(0.0, end_s - _now_s())):
+                raise self._too_late(timeout_s)
+        return self._answer()
+
+    def _look(self) -> Future[None] | None:
+        """Take in what has come; None if it is enough, else what has a result when there is more."""
+        changed = self._changed
+        if changed.done():
+            changed = self._changed = Future()
+        while self._new:
+            raw = self._new.popleft()
+            if id(raw) in self._seen:
+                continue
+            (recorded,) = self._reader.read([raw])
+            if recorded.state != "waiting" and self._selection.matches(recorded):
+                self._seen.add(id(raw))
+                self._found.append(recorded)
+        return None if len(self._found) >= self._count else changed
+
+    def _answer(self) -> Requests:
+        return Requests(self._found, self._reader)
+
+    def _too_late(self, timeout_s: float) -> TimeoutError:
+        last = Requests(self._reader.read(self._cluster.recent.entries.copy()), self._reader)[-_SHOWN:]
+        return TimeoutError(
+            f"{len(self._found)} of {self._count} requests with {self._selection} after {timeout_s:g} s; "
+            f"the last of all:\n{last}"
+        )
+
+    # -- in the broker's thread
+
+    def _begin(self) -> None:
+        self._new.extend(self._cluster.recent.entries)
+        self._watcher.start()
+
+    def _ended(self, raw: RawExchange) -> None:
+        self._new.append(raw)
+        if not self._changed.done():
+            self._changed.set_result(None)
+
+
+def _nothing() -> None:
+    """Raises BrokerClosedError where the broker does not run any more."""
+
+
+class TranscriptView(Sequence[RecordedRequest]):
+    """The last 10,000 requests, oldest first, as they are now; see `RecordedRequest` and `Requests`.
+
+    With ``transcript=False`` the last 64, without what they said.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        clock = cluster.clock
+        self._reader = TranscriptReader(cluster.topic_history, clock.ms_at, clock.changes[0].source_s)
+
+    def all(self) -> Requests:
+        """The requests as they are now; later ones do not come in."""
+        return Requests(self._reader.read(self._cluster.recent.entries.copy()), self._reader)
+
+    def __len__(self) -> int:
+        return len(self._cluster.recent.entries)
+
+    def __iter__(self) -> Iterator[RecordedRequest]:
+        return iter(self.all())
+
+    @overload
+    def __getitem__(self, index: int) -> RecordedRequest: ...
+    @overload
+    def __getitem__(self, index: slice) -> Requests: ...
+    def __getitem__(self, index: int | slice) -> RecordedRequest | Requests:
+        return self.all()[index]
+
+    def filter(self, api: str | None = None, **conditions: Unpack[Conditions]) -> Requests:
+        """Those of an API, a topic, a group, ...: ``broker.requests.filter("Fetch", topic="orders", error=False)``."""
+        return self.all().filter(api, **conditions)
+
+    def count(self, api: str | None = None, **conditions: Unpack[Conditions]) -> int:
+        """How many there are; arguments as of `filter`. Of the last 10,000 requests only."""
+        return self.all().count(api, **conditions)
+
+    def tail(self, api: str | None = None, *, limit: int = 100, **conditions: Unpack[Conditions]) -> Requests:
+        """The newest ``limit`` of those that `filter` would give, oldest first; ValueError for less than 1."""
+        return self.all().tail(api, limit=limit, **conditions)
+
+    def save(self, path: str | Path) -> None:
+        """Write all as JSON lines, for `odradek transcript`."""
+        self.all().save(path)
+
+    def save_capture(self, path: str | Path, *, port: int | None = 9092) -> None:
+        """Write all as a capture that Wireshark reads; see `Requests.save_capture`."""
+        self.all().save_capture(path, port=port)
+
+    def __str__(self) -> str:
+        return str(self.all())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} requests>"

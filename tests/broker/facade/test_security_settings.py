@@ -1,0 +1,223 @@
+"""Security settings: ACLs, users, TLS, and clients that use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from odradek import Acl, KafkaBroker, Security
+from odradek.broker.facade.certificates import Certificates
+from odradek.broker.security.acl import Acl as Entry
+from odradek.broker.security.acl import Operation, Pattern, Permission, Resource
+from odradek.client_security.errors import AuthenticationError
+from odradek.client_security.options import ClientSecurity, security_options
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from tests.fakes.wire_client import WireClient
+
+
+def test_a_right_on_a_topic() -> None:
+    entry = Entry(Resource.TOPIC, "orders", Pattern.LITERAL, "User:alice", "*", Operation.READ, Permission.ALLOW)
+    assert Acl("alice", "read", topic="orders").entries == [entry]
+    assert Acl("User:alice", ["READ"], topic="orders").entries == [entry]
+
+
+def test_several_operations_prefixes_hosts_and_denials() -> None:
+    acl = Acl("*", ["WRITE", "CREATE"], topic="in-", prefixed=True, deny=True, host="10.0.0.1")
+    assert [entry.operation for entry in acl.entries] == [Operation.WRITE, Operation.CREATE]
+    assert {entry[1:5] for entry in acl.entries} == {("in-", Pattern.PREFIXED, "User:*", "10.0.0.1")}
+    assert {entry.permission for entry in acl.entries} == {Permission.DENY}
+
+
+@pytest.mark.parametrize(
+    ("given", "resource", "name"),
+    [
+        ({"group": "g"}, Resource.GROUP, "g"),
+        ({"transactional_id": "t"}, Resource.TRANSACTIONAL_ID, "t"),
+        ({"delegation_token": "d"}, Resource.DELEGATION_TOKEN, "d"),
+        ({"of_user": "bob"}, Resource.USER, "User:bob"),
+        ({"cluster": True}, Resource.CLUSTER, "kafka-cluster"),
+    ],
+)
+def test_every_kind_of_resource(given: dict[str, Any], resource: Resource, name: str) -> None:
+    (entry,) = Acl("alice", "DESCRIBE", **given).entries
+    assert (entry.resource, entry.name) == (resource, name)
+
+
+@pytest.mark.parametrize(
+    ("operations", "given", "message"),
+    [
+        ("READ", {}, "exactly one"),
+        ("READ", {"topic": "a", "group": "b"}, "exactly one"),
+        ("READ", {"topic": ""}, "exactly one"),
+        ("ALTER", {"cluster": True, "prefixed": True}, "no prefix"),
+        ("REED", {"topic": "a"}, r"unknown operation REED \(did you mean 'READ'\?\)"),
+        ("ANY", {"topic": "a"}, "unknown operation ANY"),
+        ([], {"topic": "a"}, "at least one operation"),
+    ],
+)
+def test_mistakes_in_acls_are_named(operations: Any, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Acl("alice", operations, **given)
+
+
+def test_it_shows_what_it_says() -> None:
+    assert "principal=User:alice" in repr(Acl("alice", "READ", topic="orders"))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"mechanisms": ["CRAM"]}, ValueError, "mechanisms"),
+        ({"client_certificates": "maybe"}, ValueError, "none, requested or required"),
+        ({"client_certificates": "required"}, ValueError, "tls=True"),
+        ({"users": {"a": "b"}, "mechanisms": []}, ValueError, "at least one mechanism"),
+        ({"acls": ["alice may read"]}, TypeError, r"odradek\.Acl"),
+        ({"authorizer": False, "acls": [Acl("a", "READ", topic="t")]}, ValueError, "without effect"),
+    ],
+)
+def test_mistakes_are_named(given: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Security(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "protocol"),
+    [
+        ({}, "PLAINTEXT"),
+        ({"tls": True}, "SSL"),
+        ({"users": {"a": "b"}}, "SASL_PLAINTEXT"),
+        ({"users": {"a": "b"}, "tls": True}, "SASL_SSL"),
+        ({"mechanisms": ["OAUTHBEARER"]}, "SASL_PLAINTEXT"),
+    ],
+)
+def test_the_protocol_is_what_is_asked_for(given: dict[str, Any], protocol: str) -> None:
+    assert Security(**given).protocol == protocol
+
+
+def test_an_authorizer_comes_with_rights() -> None:
+    assert not Security().authorizes
+    assert Security(acls=[Acl("a", "READ", topic="t")]).authorizes
+    assert Security(super_users=["admin"]).authorizes
+    config = Security(authorizer=True, super_users=["admin", "User:CN=x"]).config("127.0.0.1", 0, None)
+    assert config["super.users"] == "User:admin;User:CN=x"
+    assert config["authorizer.class.name"].endswith("StandardAuthorizer")
+
+
+def test_passwords_are_quoted_for_jaas_and_never_shown() -> None:
+    security = Security(users={"alice": 'a"b\\c'}, mechanisms=["PLAIN"])
+    config = security.config("::1", 9092, None)
+    assert config["listeners"] == "SASL_PLAINTEXT://[::1]:9092"
+    assert config["listener.name.sasl_plaintext.plain.sasl.jaas.config"].endswith('user_alice="a\\"b\\\\c";')
+    assert 'a"b' not in repr(security)
+
+
+def test_certificates_become_stores() -> None:
+    certificates = Certificates("127.0.0.1")
+    config = Security(tls=True, client_certificates="required").config("127.0.0.1", 0, certificates)
+    assert config["ssl.keystore.key"] == certificates.server_key
+    assert config["listener.name.ssl.ssl.client.auth"] == "required"
+    assert config["ssl.principal.mapping.rules"].startswith("RULE:")
+
+
+def test_who_logs_in_must_be_known() -> None:
+    security = Security(users={"alice": "x"}, mechanisms=["PLAIN", "SCRAM-SHA-256"])
+    assert security.access("a:1", None, "alice", None).mechanism == "PLAIN"
+    assert security.access("a:1", None, "alice", "SCRAM-SHA-256").mechanism == "SCRAM-SHA-256"
+    with pytest.raises(ValueError, match="needs a user: one of alice"):
+        security.access("a:1", None, None, None)
+    with pytest.raises(ValueError, match="no user bob"):
+        security.access("a:1", None, "bob", None)
+    with pytest.raises(ValueError, match="takes PLAIN, SCRAM-SHA-256"):
+        security.access("a:1", None, "alice", "SCRAM-SHA-512")
+
+
+USERS = {"alice": "a-secret", "bob": 'b"secret'}
+
+
+def connect(config: dict[str, Any]) -> WireClient:
+    """A raw client with what `client_config` says for librdkafka."""
+    host, _, port = config["bootstrap.servers"].partition(",")[0].rpartition(":")
+    return WireClient(host, int(port), security=ClientSecurity.parse(security_options(config)))
+
+
+def write(client: WireClient, topic: str = "orders") -> int:
+    """The error code of a Produce."""
+    batch = build_batch([Record(0, 1, None, b"v")])
+    asked = TopicProduceData(topic, partition_data=[PartitionProduceData(0, batch)])
+    response = client.request(ProduceRequest(None, -1, 1000, [asked]), 9)
+    code: int = response.responses[0].partition_responses[0].error_code
+    return code
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize("tls", [False, True])
+def test_users_log_in(mechanism: str, tls: bool) -> None:
+    with KafkaBroker(topics=["orders"], security=Security(tls=tls, users=USERS)) as broker:
+        for user in USERS:
+            with connect(broker.client_config(user, mechanism=mechanism)) as client:
+                assert write(client) == 0
+        assert len(list(broker.records("orders"))) == 2
+        assert not broker.denied
+
+
+def test_rights_are_checked_and_refusals_told() -> None:
+    security = Security(users=USERS, acls=[Acl("alice", "WRITE", topic="orders")], mechanisms=["PLAIN"])
+    with KafkaBroker(topics=["orders"], security=security) as broker:
+        with connect(broker.client_config("alice")) as alice:
+            assert write(alice) == 0
+        with connect(broker.client_config("bob")) as bob:
+            assert write(bob) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        (denied,) = broker.denied
+        assert (denied.principal, denied.operation, denied.resource_name, denied.api) == (
+            "User:bob",
+            "WRITE",
+            "orders",
+            "Produce",
+        )
+
+
+def test_a_wrong_password_is_refused_and_told() -> None:
+    with KafkaBroker(security=Security(users=USERS, mechanisms=["PLAIN"])) as broker:
+        config = broker.client_config("alice") | {"sasl.password": "guess"}
+        with pytest.raises(AuthenticationError):
+            connect(config)
+        assert [denial.operation for denial in broker.denied] == ["LOGIN"]
+        assert "guess" not in str(broker.denied)
+
+
+def test_certificates_of_clients_are_users() -> None:
+    security = Security(tls=True, client_certificates="required", acls=[Acl("alice", "WRITE", topic="orders")])
+    with KafkaBroker(topics=["orders"], security=security) as broker:
+        with connect(broker.client_config("alice")) as alice:
+            assert write(alice) == 0
+        with connect(broker.client_config("bob")) as bob:
+            assert write(bob) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        assert broker.denied[0].principal == "User:bob"
+
+
+def test_every_node_of_a_cluster_is_secured() -> None:
+    with KafkaBroker(nodes=3, security=Security(tls=True, users=USERS)) as broker:
+        with connect(broker.client_config("alice")) as client:
+            found = client.request(MetadataRequest(topics=None), 12)
+        ports = [int(address.rpartition(":")[2]) for address in broker.bootstrap_servers.split(",")]
+        assert sorted(each.port for each in found.brokers) == sorted(ports)
+        for port in ports:
+            servers = {"bootstrap.servers": f"127.0.0.1:{port}"}
+            connect(broker.client_config("bob") | servers).close()
+
+
+def test_a_broker_without_security_gives_its_address() -> None:
+    with KafkaBroker() as broker:
+        assert broker.client_config() == {"bootstrap.servers": broker.bootstrap_servers}
+        assert broker.client_config("anyone", "java") == {"bootstrap.servers": broker.bootstrap_servers}
+        assert broker.denied == []
+
+
+def test_listeners_are_given_once() -> None:
+    with pytest.raises(ValueError, match="no listeners in config"):
+        KafkaBroker(config={"listeners": "PLAINTEXT://:0"}, security=Security(tls=True))
