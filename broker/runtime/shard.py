@@ -387,7 +387,7 @@ class Shard(Generic[M]):
 
 
 class _Copy(NamedTuple):
-    kept: object
+    kept: Any
     timers: Sequence[tuple[Hashable, int, Any]]
     tickets: Sequence[Hashable]
 

@@ -97,6 +97,17 @@ _LIVES_ON = {
 """Generic all the same: few objects, which nobody refers to weakly."""
 
 
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_field_of_a_named_tuple_is_an_object(package: str) -> None:
+    """mypyc looks for the name `object` in the module, and importing it fails; Any says the same."""
+    for module, owner in _nodes(package):
+        if isinstance(owner, ast.ClassDef) and "NamedTuple" in _bases(owner):
+            for field in owner.body:
+                if isinstance(field, ast.AnnAssign):
+                    names = {each.id for each in ast.walk(field.annotation) if isinstance(each, ast.Name)}
+                    assert "object" not in names, f"{module}: {owner.name}, line {field.lineno}"
+
+
 def _bases(owner: ast.ClassDef) -> set[str]:
     return {ast.unparse(base) for base in owner.bases}
 
