@@ -24,6 +24,9 @@ _COMPLETE = "complete"
 """The file that names a cache folder's jars; it is written when all of them are there."""
 _CONNECTOR_JAR = "spark-sql-kafka-0-10"
 
+# What Maven says at the first attempt, and at later ones.
+_NOT_SERVED = re.compile(r"Could not find artifact (org\.apache\S+)|(org\.apache\S+) was not found in ")
+
 
 class Artifact(NamedTuple):
     """What Maven calls one file."""
@@ -119,7 +122,7 @@ class _Maven:
         """The files of some artifacts; PipelineUnavailable if one of them cannot be had."""
         pom, output = self._scratch / "pom.xml", self._scratch / artifacts[0].kind
         pom.write_text(_pom(artifacts))
-        command = [self._command, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+        command = [self._command, "-q", "-B", "-Dstyle.color=never", "-f", str(pom), "dependency:copy-dependencies"]
         done = subprocess.run([*command, f"-DoutputDirectory={output}"], capture_output=True, text=True, check=False)
         if done.returncode:
             raise PipelineUnavailable(self._refusal(done.stdout + done.stderr))
@@ -128,9 +131,9 @@ class _Maven:
     def _refusal(self, said: str) -> str:
         lines = [line for line in said.splitlines() if line.strip()]
         version = self._spark.version
-        if missing := re.search(rf"Could not find artifact ({_SPARK}:[\w.:-]+)", said):
+        if missing := _NOT_SERVED.search(said):
             return (
-                f"needs the Kafka connector of Spark {version}, and Maven serves no {missing[1]}: "
+                f"needs the Kafka connector of Spark {version}, and Maven serves no {missing[1] or missing[2]}: "
                 "install a Spark whose connector is served, or name its jars in spark.jars"
             )
         return f"Maven could not fetch the connector of Spark {version}: {lines[0] if lines else 'no output'}"
