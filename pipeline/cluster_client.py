@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -144,6 +145,24 @@ class ClusterClient:
                 for partition in topic.partitions:
                     _check(partition.error_code, "ListOffsets", topic.name, partition.partition_index)
                     found[topic.name, partition.partition_index] = partition.offset
+        return found
+
+    def sizes(self, keys: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Bytes of partitions on their leaders' disks. KafkaError without the right to describe the cluster."""
+        by_leader: dict[tuple[str, int], dict[str, list[int]]] = {}
+        for topic, partition in keys:
+            by_leader.setdefault(self._leader(topic, partition), {}).setdefault(topic, []).append(partition)
+        found: dict[TopicPartition, int] = {}
+        for address, topics in by_leader.items():
+            asked = [DescribableLogDirTopic(topic=name, partitions=parts) for name, parts in topics.items()]
+            answer = self._ask(self._connection(address), DescribeLogDirsRequest(topics=asked))
+            if answer.error_code:
+                raise KafkaError(ErrorCode(answer.error_code), "DescribeLogDirs")
+            for folder in answer.results:
+                for topic in folder.topics:
+                    for partition in topic.partitions:
+                        if not partition.is_future_key:
+                            found[topic.name, partition.partition_index] = partition.partition_size
         return found
 
     def fetch(

@@ -13,6 +13,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,9 +112,17 @@ def offset_at(segments: list[Segment], timestamp: int) -> int:
 
 
 def plan(
-    segments: list[Segment], wanted: Wanted, aborted: tuple[AbortedRange, ...] = (), step: int | None = None
+    segments: list[Segment],
+    wanted: Wanted,
+    aborted: tuple[AbortedRange, ...] = (),
+    *,
+    records: int | None = None,
+    size: int | None = None,
 ) -> Iterator[SegmentTask]:
-    """A task for each segment that may hold wanted records, or for each `step` offsets of one."""
+    """A task for each segment that may hold wanted records, or for each so many offsets or bytes of one.
+
+    Sizes are as exact as the offset index: an entry for every `index.interval.bytes`.
+    """
     for segment in segments:
         first, last = max(segment.base, wanted.start), min(segment.end, wanted.end)
         indexes = _Indexes(segment)
@@ -124,11 +133,11 @@ def plan(
             for transaction in aborted
             if transaction.first_offset < segment.end and transaction.last_offset >= segment.base
         )
-        for begin in range(first, last, step or last - first):
+        begins = indexes.cuts(first, last, size) if size else range(first, last, records or last - first)
+        for begin, end in pairwise([*begins, last]):
             position = indexes.position_of_offset(begin)
             if wanted.from_ms is not None:
                 position = max(position, indexes.position_of_time(wanted.from_ms))
-            end = min(begin + step, last) if step else last
             part = wanted._replace(start=begin, end=end)
             yield SegmentTask(str(segment.path), position, part, inside, segment.is_last)
 
@@ -239,6 +248,16 @@ class _Indexes:
             return 0
         before = bisect_right(self._offsets, offset, key=lambda entry: entry.offset) - 1
         return self._offsets[before].position if before >= 0 else 0
+
+    def cuts(self, first: int, last: int, size: int) -> list[int]:
+        """Offsets from the first on at which parts of at least so many bytes begin."""
+        found, begun = [first], self.position_of_offset(first)
+        for entry in self._offsets:
+            # An entry names the last offset of its batch: the next part begins behind it.
+            if found[-1] < entry.offset + 1 < last and entry.position - begun >= size:
+                found.append(entry.offset + 1)
+                begun = entry.position
+        return found
 
     def position_of_time(self, timestamp: int) -> int:
         """Where to begin to read for a timestamp.

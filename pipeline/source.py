@@ -370,8 +370,8 @@ class _Folder(_Place):
     def plan(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask]:
         for key, first, last in self.ranges(start, end):
             wanted = self.wanted(key, first, last)
-            step = self.options.records_per_task
-            yield from log_folder.plan(self._segments[key], wanted, self._aborted.get(key, ()), step)
+            parts = {"records": self.options.records_per_task, "size": self.options.bytes_per_task}
+            yield from log_folder.plan(self._segments[key], wanted, self._aborted.get(key, ()), **parts)
 
 
 class _Cluster(_Place):
@@ -381,6 +381,7 @@ class _Cluster(_Place):
         super().__init__(options, columns, narrowing, missing_ok=missing_ok)
         self._servers = options.bootstrap_servers or ""
         self._client = ClusterClient(self._servers, security=options.security)
+        self._bounds: dict[TopicPartition, tuple[int, int]] = {}
 
     def close(self) -> None:
         self._client.close()
@@ -396,7 +397,8 @@ class _Cluster(_Place):
         first = self._client.offsets(dict.fromkeys(partitions, EARLIEST))
         committed = self.options.read_committed
         last = self._client.offsets(dict.fromkeys(partitions, LATEST), read_committed=committed)
-        return {key: (first[key], last[key]) for key in partitions}
+        self._bounds = {key: (first[key], last[key]) for key in partitions}
+        return self._bounds
 
     def offsets_at(self, timestamp: int, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
         found = self._client.offsets(dict.fromkeys(bounds, timestamp))
@@ -407,12 +409,20 @@ class _Cluster(_Place):
         young: Offsets = {}
         if self.from_ms is not None:
             young = self.offsets_at(self.from_ms, {key: (0, last) for key, _, last in ranges})
+        sizes = self._client.sizes(key for key, _, _ in ranges) if self.options.bytes_per_task and ranges else {}
         for key, begin, last in ranges:
             first = max(begin, young.get(key, begin))
-            step = self.options.records_per_task or max(last - first, 1)
+            step = self._step(key, sizes.get(key, 0)) or max(last - first, 1)
             for begin in range(first, last, step):
                 wanted = self.wanted(key, begin, min(begin + step, last))
                 yield FetchTask(self._servers, wanted, self.options.read_committed, self.options.security)
+
+    def _step(self, key: TopicPartition, size: int) -> int | None:
+        """How many offsets a task reads: as said, or as many as hold so many bytes on the average; None for all."""
+        if not self.options.bytes_per_task or not size:
+            return self.options.records_per_task
+        first, last = self._bounds.get(key, (0, 0))
+        return max(self.options.bytes_per_task * (last - first) // size, 1)
 
 
 def _open(

@@ -33,6 +33,7 @@ _KNOWN = {
     "includecontrol",
     "failondataloss",
     "recordspertask",
+    "bytespertask",
     "maxoffsetspertrigger",
     "pushfilters",
 }
@@ -54,6 +55,7 @@ class SourceOptions:
     control: bool
     fail_on_data_loss: bool
     records_per_task: int | None
+    bytes_per_task: int | None
     max_offsets_per_trigger: int | None
     push_filters: bool
     security: ClientSecurity = PLAIN_TEXT
@@ -75,6 +77,8 @@ class SourceOptions:
             raise OptionError("give subscribe or subscribePattern, not both")
         if servers and not topics and not pattern:
             raise OptionError("reading from a broker needs subscribe or subscribePattern")
+        if "recordspertask" in options and "bytespertask" in options:
+            raise OptionError("give recordsPerTask or bytesPerTask, not both")
         return cls(
             path=path,
             bootstrap_servers=servers,
@@ -88,6 +92,7 @@ class SourceOptions:
             control=_flag("includeControl", options.get("includecontrol", "true")),
             fail_on_data_loss=_flag("failOnDataLoss", options.get("failondataloss", "true")),
             records_per_task=_positive("recordsPerTask", options.get("recordspertask")),
+            bytes_per_task=_positive("bytesPerTask", options.get("bytespertask")),
             max_offsets_per_trigger=_positive("maxOffsetsPerTrigger", options.get("maxoffsetspertrigger")),
             push_filters=_flag("pushFilters", options.get("pushfilters", "false")),
             security=_security(security),

@@ -36,3 +36,18 @@ def test_an_error_that_waiting_does_not_mend_is_told(kafka_broker: odradek.Kafka
         client.create_topics({"orders": 2})
     assert caught.value.code == code
     assert refusal.hits == 1
+
+
+@pytest.mark.kafka(nodes=2, topics={"orders": 4})
+def test_sizes_of_partitions_are_asked_for_at_their_leaders(kafka_broker: odradek.KafkaBroker) -> None:
+    kafka_broker.produce("orders", "x" * 1000, partition=1)
+    keys = [("orders", partition) for partition in range(4)]
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
+        sizes = client.sizes(keys)
+        assert sizes.keys() == set(keys)
+        assert 1000 < sizes["orders", 1] < 1200
+        assert {size for key, size in sizes.items() if key[1] != 1} == {0}
+        code = odradek.ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        kafka_broker.set_faults(odradek.Fault("DescribeLogDirs", answer=code))
+        with pytest.raises(odradek.KafkaError, match="CLUSTER_AUTHORIZATION_FAILED: DescribeLogDirs"):
+            client.sizes(keys)

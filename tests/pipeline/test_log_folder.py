@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.log_folder import end_offset, scan, segments_in
+from odradek.pipeline.log_folder import end_offset, plan, read, scan, segments_in
+from odradek.pipeline.rows import Wanted
 from odradek.protocol.errors import CorruptDataError
 from odradek.storage.formats.log_file import OldFormatError
 from tests.scenarios.log_tails import END, LOG, TAILS, batch
@@ -36,3 +37,25 @@ def test_an_older_message_format_is_an_error_anywhere(tmp_path: Path) -> None:
     path.write_bytes(HEAD + TAILS["old-format-1"])
     with pytest.raises(OldFormatError, match="message format 1"):
         list(scan(path))
+
+
+@pytest.mark.parametrize("size", [1, 5000, 20_000, 10**9])
+def test_parts_by_size_hold_each_record_once(golden_log_dir: Path, size: int) -> None:
+    segments = segments_in(golden_log_dir / "d-seg-0")
+    wanted = Wanted("d-seg", 0, 10, 350)
+    tasks = list(plan(segments, wanted, size=size))
+    found = [
+        offset
+        for task in tasks
+        for part in read(task)
+        for offset in range(part.base_offset, part.next_offset)
+        if task.wanted.start <= offset < task.wanted.end
+    ]
+    assert found == list(range(10, 350))
+    by_segment = {task.path: [each for each in tasks if each.path == task.path] for task in tasks}
+    assert len(by_segment) == 4
+    for path, parts in by_segment.items():
+        assert [part.position for part in parts] == sorted({part.position for part in parts})
+        assert len(parts) <= Path(path).stat().st_size // size + 1
+    assert len(tasks) == 4 if size == 10**9 else len(tasks) >= 4
+    assert size > 1 or len(tasks) > 8

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import odradek
-from tests.pipeline.test_session import produce, produce_transaction, run_once
+from tests.pipeline.test_session import PATIENCE_S, produce, produce_transaction, run_once
 
 _BATCH = re.compile(
     r"baseOffset: (?P<base>\d+) .* producerId: (?P<pid>-?\d+) producerEpoch: (?P<epoch>-?\d+) "
@@ -238,3 +238,63 @@ def test_a_corrupt_batch_fails_the_read(spark: Any, golden_log_dir: Path, tmp_pa
     (folder / "00000000000000000000.log").write_bytes(data)
     with pytest.raises(Exception, match="checksum"):
         odradek_rows(spark).load(str(folder)).count()
+
+
+@pytest.mark.kafka(topics={"in": 3})
+def test_filters_that_are_pushed_prune_tasks(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    if spark.version < "4.1":
+        pytest.skip("Spark tells a Python source of filters from 4.1 on")
+    for partition in range(3):
+        for value in ("a", "b", "c", "d"):
+            kafka_broker.produce("in", value, partition=partition)
+    condition = "topic = 'in' and partition in (0, 2) and offset >= 2 and value != 'd'"
+
+    def found(pushed: str) -> tuple[int, list[tuple[int, int]]]:
+        rows = from_broker(spark, kafka_broker, "in", pushFilters=pushed).load().where(condition)
+        return rows.rdd.getNumPartitions(), sorted((row.partition, row.offset) for row in rows.collect())
+
+    assert found("false") == (3, [(0, 2), (2, 2)])
+    with pytest.raises(Exception, match=r"spark\.sql\.python\.filterPushdown\.enabled"):
+        found("true")
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        assert found("true") == (2, [(0, 2), (2, 2)])
+        assert found("false") == (3, [(0, 2), (2, 2)])
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+@pytest.mark.kafka(topics={"in": 2})
+def test_a_limit_makes_a_stream_go_in_steps(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    produce(kafka_broker, "in", [f"{n:02}" for n in range(20)])
+    where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "subscribe": "in"}
+    rows = spark.readStream.format("odradek").options(**where, maxOffsetsPerTrigger="6").load()
+    if spark.version < "4.2":
+        with pytest.raises(Exception, match=r"Spark tells a Python source of limits from 4\.2 on"):
+            run_once(rows, tmp_path / "checkpoint")
+        return
+    sizes: list[int] = []
+    query = (
+        rows.writeStream.foreachBatch(lambda batch, _: sizes.append(batch.count()))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(PATIENCE_S)
+    assert sizes == [6, 6, 6, 2]
+
+
+@pytest.mark.kafka(topics={"in": 2})
+def test_partitions_of_a_broker_are_split_by_size(kafka_broker: odradek.KafkaBroker) -> None:
+    pytest.importorskip("pyspark")
+    from odradek.pipeline.source import BatchReader
+    from odradek.pipeline.source_options import SourceOptions
+
+    for _ in range(20):
+        kafka_broker.produce("in", "x" * 10_000, partition=0)
+    kafka_broker.produce("in", "x", partition=1)
+    where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "subscribe": "in"}
+    options = SourceOptions.parse({**where, "bytesPerTask": "50500"})
+    wanted = [task.value.wanted for task in BatchReader(options, ("offset",)).partitions()]
+    ranges = [(each.partition, each.start, each.end) for each in wanted]
+    assert ranges == [(0, 0, 5), (0, 5, 10), (0, 10, 15), (0, 15, 20), (1, 0, 1)]

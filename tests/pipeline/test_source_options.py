@@ -53,6 +53,12 @@ def test_positions_by_partition() -> None:
         offset_for(options.starting, "t", 2)
 
 
+def test_parts_have_a_number_or_a_size() -> None:
+    assert SourceOptions.parse({"path": "x", "bytesPerTask": "5"}).bytes_per_task == 5
+    with pytest.raises(OptionError, match="give recordsPerTask or bytesPerTask, not both"):
+        SourceOptions.parse({"path": "x", "bytesPerTask": "5", "recordsPerTask": "5"})
+
+
 def test_topics_are_chosen() -> None:
     there = ["b", "a", "orders-2", "orders"]
     assert SourceOptions.parse({"path": "x"}).choose(there) == ["a", "b", "orders", "orders-2"]
