@@ -6,8 +6,12 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from odradek.pipeline.jobs.isolation import Isolated, ProcessEnded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,19 +42,78 @@ BatchHandler = Callable[[Sequence[Message]], Sequence[Any]]
 exception is a failure of all of them."""
 
 
-def handling(handler: Callable[[Any], Any], *, by_batch: bool) -> Callable[[Iterable[pa.RecordBatch]], Any]:
+class Calling(NamedTuple):
+    """How the handler is called."""
+
+    by_batch: bool = False
+    isolated: bool = False
+    """In a process of its own (`odradek.pipeline.jobs.isolation`)."""
+    timeout_s: float | None = None
+    """After which an isolated call has failed."""
+
+    @contextmanager
+    def errors_of(self, handler: Callable[[Any], Any]) -> Iterator[Callable[[Any], Any]]:
+        """While the block runs: what tells the error of a message, or those of a list of messages; None for none."""
+        judge = partial(_batch_errors if self.by_batch else _error_of, handler)
+        if not self.isolated:
+            yield judge
+            return
+        with Isolated(judge, self.timeout_s) as call:
+
+            def isolated(given: Any) -> Any:
+                try:
+                    return call(given)
+                except ProcessEnded as error:
+                    return [str(error)] * len(given) if self.by_batch else str(error)
+
+            yield isolated
+
+
+def handling(handler: Callable[[Any], Any], calling: Calling) -> Callable[[Iterable[pa.RecordBatch]], Any]:
     """The function that Spark maps over Arrow batches: their rows with what went wrong in the column ``error``."""
 
     def handle(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
-        for chunk in chunks:
-            messages = [_message(row) for row in chunk.to_pylist()]
-            errors = (
-                _batch_errors(handler, messages) if by_batch else [_error_of(handler, message) for message in messages]
-            )
-            column = pyarrow.array([None if error is None else error[:_MAX_ERROR_CHARS] for error in errors], "string")
-            yield pyarrow.RecordBatch.from_arrays([*chunk.columns, column], names=[*chunk.schema.names, "error"])
+        with calling.errors_of(handler) as judge:
+            for chunk in chunks:
+                messages = [_message(row) for row in chunk.to_pylist()]
+                errors = judge(messages) if calling.by_batch else [judge(message) for message in messages]
+                cut = [None if error is None else error[:_MAX_ERROR_CHARS] for error in errors]
+                columns = [*chunk.columns, pyarrow.array(cut, "string")]
+                yield pyarrow.RecordBatch.from_arrays(columns, names=[*chunk.schema.names, "error"])
+
+    return handle
+
+
+def handling_in_order(
+    handler: Callable[[Any], Any], retries: int, calling: Calling
+) -> Callable[[Iterable[pa.RecordBatch]], Any]:
+    """The same for rows that come key after key, in order. Behind a failure that is retried, a key's rows are held.
+
+    The columns ``behind`` and ``behind_origin`` give the attempt that a held row waits for; the handler does not see
+    it. After ``retries`` retries a message is given up: it holds nobody.
+    """
+
+    def handle(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+
+        waiting: tuple[bytes, int, str] | None = None  # key, number and origin of the last failure
+        with calling.errors_of(handler) as judge:
+            for chunk in chunks:
+                found: list[tuple[str | None, int | None, str | None]] = []
+                for row in chunk.to_pylist():
+                    if waiting is not None and row["key"] == waiting[0]:
+                        found.append((None, *waiting[1:]))
+                        continue
+                    error = judge(_message(row))
+                    found.append((None if error is None else error[:_MAX_ERROR_CHARS], None, None))
+                    if error is not None and row["key"] is not None and row["retry_number"] < retries:
+                        waiting = row["key"], row["retry_number"], row["origin"]
+                kinds = ("string", "int32", "string")
+                columns = [pyarrow.array([each[at] for each in found], kind) for at, kind in enumerate(kinds)]
+                names = [*chunk.schema.names, "error", "behind", "behind_origin"]
+                yield pyarrow.RecordBatch.from_arrays([*chunk.columns, *columns], names=names)
 
     return handle
 

@@ -22,13 +22,14 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.client_security import ClientSecurity
 from odradek.client_security.options import security_options
 from odradek.pipeline.batch_errors import with_brief_errors
 from odradek.pipeline.cluster_client import ClusterClient
-from odradek.pipeline.jobs.handlers import BatchHandler, Handler, handling
+from odradek.pipeline.jobs.handlers import BatchHandler, Calling, Handler, handling, handling_in_order
 from odradek.pipeline.jobs.retry_policy import (
     HEADERS,
     RETRY_ERROR,
@@ -47,10 +48,24 @@ _BUCKET_MS = 60_000
 _CLAIM = "job.json"
 _STATE_VERSION = 1
 """Of what lies under the checkpoint. A later version that reads it differently has another number."""
-_ROW = (
-    "topic string, partition int, offset bigint, timestamp_ms bigint, key binary, value binary,"
-    " headers array<struct<key: string, value: binary>>, retry_number int, due_ms bigint, origin string"
-)
+_COLUMNS = {
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp_ms": "bigint",
+    "key": "binary",
+    "value": "binary",
+    "headers": "array<struct<key: string, value: binary>>",
+    "retry_number": "int",
+    "due_ms": "bigint",
+    "origin": "string",
+}
+_ROW = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+
+
+_OUTCOME = "error string, behind int, behind_origin string"
+_BLOCKED = "key binary, origin string, retry_number int, due_ms bigint"
+_PARTS = 1_000_000
 
 
 class BatchReport(NamedTuple):
@@ -82,6 +97,10 @@ class RetryJob:
     ``on_batch`` is told what each batch did, after its writes and before its commit.
     ``create_topics``: whether the job creates the retry topics and the failed topic that are missing, each with as many
     ``partitions`` as the main topic has, or so many.
+    ``in_order``: whether the messages of a key are handled one after the other. While one waits for its retry, those
+    behind it are held; one that goes to the failed topic holds nobody. Messages without a key have no order.
+    ``isolated``: whether the handler runs in a process of its own, so that a message that ends it, or with which it
+    takes longer than ``timeout_s``, has failed, and nothing else. It takes a system that forks.
     """
 
     bootstrap_servers: str
@@ -95,6 +114,15 @@ class RetryJob:
     on_batch: Callable[[BatchReport], None] | None = None
     create_topics: bool = True
     partitions: int | None = None
+    in_order: bool = False
+    isolated: bool = False
+    timeout_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.in_order and self.by_batch:
+            raise ValueError("a handler of batches gets messages together: order within a key takes one at a time")
+        if self.timeout_s is not None and not self.isolated:
+            raise ValueError("only a handler that is isolated can be ended after a time")
 
     def start(self, spark: SparkSession, *, once: bool = False) -> StreamingQuery:
         """Start the query; ``once``: end when everything that is there and due has been processed.
@@ -216,11 +244,14 @@ class _Batch:
         messages = self._messages(rows).persist()
         try:
             arrived, early, due = self._counts(messages)
-            if early:
-                self._park(messages.where(f"due_ms > {self.now_ms}").drop("arrived"))
+            waiting = [messages.where(f"due_ms > {self.now_ms}").drop("arrived")] if early else []
             failed: dict[str, int] = {}
             if due:
-                failed = self._process(messages.where(f"due_ms <= {self.now_ms}").drop("arrived"))
+                ready = messages.where(f"due_ms <= {self.now_ms}").drop("arrived")
+                failed, held = self._process(ready)
+                waiting += held
+            if waiting:
+                self._park(reduce(lambda one, other: one.unionByName(other), waiting))
         finally:
             messages.unpersist()
         if self.job.on_batch is not None:
@@ -268,27 +299,92 @@ class _Batch:
         for bucket in self._buckets():
             if (bucket + 1) * _BUCKET_MS <= self.previous_ms:
                 self.state.delete(f"pending/bucket={bucket}")
+        current = self._blocked_since()
+        for number in map(int, self.state.names("order")):
+            if current is not None and number < current:
+                self.state.delete(f"order/{number}")
         self.state.delete(f"outcome/{self.number - 1}")
         self.state.delete(f"plan/{self.number - 2}.json")
 
     # -- processing and writing
 
-    def _process(self, due: DataFrame) -> dict[str, int]:
+    def _process(self, due: DataFrame) -> tuple[dict[str, int], list[DataFrame]]:
+        """Hand the due messages to the handler, and write what failed.
+
+        Returns the numbers of failures by topic, and what is held behind a failure.
+        """
+        held: list[DataFrame] = []
+        blocked = self._blocked() if self.job.in_order else None
+        if blocked is not None:
+            due, early = self._split(due, blocked)
+            held.append(early)
         outcome = f"outcome/{self.number}"
         if not self.state.exists(f"{outcome}/_SUCCESS"):
-            handle = handling(self.job.handler, by_batch=self.job.by_batch)
-            once = due.dropDuplicates(["origin", "retry_number"])
-            failures = once.mapInArrow(handle, f"{_ROW}, error string").where("error is not null")
-            failures.write.mode("overwrite").parquet(self.state.path(outcome))
-        failures = self.spark.read.schema(f"{_ROW}, error string").parquet(self.state.path(outcome))
-        output = self._next_steps(failures).persist()
+            handled = self._handled(due.dropDuplicates(["origin", "retry_number"]))
+            handled.write.mode("overwrite").parquet(self.state.path(outcome))
+        found = self.spark.read.schema(f"{_ROW}, {_OUTCOME}").parquet(self.state.path(outcome))
+        output = self._next_steps(found.where("error is not null")).persist()
         try:
             counts = {row["topic"]: int(row["count"]) for row in output.groupBy("topic").count().collect()}
             if counts:
                 self._write(self._unwritten(output) if self.repeated else output)
+            if self.job.in_order and (counts or blocked is not None):
+                self._block(due, blocked, output)
+                held.append(self._behind(found))
         finally:
             output.unpersist()
-        return counts
+        return counts, held
+
+    def _handled(self, messages: DataFrame) -> DataFrame:
+        """The messages that failed or are held, with the columns of an outcome."""
+        from pyspark.sql import functions as f
+
+        job = self.job
+        calling = Calling(job.by_batch, job.isolated, job.timeout_s)
+        if not job.in_order:
+            handle = handling(job.handler, calling)
+            return messages.mapInArrow(handle, f"{_ROW}, error string").where("error is not null")
+        place = f.split("origin", "/")
+        offset = [f.try_element_at(place, f.lit(at)).try_cast("bigint") for at in (-2, -1)]
+        by_key = messages.repartition(f.coalesce("key", f.col("origin").cast("binary")))
+        ordered = by_key.sortWithinPartitions("key", *offset, "retry_number")
+        handle = handling_in_order(job.handler, len(self.policy.steps), calling)
+        handled = ordered.mapInArrow(handle, f"{_ROW}, {_OUTCOME}")
+        return handled.where("error is not null or behind is not null")
+
+    # -- order within a key
+
+    def _blocked(self) -> DataFrame | None:
+        """The attempt that each key waits for, as the last batch that changed it left them."""
+        number = self._blocked_since()
+        if number is None:
+            return None
+        return self.spark.read.schema(_BLOCKED).parquet(self.state.path(f"order/{number}"))
+
+    def _blocked_since(self) -> int | None:
+        before = [number for number in map(int, self.state.names("order")) if number < self.number]
+        return max((number for number in before if self.state.exists(f"order/{number}/_SUCCESS")), default=None)
+
+    def _split(self, due: DataFrame, blocked: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """What may be handled, and what is held because its key waits for an attempt that is not here."""
+        absent = blocked.join(due.select("origin", "retry_number"), ["origin", "retry_number"], "left_anti")
+        marked = due.join(absent.selectExpr("key", "due_ms as until_ms"), "key", "left")
+        held = marked.where("until_ms is not null").drop("due_ms")
+        held = held.selectExpr("*", f"greatest(until_ms, {self.now_ms + 1}) as due_ms")
+        return marked.where("until_ms is null").select(*due.columns), held.select(*due.columns)
+
+    def _behind(self, outcome: DataFrame) -> DataFrame:
+        """What is held behind a failure of this batch, until that is due again."""
+        held = outcome.where("behind is not null").drop("due_ms")
+        return held.select(*(self._due(name) if name == "due_ms" else name for name in _COLUMNS))
+
+    def _block(self, handled: DataFrame, blocked: DataFrame | None, output: DataFrame) -> None:
+        """Note which attempts keys wait for after this batch."""
+        now = output.where("due_ms is not null and key is not null").select("key", "origin", "retry_number", "due_ms")
+        if blocked is not None:
+            done = handled.select("origin", "retry_number")
+            now = now.unionByName(blocked.join(done, ["origin", "retry_number"], "left_anti"))
+        now.write.mode("overwrite").parquet(self.state.path(f"order/{self.number}"))
 
     def _next_steps(self, failures: DataFrame) -> DataFrame:
         """Failures as messages for the topic of their next delay or the failed topic."""
@@ -298,7 +394,7 @@ class _Batch:
         number = f.col("retry_number")
         left = number < f.lit(len(steps))
         topic = _choice([f.lit(step.topic) for step in steps], number, f.lit(self.policy.failed_topic))
-        due = _choice([f.lit(self.now_ms + step.delay_ms) for step in steps], number, f.lit(None).cast("bigint"))
+        due = self._due("due_ms", number, f.col("origin"))
         next_number = f.when(left, number + 1).otherwise(number)
         kept = f.filter(f.coalesce("headers", f.array()), lambda each: ~each["key"].isin(list(HEADERS)))
         ours = f.array(
@@ -315,7 +411,20 @@ class _Batch:
             f.concat(kept, ours).alias("headers"),
             "origin",
             next_number.alias("retry_number"),
+            due,
         )
+
+    def _due(self, name: str, number: Column | None = None, origin: Column | None = None) -> Column:
+        """When a message that failed now is due again; null if no retry is left. A repeated batch finds the same."""
+        from pyspark.sql import functions as f
+
+        number = f.col("behind") if number is None else number
+        origin = f.col("behind_origin") if origin is None else origin
+        # A part from 0 to 1 that no other message has, and each of its attempts has another.
+        part = f.pmod(f.xxhash64(origin, number), f.lit(_PARTS)) / f.lit(_PARTS) if self.policy.jitter else f.lit(0)
+        delays = [f.lit(step.delay_ms) * (1 + part * f.lit(self.policy.jitter)) for step in self.policy.steps]
+        due = _choice([f.lit(self.now_ms) + delay.cast("bigint") for delay in delays], number, f.lit(None))
+        return due.cast("bigint").alias(name)
 
     def _write(self, output: DataFrame) -> None:
         writer = output.select("topic", "key", "value", "headers").write.format("kafka")

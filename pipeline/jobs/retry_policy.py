@@ -44,15 +44,19 @@ class RetryPolicy:
     """The topics and delays of a retry pipeline.
 
     ``delays``: the n-th failure waits the n-th. ``topics``: delay -> topic name; others are named
-    ``retry_<delay>_topic``.
+    ``retry_<delay>_topic``. ``jitter``: up to which part of itself a delay is longer, so that messages that failed
+    together do not all come back together; from 0 to 1.
     """
 
     main_topic: str = "main_topic"
     failed_topic: str = "failed_topic"
     delays: Sequence[str] = DEFAULT_DELAYS
     topics: Mapping[str, str] = field(default_factory=dict)
+    jitter: float = 0.0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.jitter <= 1:
+            raise ValueError(f"jitter is a part of the delay, from 0 to 1, not {self.jitter}")
         for delay in self.delays:
             parse_delay(delay)
         if unknown := set(self.topics) - set(self.delays):

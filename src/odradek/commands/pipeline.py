@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from odradek.client_config_file import add_client_config, client_options, client_security, connector_options
@@ -26,6 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     retry = _add(jobs, "retry", "process a topic, trying failed messages again after growing delays", _retry)
     retry.add_argument("--handler", required=True, metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
     retry.add_argument("--by-batch", action="store_true", help="the handler takes a list of messages")
+    retry.add_argument(
+        "--in-order", action="store_true", help="hold the messages of a key while one before them waits for its retry"
+    )
+    retry.add_argument(
+        "--isolated", action="store_true", help="a message that ends or hangs the handler's process has failed"
+    )
+    retry.add_argument("--timeout", metavar="TIME", help="for a call of an isolated handler: 30s, 5m (default: none)")
     retry.add_argument("--once", action="store_true", help="end when everything that is there and due is processed")
     retry.add_argument(
         "--poll-interval", default="1 second", help="how often to look for what came due (default: 1 second)"
@@ -154,6 +162,8 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
         )
     delays = ",".join(DEFAULT_DELAYS)
     parser.add_argument("--delays", default=delays, help=f"the n-th failure waits the n-th (default: {delays})")
+    jitter_help = "make each delay longer by up to this part of it, 0 to 1 (default: 0)"
+    parser.add_argument("--jitter", type=float, default=0.0, metavar="PART", help=jitter_help)
     name_help = "name a delay's topic (default: retry_DELAY_topic)"
     parser.add_argument("--topic", action="append", default=[], metavar="DELAY=NAME", help=name_help)
     parser.add_argument("--kafka", action="append", default=[], metavar="NAME=VALUE", help="the connector's options")
@@ -209,7 +219,8 @@ def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
     from odradek.pipeline.jobs.retry_policy import RetryPolicy
 
     delays = tuple(text.strip() for text in arguments.delays.split(",") if text.strip())
-    policy = RetryPolicy(arguments.main_topic, arguments.failed_topic, delays, _pairs(arguments.topic, "--topic"))
+    topics = _pairs(arguments.topic, "--topic")
+    policy = RetryPolicy(arguments.main_topic, arguments.failed_topic, delays, topics, arguments.jitter)
     return RetryJob(
         arguments.bootstrap_servers,
         arguments.checkpoint,
@@ -227,9 +238,19 @@ def _show_batch(report: BatchReport) -> None:
 
 
 def _retry(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.jobs.retry_policy import parse_delay
+
     job = _retry_job(arguments, arguments.handler)
-    job.by_batch, job.poll_interval = arguments.by_batch, arguments.poll_interval
-    job.create_topics, job.partitions = not arguments.no_create_topics, arguments.partitions
+    job = replace(
+        job,
+        by_batch=arguments.by_batch,
+        poll_interval=arguments.poll_interval,
+        create_topics=not arguments.no_create_topics,
+        partitions=arguments.partitions,
+        in_order=arguments.in_order,
+        isolated=arguments.isolated,
+        timeout_s=parse_delay(arguments.timeout) / 1000 if arguments.timeout else None,
+    )
     if made := job.prepare_topics():
         print(f"created {', '.join(made)}", flush=True)
     spark = _spark(arguments, kafka=True)

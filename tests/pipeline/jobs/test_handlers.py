@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from odradek.pipeline.jobs.handlers import Message, describe, handling, load_handler
+from odradek.pipeline.jobs.handlers import Calling, Message, describe, handling, handling_in_order, load_handler
 
 pa = pytest.importorskip("pyarrow")
 
@@ -43,8 +45,8 @@ def chunk(*values: bytes) -> Any:
     )
 
 
-def errors(handler: Any, *values: bytes, by_batch: bool = False) -> list[str | None]:
-    [answered] = handling(handler, by_batch=by_batch)([chunk(*values)])
+def errors(handler: Any, *values: bytes, by_batch: bool = False, isolated: bool = False) -> list[str | None]:
+    [answered] = handling(handler, Calling(by_batch, isolated))([chunk(*values)])
     assert answered.schema.names[-1] == "error"
     found: list[str | None] = answered.column("error").to_pylist()
     return found
@@ -88,6 +90,70 @@ def test_a_handler_of_batches_that_fails_or_miscounts_fails_them_all() -> None:
     assert errors(miscount, b"a", b"b", by_batch=True) == ["ValueError: the handler answered 1 of 2 messages"] * 2
 
 
+def poison(message: Message) -> object:
+    match message.value:
+        case b"kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case b"exit":
+            os._exit(3)
+        case b"bad":
+            raise ValueError("no such order")
+    return object()  # what a handler returns is nobody's business, and need not be one that pickles
+
+
+def test_an_isolated_handler_survives_what_ends_its_process() -> None:
+    assert errors(poison, b"kill", b"good", b"exit", b"bad", b"good", isolated=True) == [
+        "the handler's process ended by SIGKILL",
+        None,
+        "the handler's process ended with status 3",
+        "ValueError: no such order",
+        None,
+    ]
+
+
+def test_an_isolated_handler_of_batches_fails_whole() -> None:
+    def work(messages: Sequence[Message]) -> list[object]:
+        return [poison(each) and None for each in messages]
+
+    assert errors(work, b"good", b"good", by_batch=True, isolated=True) == [None, None]
+    ended = "the handler's process ended by SIGKILL"
+    assert errors(work, b"good", b"kill", by_batch=True, isolated=True) == [ended, ended]
+
+
 def test_errors_as_text() -> None:
     assert describe(ValueError("why")) == "ValueError: why"
     assert describe("why") == "why"
+
+
+def ordered(*rows: tuple[bytes | None, bytes, int]) -> Any:
+    """A batch of (key, value, retry_number)."""
+    part = chunk(*(value for _, value, _ in rows)).to_pylist()
+    for line, (key, _, number) in zip(part, rows, strict=True):
+        line.update(key=key, retry_number=number)
+    schema = pa.schema([pa.field("key", pa.binary()) if each.name == "key" else each for each in chunk(b"").schema])
+    return pa.RecordBatch.from_pylist(part, schema=schema)
+
+
+def test_in_order_a_key_is_held_behind_its_failure() -> None:
+    seen: list[bytes | None] = []
+
+    def work(message: Message) -> None:
+        seen.append(message.value)
+        if (message.value or b"").startswith(b"bad"):
+            raise ValueError("no")
+
+    chunks = [
+        ordered((None, b"bad 1", 0), (None, b"a", 0), (b"k", b"b", 0), (b"k", b"bad 2", 1), (b"k", b"bad 3", 0)),
+        ordered((b"k", b"c", 0), (b"l", b"bad 4", 2), (b"l", b"d", 0), (b"m", b"e", 0)),
+    ]
+    found = [row for part in handling_in_order(work, 2, Calling())(chunks) for row in part.to_pylist()]
+    assert seen == [b"bad 1", b"a", b"b", b"bad 2", b"bad 4", b"d", b"e"]
+    told = {row["value"]: (row["error"], row["behind"], row["behind_origin"]) for row in found}
+    failed = ("ValueError: no", None, None)
+    assert {value: each for value, each in told.items() if each != (None, None, None)} == {
+        b"bad 1": failed,
+        b"bad 2": failed,
+        b"bad 3": (None, 1, "orders/1/3"),
+        b"c": (None, 1, "orders/1/3"),
+        b"bad 4": failed,  # its retries are used up: it holds nobody
+    }

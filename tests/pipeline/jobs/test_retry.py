@@ -64,10 +64,12 @@ class Running:
         self.wait(lambda: bool(self.reports) and self.reports[-1].batch >= until)
 
 
-def send(broker: odradek.KafkaBroker, *values: str, topic: str = "main_topic") -> None:
+def send(broker: odradek.KafkaBroker, *values: str, topic: str = "main_topic", key: str | None = None) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for value in values:
-        producer.produce(topic, key=f"key of {value}", value=value, headers=[("trace", b"\xff\x00"), ("null", None)])
+        producer.produce(
+            topic, key=key or f"key of {value}", value=value, headers=[("trace", b"\xff\x00"), ("null", None)]
+        )
     assert producer.flush(30) == 0
 
 
@@ -160,8 +162,9 @@ class Crash(Exception):
 
 
 @pytest.mark.kafka(topics=TOPICS)
+@pytest.mark.parametrize("in_order", [False, True])
 def test_a_crash_between_write_and_commit_loses_and_doubles_nothing(
-    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, in_order: bool
 ) -> None:
     values = [f"bad {n}" for n in range(40)]
     send(kafka_broker, *values)
@@ -172,7 +175,7 @@ def test_a_crash_between_write_and_commit_loses_and_doubles_nothing(
             raise Crash
 
     for _ in range(8):
-        running = Running(spark, kafka_broker, tmp_path, failing)
+        running = Running(spark, kafka_broker, tmp_path, failing, in_order=in_order)
         running.on_batch = crash
         with pytest.raises(Exception, match="FOREACH_BATCH"):
             running.query.awaitTermination(PATIENCE_S)
@@ -181,7 +184,7 @@ def test_a_crash_between_write_and_commit_loses_and_doubles_nothing(
             break
     assert running.reports[-1].repeated
     assert sorted(each.value.decode() for each in stored(kafka_broker, "retry_5m_topic")) == sorted(values)
-    with Running(spark, kafka_broker, tmp_path, failing) as running:
+    with Running(spark, kafka_broker, tmp_path, failing, in_order=in_order) as running:
         running.wait_batches(1)
         kafka_broker.clock.advance(minutes=5)
         running.wait(lambda: len(stored(kafka_broker, "retry_5m_topic")) >= 80)
@@ -189,6 +192,73 @@ def test_a_crash_between_write_and_commit_loses_and_doubles_nothing(
     second = [each for each in stored(kafka_broker, "retry_5m_topic") if text_of(each, "retry_number") == "2"]
     assert sorted(each.value.decode() for each in second) == sorted(values)
     assert len(stored(kafka_broker, *POLICY.output_topics)) == 80
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_a_key_waits_for_its_predecessor(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    calls.touch()
+
+    def handle(message: Any) -> None:
+        with calls.open("a") as file:
+            file.write(f"{message.value.decode()} {message.retry_number}\n")
+        if message.value == b"a1" and message.retry_number < 2:
+            raise ValueError("not yet")
+
+    def called() -> list[str]:
+        return calls.read_text().splitlines()
+
+    send(kafka_broker, "a1", "a2", key="a")
+    send(kafka_broker, "b1", key="b")
+    send(kafka_broker, "a3", key="a")
+    with Running(spark, kafka_broker, tmp_path / "checkpoint", handle, in_order=True) as running:
+        running.wait(partial(has_attempt, kafka_broker, "retry_5m_topic", 1))
+        running.wait_batches(1)
+        assert sorted(called()) == ["a1 0", "b1 0"]
+        send(kafka_broker, "a4", key="a")
+        send(kafka_broker, "b2", key="b")
+        running.wait(lambda: "b2 0" in called())
+        running.wait_batches(1)
+        kafka_broker.clock.advance(minutes=5)
+        running.wait(partial(has_attempt, kafka_broker, "retry_5m_topic", 2))
+        running.wait_batches(1)
+        assert [call for call in called() if call.startswith("a")] == ["a1 0", "a1 1"]
+        kafka_broker.clock.advance(minutes=5)
+        running.wait(lambda: "a4 0" in called())
+        running.wait_batches(1)
+    expected = ["a1 0", "a1 1", "a1 2", "a2 0", "a3 0", "a4 0"]
+    assert [call for call in called() if call.startswith("a")] == expected
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_a_poisonous_message_fails_alone(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    def handle(message: Any) -> None:
+        if message.value == b"poison":
+            os._exit(3)
+
+    send(kafka_broker, "good", "poison", "good too")
+    with Running(spark, kafka_broker, tmp_path, handle, isolated=True) as running:
+        running.wait(partial(has_attempt, kafka_broker, "retry_5m_topic", 1))
+        running.wait_batches(1)
+    (failed,) = stored(kafka_broker, "retry_5m_topic")
+    assert failed.value == b"poison"
+    assert text_of(failed, "retry_error") == "the handler's process ended with status 3"
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_jitter_spreads_what_failed_together(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    values = [f"bad {n}" for n in range(50)]
+    send(kafka_broker, *values)
+    policy = RetryPolicy(jitter=0.5)
+    with Running(spark, kafka_broker, tmp_path, failing, policy=policy) as running:
+        running.wait(lambda: len(stored(kafka_broker, "retry_5m_topic")) == 50)
+        running.wait_batches(1)
+        begun = {each.now_ms for each in running.reports if each.failed}
+    due = sorted(int(text_of(each, "retry_timestamp") or 0) for each in stored(kafka_broker, "retry_5m_topic"))
+    assert min(begun) + 5 * MINUTE <= due[0]
+    assert due[-1] <= max(begun) + 7.5 * MINUTE
+    assert len(set(due)) > 40
+    assert due[-1] - due[0] > MINUTE
 
 
 @pytest.mark.kafka(topics=TOPICS)
@@ -308,3 +378,12 @@ def test_a_checkpoint_belongs_to_one_pipeline(spark: Any, kafka_broker: odradek.
     state.write_json("job.json", {**state.read_json("job.json"), "version": 0})
     with pytest.raises(ValueError, match="is of version 0 of the job, this one has 1"):
         start(RetryPolicy(delays=("1m", "2m", "3m")))
+
+
+def test_options_that_exclude_one_another() -> None:
+    from odradek.pipeline.jobs.retry import RetryJob
+
+    with pytest.raises(ValueError, match="order within a key takes one at a time"):
+        RetryJob("localhost:1", "checkpoint", failing, by_batch=True, in_order=True)
+    with pytest.raises(ValueError, match="only a handler that is isolated"):
+        RetryJob("localhost:1", "checkpoint", failing, timeout_s=1.0)

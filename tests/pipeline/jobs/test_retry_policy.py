@@ -33,3 +33,9 @@ def test_topics_that_coincide_are_refused() -> None:
         RetryPolicy(main_topic="a", failed_topic="a")
     with pytest.raises(ValueError, match="do not occur"):
         RetryPolicy(delays=("1m",), topics={"2m": "x"})
+
+
+@pytest.mark.parametrize("jitter", [-0.1, 1.5])
+def test_jitter_is_a_part_of_the_delay(jitter: float) -> None:
+    with pytest.raises(ValueError, match="jitter is a part of the delay"):
+        RetryPolicy(jitter=jitter)
