@@ -13,7 +13,7 @@ COMMANDS = {
     "export": "Copy a running cluster into a log directory that serve --data-dir can serve.",
     "transcript": "Print, select or convert the requests that broker.requests.save(FILE) wrote.",
     "why": "Tell why a consumer group reads nothing, of any running Kafka.",
-    "pipeline": "Run a Spark job over Kafka's logs: retry, groups, transactions, audit, archive, replay.",
+    "pipeline": "Run a Spark job over Kafka's logs: retry, groups, transactions, audit, report, archive, replay.",
 }
 
 

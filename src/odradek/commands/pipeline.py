@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from odradek.client_config_file import add_client_config, client_options, client_security, connector_options
@@ -16,8 +17,12 @@ from odradek.commands import CommandError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from odradek.pipeline.html_report import Section
     from odradek.pipeline.jobs.logs import LogPlace
     from odradek.pipeline.jobs.retry import BatchReport, RetryJob
+
+
+_REPORT_HELP = "write the tables and charts as one HTML page, too"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     audit.add_argument("target", nargs="?", help="the topic that holds what became of the first one's records")
     audit.add_argument("--by", help="what identifies a record: key or header:NAME")
     audit.add_argument("--output", metavar="DIR", help="write all findings as parquet into a new folder, too")
+    audit.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
+    report = _add(jobs, "report", "one HTML page with charts: topics, groups, transactions", _report)
+    report.add_argument("file", help="an HTML file; one that is there is replaced")
+    _place_arguments(report)
+    report.add_argument("--topic", action="append", help="repeat for several (default: all topics)")
     archive = _add(jobs, "archive", "topics to parquet", _archive)
     _place_arguments(archive)
     archive.add_argument("folder", help="a folder that does not exist yet")
@@ -148,6 +158,7 @@ def _place_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _table_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="DIR", help="write the tables as parquet into this folder, not the console")
+    parser.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
     parser.add_argument("--rows", type=int, default=50, help="rows of a table on the console (default: 50)")
 
 
@@ -271,6 +282,8 @@ def _replay_failed(arguments: argparse.Namespace) -> int:
 
 
 def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) -> int:
+    from odradek.pipeline.jobs.report import sections
+
     for name, table in tables.items():
         if arguments.output:
             folder = f"{arguments.output.rstrip('/')}/{name}"
@@ -279,26 +292,44 @@ def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) ->
         else:
             print(f"== {name}", flush=True)
             table.show(arguments.rows, truncate=60)
+    if arguments.report:
+        _write_report(arguments, sections(tables))
     return 0
 
 
+def _write_report(arguments: argparse.Namespace, parts: Iterable[Section], facts: Iterable[str] = ()) -> None:
+    from odradek.pipeline.html_report import write_report
+
+    where = f"of {arguments.log_dir or arguments.bootstrap_servers}"
+    written = f"written {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC; all times are UTC"
+    write_report(arguments.report, f"odradek pipeline {arguments.job}", [where, *facts, written], parts)
+    print(f"report: {arguments.report}", flush=True)
+
+
 def _groups(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
     from odradek.pipeline.jobs import groups
 
+    check_report(arguments.report)
     with _session(arguments) as spark:
         return _show_tables(arguments, groups.run(spark, _place(arguments)))
 
 
 def _transactions(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
     from odradek.pipeline.jobs import transactions
 
+    check_report(arguments.report)
     with _session(arguments) as spark:
         return _show_tables(arguments, transactions.run(spark, _place(arguments), arguments.topic))
 
 
 def _audit(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
     from odradek.pipeline.jobs import audit
+    from odradek.pipeline.jobs.report import verdict_sections
 
+    check_report(arguments.report)
     with _session(arguments) as spark:
         verdict = audit.run(
             spark,
@@ -309,7 +340,21 @@ def _audit(arguments: argparse.Namespace) -> int:
             findings_folder=arguments.output,
         )
     sys.stdout.write("\n".join(verdict.lines()) + "\n")
+    sys.stdout.flush()
+    if arguments.report:
+        _write_report(arguments, verdict_sections(verdict), ["passed" if verdict.passed else "FAILED"])
     return verdict.exit_code
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
+    from odradek.pipeline.jobs import report
+
+    arguments.report = arguments.file
+    check_report(arguments.report)
+    with _session(arguments) as spark:
+        _write_report(arguments, report.sections(report.run(spark, _place(arguments), arguments.topic)))
+    return 0
 
 
 def _archive(arguments: argparse.Namespace) -> int:

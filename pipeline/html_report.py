@@ -1,0 +1,120 @@
+"""A report as one HTML file: tables and charts, with the code of the charts in it, so that no network is needed."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from odradek.pipeline.installed_spark import PipelineUnavailable
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
+h2 { margin: 2.2rem 0 .4rem; border-bottom: 1px solid #8886; }
+ul { padding-left: 1.2rem; }
+.wide { overflow-x: auto; max-height: 30rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th { position: sticky; top: 0; background: Canvas; text-align: left; }
+th, td { padding: .15rem .7rem .15rem 0; white-space: nowrap; }
+td { max-width: 40rem; overflow: hidden; text-overflow: ellipsis; }
+td.number { text-align: right; }
+.note { opacity: .7; }
+"""
+_MAX_CELL_CHARS = 300
+
+
+class Bars(NamedTuple):
+    """A bar for each name; the bars of several series stand on one another."""
+
+    title: str
+    series: Mapping[str, tuple[Sequence[str], Sequence[float]]]
+    """Name of a series to names and heights."""
+
+
+class Lines(NamedTuple):
+    """Values over time."""
+
+    title: str
+    series: Mapping[str, tuple[Sequence[str], Sequence[float]]]
+    """Name of a series to moments (ISO 8601) and values."""
+
+
+class Section(NamedTuple):
+    """A heading with a chart and a table; either may be missing."""
+
+    title: str
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    total: int = 0
+    """How many rows there are; the table may show only the first."""
+    chart: Bars | Lines | None = None
+
+
+def check_report(path: str | None) -> None:
+    """What a report at this path would fail on: PipelineUnavailable without plotly, ValueError without the folder.
+
+    Nothing is checked without a path.
+    """
+    if path is None:
+        return
+    if importlib.util.find_spec("plotly") is None:
+        raise PipelineUnavailable("needs plotly for a report: pip install 'odradek[spark]'")
+    if not Path(path).parent.is_dir():
+        raise ValueError(f"no folder {Path(path).parent} for the report")
+
+
+def write_report(path: str, title: str, facts: Iterable[str], sections: Iterable[Section]) -> None:
+    """Write a page with some lines at its top; a file that is there is replaced."""
+    parts = [f"<li>{html.escape(fact)}</li>" for fact in facts]
+    body = [f"<h1>{html.escape(title)}</h1><ul>{''.join(parts)}</ul>"]
+    with_code = True
+    for section in sections:
+        body.append(f"<h2>{html.escape(section.title)}</h2>")
+        if section.chart is not None:
+            body.append(_chart(section.chart, with_code=with_code))
+            with_code = False
+        if section.columns:
+            body.append(_table(section))
+    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
+    text = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def _chart(chart: Bars | Lines, *, with_code: bool) -> str:
+    import plotly.io
+
+    over_time = isinstance(chart, Lines)
+    kind = {"type": "scatter", "mode": "lines+markers"} if over_time else {"type": "bar"}
+    traces = [{**kind, "name": name, "x": list(x), "y": list(y)} for name, (x, y) in chart.series.items()]
+    layout = {
+        "title": {"text": html.escape(chart.title)},
+        "barmode": "stack",
+        "xaxis": {"type": "date" if over_time else "category"},
+        "yaxis": {"rangemode": "tozero"},
+        "showlegend": len(traces) > 1,
+        "height": 360,
+        "margin": {"t": 50, "b": 60, "l": 60, "r": 20},
+    }
+    figure = {"data": traces, "layout": layout}
+    drawn = plotly.io.to_html(figure, full_html=False, include_plotlyjs=with_code, config={"displaylogo": False})
+    return str(drawn)
+
+
+def _table(section: Section) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in section.columns)
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in section.rows)
+    more = section.total - len(section.rows)
+    note = f'<p class="note">and {more} more rows</p>' if more > 0 else ""
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}'
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "<td></td>"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f'<td class="number">{value}</td>'
+    text = value.decode(errors="replace") if isinstance(value, (bytes, bytearray)) else str(value)
+    return f"<td>{html.escape(text[:_MAX_CELL_CHARS])}</td>"

@@ -1,0 +1,149 @@
+"""What a report shows: an overview of the topics, and which table of a job is drawn how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.pipeline.html_report import Bars, Lines, Section
+from odradek.pipeline.jobs import groups, transactions
+from odradek.pipeline.jobs.audit import Verdict
+from odradek.pipeline.jobs.group_lag import topics_of
+from odradek.pipeline.jobs.logs import LogPlace
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_MAX_ROWS = 1000
+_MAX_POINTS = 200
+_MAX_SERIES = 20
+_WIDTHS_S = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 6 * 3600, 86_400, 7 * 86_400)
+_STORED = ("topic", "partition", "timestamp", "base_offset", "batch_size")
+
+
+class Drawn(NamedTuple):
+    """How a table becomes a chart: SQL for the two axes and for what makes a series. The y axis aggregates."""
+
+    title: str
+    x: str
+    y: str
+    series: str
+    over_time: bool = False
+
+
+DRAWN: Mapping[str, Drawn] = {
+    "topics": Drawn("bytes by topic, as they are stored", "topic", "sum(bytes)", "'bytes'"),
+    "activity": Drawn("records by their time", "time", "sum(records)", "topic", over_time=True),
+    "lag": Drawn("lag by group", "group_id", "sum(lag)", "topic"),
+    "lag_over_time": Drawn("largest lag at the commits", "commit_time", "max(lag)", "group_id", over_time=True),
+    "transactions": Drawn("transactions by their end", "outcome", "count(*)", "'transactions'"),
+    "markers": Drawn("markers", "time", "count(*)", "control", over_time=True),
+}
+"""Table of a job to its chart."""
+
+_NOT_SHOWN = {"activity"}
+
+
+def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
+    """The tables of a report: ``topics`` and ``activity`` of the topics (all by default), and those of other jobs.
+
+    The tables of `groups` and `transactions` are there if the log has the topics that these read.
+    """
+    tables = overview(place.read(spark, topics, columns=_STORED))
+    there = topics_of(place)
+    if groups.OFFSETS_TOPIC in there:
+        tables |= groups.run(spark, place)
+    if transactions.STATE_TOPIC in there:
+        tables |= transactions.run(spark, place, topics)
+    return tables
+
+
+def overview(records: DataFrame) -> dict[str, DataFrame]:
+    """``topics``: a row for each partition with what it holds. ``activity``: records of each second, by topic."""
+    batches = records.groupBy("topic", "partition", "base_offset").agg(
+        {"timestamp": "min", "batch_size": "max", "*": "count"}
+    )
+    newest = records.groupBy("topic", "partition").agg({"timestamp": "max"})
+    held = batches.groupBy("topic", "partition").agg(
+        {"count(1)": "sum", "base_offset": "count", "max(batch_size)": "sum", "min(timestamp)": "min"}
+    )
+    by_partition = held.join(newest, ["topic", "partition"]).selectExpr(
+        "topic",
+        "partition",
+        "`sum(count(1))` as records",
+        "`count(base_offset)` as batches",
+        "`sum(max(batch_size))` as bytes",
+        "`min(min(timestamp))` as first_time",
+        "`max(timestamp)` as last_time",
+    )
+    seconds = records.where("topic not like '\\\\_\\\\_%'").selectExpr(
+        "topic", "date_trunc('second', timestamp) as time"
+    )
+    activity = seconds.groupBy("topic", "time").count().withColumnRenamed("count", "records")
+    return {"topics": by_partition.orderBy("topic", "partition"), "activity": activity}
+
+
+def sections(tables: Mapping[str, DataFrame]) -> Iterator[Section]:
+    """The tables as parts of a page, each with its first rows and, where there is one, its chart."""
+    for name, table in tables.items():
+        kept = table.persist()
+        try:
+            total = kept.count()
+            chart = _chart(kept, DRAWN[name]) if name in DRAWN and total else None
+            columns = [] if name in _NOT_SHOWN else kept.columns
+            shown = kept.selectExpr(*map(_shown, kept.dtypes)).limit(_MAX_ROWS).collect() if columns else []
+            yield Section(name.replace("_", " "), columns, shown, total, chart)
+        finally:
+            kept.unpersist()
+
+
+def verdict_sections(verdict: Verdict) -> Iterator[Section]:
+    """An audit as parts of a page."""
+    counts = Bars("records", {"records": (list(verdict.counts), list(verdict.counts.values()))})
+    yield Section("records", ("what", "records"), list(verdict.counts.items()), len(verdict.counts), counts)
+    if verdict.found:
+        found = Bars("findings by check", {"findings": (list(verdict.found), list(verdict.found.values()))})
+        rows = [(each.check, each.topic, each.partition, each.offset, each.detail) for each in verdict.findings]
+        columns = ("check", "topic", "partition", "offset", "detail")
+        yield Section("findings", columns, rows, sum(verdict.found.values()), found)
+
+
+def _shown(column: tuple[str, str]) -> str:
+    """SQL for a column; times as text, since Python would turn them into the machine's time zone."""
+    name, kind = column
+    return f"date_format({name}, 'yyyy-MM-dd HH:mm:ss.SSS') as {name}" if kind == "timestamp" else name
+
+
+def _chart(table: DataFrame, drawn: Drawn) -> Bars | Lines | None:
+    x = _moments(table, drawn.x) if drawn.over_time else drawn.x
+    if x is None:
+        return None
+    points = table.selectExpr("*", f"{x} as x", f"{drawn.series} as series").where("x is not null")
+    grouped = points.groupBy("series", "x").agg(_aggregate(drawn.y)).orderBy("x")
+    series: dict[str, tuple[list[str], list[float]]] = {}
+    for row in grouped.limit(_MAX_POINTS * _MAX_SERIES).collect():
+        xs, ys = series.setdefault(str(row["series"]), ([], []))
+        xs.append(str(row["x"]))
+        ys.append(float(row["y"] or 0))
+    largest = sorted(series, key=lambda name: -max(series[name][1]))[:_MAX_SERIES]
+    kept = {name: series[name] for name in series if name in largest}
+    title = drawn.title if len(kept) == len(series) else f"{drawn.title} (the {_MAX_SERIES} largest)"
+    return Lines(title, kept) if drawn.over_time else Bars(title, kept)
+
+
+def _aggregate(y: str) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.expr(f"cast({y} as double) as y")
+
+
+def _moments(table: DataFrame, column: str) -> str | None:
+    """SQL that rounds a time down so that the table's whole span has so many points at most; None without any time."""
+    (span,) = table.selectExpr(
+        f"min(unix_seconds({column})) as first", f"max(unix_seconds({column})) as last"
+    ).collect()
+    if span["first"] is None:
+        return None
+    width = next((each for each in _WIDTHS_S if (span["last"] - span["first"]) / each <= _MAX_POINTS), _WIDTHS_S[-1])
+    moment = f"timestamp_seconds(unix_seconds({column}) div {width} * {width})"
+    return f"date_format({moment}, \"yyyy-MM-dd'T'HH:mm:ss\")"

@@ -1,0 +1,80 @@
+"""The page of a report: one file, whatever the data say."""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.html_report import Bars, Lines, Section, check_report, write_report
+from odradek.pipeline.installed_spark import PipelineUnavailable
+
+EVIL = "</script><script>alert(1)</script>"
+
+
+class Page(HTMLParser):
+    """What a browser sees: text by element, and what it would fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+        self.fetched: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "link"):
+            self.open.append(tag)
+        self.fetched += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.setdefault(self.open[-1] if self.open else "", []).append(data)
+
+
+def page_of(path: Path, *sections: Section) -> Page:
+    write_report(str(path), "a title", ["of <here>"], sections)
+    return Page(path.read_text())
+
+
+def test_tables_show_values_as_they_are(tmp_path: Path) -> None:
+    rows = [(EVIL, None, 5, b"caf\xc3\xa9\xff", True)]
+    page = page_of(tmp_path / "r.html", Section("groups", ("name", "none", "count", "key", "flag"), rows, 12))
+    assert page.texts["td"] == [EVIL, "5", "café�", "True"]
+    assert page.texts["th"] == ["name", "none", "count", "key", "flag"]
+    assert page.texts["h1"] == ["a title"]
+    assert page.texts["li"] == ["of <here>"]
+    assert page.texts["p"] == ["and 11 more rows"]
+
+
+def test_charts_need_no_network_and_their_code_is_there_once(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    bars = Section("bars", chart=Bars("by <topic>", {EVIL: (["a", EVIL], [1, 2])}))
+    lines = Section("lines", chart=Lines("over time", {"in": (["2026-01-01T00:00:00"], [3.0])}))
+    page = page_of(tmp_path / "r.html", bars, lines)
+    assert page.fetched == []
+    assert page.open == []
+    scripts = page.texts["script"]
+    assert [script for script in scripts if "alert" in script and EVIL in script] == []
+    assert len([script for script in scripts if len(script) > 1_000_000]) == 1
+    assert len([script for script in scripts if re.search(r"Plotly\.newPlot\(", script)]) >= 2
+    assert page.texts["h2"] == ["bars", "lines"]
+
+
+def test_what_is_missing_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_report(None)
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    with pytest.raises(PipelineUnavailable, match="needs plotly for a report"):
+        check_report(str(tmp_path / "r.html"))
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    check_report(str(tmp_path / "r.html"))
+    with pytest.raises(ValueError, match=r"no folder .*absent for the report"):
+        check_report(str(tmp_path / "absent" / "r.html"))
