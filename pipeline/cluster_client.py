@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -17,6 +17,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.generated.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -29,6 +30,20 @@ _MAX_IDLE_FETCHES = 20
 
 EARLIEST = -2
 LATEST = -1
+
+GROUP, TRANSACTION = 0, 1
+"""Kinds of coordinators."""
+
+_COORDINATOR_BUSY = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.UNSTABLE_OFFSET_COMMIT,
+}
+_COORDINATOR_PAUSE_S = 0.05
+_LAST_PRODUCE_WITH_ADDED_PARTITIONS = 11
+"""Later versions add the partitions to the transaction by themselves, and its end raises the epoch (KIP-890)."""
 
 _NEWEST = {
     FetchRequest.API_KEY: 12,
@@ -207,6 +222,48 @@ class ClusterClient:
         result = answer.responses[0].partition_responses[0]
         _check(result.error_code, "Produce", topic, partition)
         return int(result.base_offset)
+
+    def append(self, topic: str, partition: int, batch: bytes, transactional_id: str) -> None:
+        """Append one batch of a transaction, acknowledged by all in-sync replicas."""
+        part = PartitionProduceData(index=partition, records=batch)
+        data = [TopicProduceData(name=topic, partition_data=[part])]
+        request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=30_000, topic_data=data)
+        broker = self._connection(self._leader(topic, partition))
+        answer = broker.request(request, max_version=_LAST_PRODUCE_WITH_ADDED_PARTITIONS)
+        _check(answer.responses[0].partition_responses[0].error_code, "Produce", topic, partition)
+
+    # -- coordinators
+
+    def ask_coordinator(
+        self, kind: int, key: str, request: Any, max_version: int, codes: Callable[[Any], Iterable[int]]
+    ) -> Any:
+        """The answer of the coordinator of a group (GROUP) or a transactional id (TRANSACTION), when it has one.
+
+        ``codes`` takes the error codes out of an answer. Waits while a coordinator moves or ends a transaction before;
+        KafkaError for any other error, and if that takes too long.
+        """
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            code = ErrorCode.NONE
+            try:
+                coordinator = self._coordinator(kind, key)
+            except KafkaError as error:
+                code = error.code
+            else:
+                answer = coordinator.request(request, max_version=max_version)
+                code = next((ErrorCode(each) for each in codes(answer) if each), ErrorCode.NONE)
+                if code == ErrorCode.NONE:
+                    return answer
+            if code not in _COORDINATOR_BUSY or time.monotonic() > deadline:
+                what = type(request).__name__.removesuffix("Request")
+                raise KafkaError(code, f"{what} of {key}")
+            time.sleep(_COORDINATOR_PAUSE_S)
+
+    def _coordinator(self, kind: int, key: str) -> WireClient:
+        found = self._any().request(FindCoordinatorRequest(key=key, key_type=kind), max_version=3)
+        if found.error_code:
+            raise KafkaError(ErrorCode(found.error_code), f"coordinator of {key}")
+        return self._connection((found.host, found.port))
 
     # -- connections
 

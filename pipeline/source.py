@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    InputPartition,
+)
 
 from odradek.client_security import ClientSecurity
 from odradek.pipeline import log_folder
@@ -27,6 +34,7 @@ from odradek.pipeline.read_limits import (
     limited,
 )
 from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
+from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter, check_columns
 from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.read_committed import committed_batches
@@ -61,7 +69,7 @@ class Task(InputPartition):
 
 
 class OdradekDataSource(DataSource):
-    """Registered as `odradek`; batch and streaming, reading only."""
+    """Registered as `odradek`; batch and streaming. `odradek.pipeline.sink` writes."""
 
     @classmethod
     def name(cls) -> str:
@@ -82,6 +90,19 @@ class OdradekDataSource(DataSource):
         if options.max_offsets_per_trigger is not None and not LIMITS_KNOWN:
             raise OptionError("maxOffsetsPerTrigger: Spark tells a Python source of limits from 4.2 on")
         return StreamReader(options, chosen_columns(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        return BatchWriter(self._sink_options(schema, overwrite=overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 (Spark's name)
+        return StreamWriter(self._sink_options(schema, overwrite=overwrite))
+
+    def _sink_options(self, schema: StructType, *, overwrite: bool) -> SinkOptions:
+        if overwrite:
+            raise OptionError("a topic is appended to: use the mode append")
+        options = SinkOptions.parse(dict(self.options))
+        check_columns(schema, options.topic)
+        return options
 
 
 def chosen_columns(schema: Any) -> tuple[str, ...]:

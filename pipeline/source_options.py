@@ -91,11 +91,11 @@ class SourceOptions:
             read_committed=_isolation(options.get("isolation", "read_uncommitted")),
             control=_flag("includeControl", options.get("includecontrol", "true")),
             fail_on_data_loss=_flag("failOnDataLoss", options.get("failondataloss", "true")),
-            records_per_task=_positive("recordsPerTask", options.get("recordspertask")),
-            bytes_per_task=_positive("bytesPerTask", options.get("bytespertask")),
-            max_offsets_per_trigger=_positive("maxOffsetsPerTrigger", options.get("maxoffsetspertrigger")),
+            records_per_task=positive_number("recordsPerTask", options.get("recordspertask")),
+            bytes_per_task=positive_number("bytesPerTask", options.get("bytespertask")),
+            max_offsets_per_trigger=positive_number("maxOffsetsPerTrigger", options.get("maxoffsetspertrigger")),
             push_filters=_flag("pushFilters", options.get("pushfilters", "false")),
-            security=_security(security),
+            security=security_of(security),
         )
 
     def choose(self, topics: Iterable[str], *, missing_ok: bool = False) -> list[str]:
@@ -113,7 +113,8 @@ class SourceOptions:
         return self.pattern is None or re.fullmatch(self.pattern, topic) is not None
 
 
-def _security(options: Mapping[str, str]) -> ClientSecurity:
+def security_of(options: Mapping[str, str]) -> ClientSecurity:
+    """Security options as a value; raises OptionError."""
     try:
         return ClientSecurity.parse(options)
     except SecurityOptionError as error:
@@ -160,7 +161,8 @@ def _number(name: str, text: str | None) -> int | None:
         raise OptionError(f"{name}: milliseconds since 1970, not {text!r}") from None
 
 
-def _positive(name: str, text: str | None) -> int | None:
+def positive_number(name: str, text: str | None) -> int | None:
+    """The number of an option that is given; raises OptionError."""
     number = _number(name, text)
     if number is not None and number <= 0:
         raise OptionError(f"{name}: a positive number, not {text!r}")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.listeners import address_text
-from odradek.broker.facade.records.partitioner import Partitioner
 from odradek.broker.facade.records.record import Isolation, StoredRecord
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
+from odradek.protocol.partitioner import Partitioner
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.transaction.commands import AddPartitions, EndTransaction, ProducerIdentity
-from odradek.broker.facade.records.partitioner import Partitioner
 from odradek.broker.facade.records.record import (
     ProducerRecord,
     RecordMetadata,
@@ -20,6 +19,7 @@ from odradek.broker.facade.topics import check_leader, find_partition, find_topi
 from odradek.broker.metadata.image import TRANSACTION_VERSION
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.partitioner import Partitioner
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.validation import RecordsRefused

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Producer
 
 import odradek
-from odradek.broker.facade.records.partitioner import Partitioner, murmur2
+from odradek.protocol.partitioner import Partitioner, murmur2
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,117 @@
+"""Transactions over the wire that one process begins and writes, and another ends: a task and the driver.
+
+Old versions of the APIs serve it well: partitions are added by a request, and the end of a transaction leaves the epoch
+as it is, so the producer id and the epoch are all that the driver needs (KIP-98).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from odradek.pipeline.cluster_client import GROUP, TRANSACTION, ClusterClient, TopicPartition
+from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from odradek.protocol.generated.messages.end_txn import EndTxnRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from odradek.protocol.generated.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+
+
+class Transaction(NamedTuple):
+    """A transaction by what its coordinator knows it by."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+
+
+class TransactionWriter:
+    """Begins a transaction and writes to it. Whatever was open under its id is aborted."""
+
+    def __init__(self, client: ClusterClient, transactional_id: str, timeout_ms: int) -> None:
+        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
+        answer = client.ask_coordinator(TRANSACTION, transactional_id, request, 4, lambda found: [found.error_code])
+        self.transaction = Transaction(transactional_id, answer.producer_id, answer.producer_epoch)
+        self._client = client
+        self._sequences: dict[TopicPartition, int] = {}
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """What was written to."""
+        return sorted(self._sequences)
+
+    def append(self, topic: str, partition: int, records: list[Record]) -> None:
+        """Write one batch."""
+        name, producer_id, epoch = self.transaction
+        key = topic, partition
+        if key not in self._sequences:
+            request = AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id=name,
+                v3_and_below_producer_id=producer_id,
+                v3_and_below_producer_epoch=epoch,
+                v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=[partition])],
+            )
+            self._client.ask_coordinator(
+                TRANSACTION,
+                name,
+                request,
+                3,
+                lambda found: [
+                    part.partition_error_code
+                    for each in found.results_by_topic_v3_and_below
+                    for part in each.results_by_partition
+                ],
+            )
+        sequence = self._sequences.get(key, 0)
+        batch = build_batch(
+            records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, transactional=True
+        )
+        self._client.append(topic, partition, batch, name)
+        self._sequences[key] = (sequence + len(records)) & 0x7FFFFFFF
+
+
+def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: bool) -> None:
+    """Commit or abort; KafkaError if the transaction was ended by its time-out or by a later writer of the id."""
+    name, producer_id, epoch = transaction
+    request = EndTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, committed=commit)
+    client.ask_coordinator(TRANSACTION, name, request, 4, lambda found: [found.error_code])
+
+
+def note_in_transaction(
+    client: ClusterClient, transaction: Transaction, group: str, place: TopicPartition, number: int
+) -> None:
+    """Make a number the group's offset, as a part of the transaction."""
+    name, producer_id, epoch = transaction
+    add = AddOffsetsToTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, group_id=group)
+    client.ask_coordinator(TRANSACTION, name, add, 3, lambda found: [found.error_code])
+    part = TxnOffsetCommitRequestPartition(partition_index=place[1], committed_offset=number)
+    commit = TxnOffsetCommitRequest(
+        transactional_id=name,
+        group_id=group,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        topics=[TxnOffsetCommitRequestTopic(name=place[0], partitions=[part])],
+    )
+    client.ask_coordinator(
+        GROUP, group, commit, 3, lambda found: [part.error_code for each in found.topics for part in each.partitions]
+    )
+
+
+def noted(client: ClusterClient, group: str) -> int:
+    """The largest number that committed transactions noted; 0 for none. Waits for transactions that are ending."""
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)], require_stable=True)
+
+    def parts_of(answer: Any) -> list[Any]:
+        return [part for each in answer.groups for topic in each.topics for part in topic.partitions]
+
+    answer = client.ask_coordinator(
+        GROUP, group, request, 8, lambda found: [each.error_code for each in [*found.groups, *parts_of(found)]]
+    )
+    parts = parts_of(answer)
+    return max((part.committed_offset for part in parts), default=0)

@@ -1,0 +1,203 @@
+"""The sink: rows to topics in transactions that are committed once, whatever is repeated."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import odradek
+from tests.pipeline.test_session import PATIENCE_S, produce
+
+pytest.importorskip("pyspark")
+
+import pyspark
+from pyspark.sql import Row
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
+
+from odradek.pipeline.cluster_client import ClusterClient
+from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter, check_columns
+from odradek.pipeline.source_options import OptionError
+
+
+class Task:
+    """What Spark tells a task about itself."""
+
+    def __init__(self, number: int, query: str | None) -> None:
+        self._number, self._query = number, query
+
+    def partitionId(self) -> int:  # noqa: N802 (Spark's name)
+        return self._number
+
+    def getLocalProperty(self, name: str) -> str | None:  # noqa: N802 (Spark's name)
+        return self._query if name == "sql.streaming.queryId" else None
+
+
+@pytest.fixture
+def as_task(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Call a writer as Spark does in a task."""
+
+    def write(writer: Any, number: int, *rows: Row, query: str | None = "query") -> Any:
+        monkeypatch.setattr(pyspark.TaskContext, "get", lambda: Task(number, query))
+        return writer.write(iter(rows))
+
+    return write
+
+
+def options(broker: odradek.KafkaBroker, **more: str) -> SinkOptions:
+    return SinkOptions.parse({"kafka.bootstrap.servers": broker.bootstrap_servers, "topic": "out", **more})
+
+
+def committed(broker: odradek.KafkaBroker) -> list[str]:
+    return sorted((record.value or b"").decode() for record in broker.records("out", isolation="read_committed"))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"topic": "t"}, "needs kafka.bootstrap.servers"),
+        ({"kafka.bootstrap.servers": "h:1", "subscribe": "t"}, "unknown option subscribe"),
+        ({"path": "/x"}, "not to files"),
+        ({"kafka.bootstrap.servers": "h:1", "transactionTimeout": "soon"}, "transactionTimeout"),
+    ],
+)
+def test_options_that_are_wrong(given: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        SinkOptions.parse(given)
+
+
+def schema(**columns: Any) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+def test_columns_that_a_record_has() -> None:
+    check_columns(schema(value=BinaryType(), key=StringType(), partition=IntegerType()), "out")
+    check_columns(schema(value=StringType(), topic=StringType()), None)
+    with pytest.raises(OptionError, match="no column value int can be written"):
+        check_columns(schema(value=IntegerType()), "out")
+    with pytest.raises(OptionError, match="no column offset int"):
+        check_columns(schema(value=BinaryType(), offset=IntegerType()), "out")
+    with pytest.raises(OptionError, match="a column value"):
+        check_columns(schema(key=BinaryType()), "out")
+    with pytest.raises(OptionError, match="or a column topic"):
+        check_columns(schema(value=BinaryType()), None)
+
+
+@pytest.mark.kafka(topics={"out": 3, "other": 1})
+def test_records_are_the_rows(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+    writer = BatchWriter(options(kafka_broker))
+    moment = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
+    headers = [Row(key="h", value=b"\xff"), Row(key="none", value=None)]
+    whole = Row(key="k", value=b"whole", headers=headers, topic=None, partition=2, timestamp=moment)
+    plain = Row(key=None, value="plain", headers=None, topic="other", partition=None, timestamp=None)
+    none = Row(key=b"key-7", value=None, headers=[], topic=None, partition=None, timestamp=moment)
+    messages = [as_task(writer, 0, whole, plain), as_task(writer, 1, none), as_task(writer, 2)]
+    assert committed(kafka_broker) == []
+    writer.commit(messages)
+    found = {record.key: record for record in kafka_broker.records("out", isolation="read_committed")}
+    record = found[b"k"]
+    assert (record.partition, record.value, record.timestamp) == (2, b"whole", 1767323045678)
+    assert record.headers == (("h", b"\xff"), ("none", None))
+    assert found[b"key-7"].value is None
+    assert found[b"key-7"].partition == kafka_broker.produce("out", key="key-7").partition
+    (plainly,) = kafka_broker.records("other", isolation="read_committed")
+    assert (plainly.key, plainly.value) == (None, b"plain")
+    writer.abort([as_task(writer, 0, whole)])
+    assert len(committed(kafka_broker)) == 3
+
+
+@pytest.mark.kafka(topics={"out": 2})
+def test_a_repeated_batch_is_there_once(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+    def attempt(number: int, *, commits: int = 2) -> None:
+        """A driver that dies when it has committed so many tasks."""
+        writer = StreamWriter(options(kafka_broker))
+        messages = [as_task(writer, task, Row(value=f"batch {number} task {task}")) for task in (0, 1)]
+        writer.commit(messages[:commits], number)
+
+    attempt(0)
+    attempt(0)  # all was committed, and Spark does not know
+    attempt(1, commits=0)
+    attempt(1, commits=1)
+    assert committed(kafka_broker) == ["batch 0 task 0", "batch 0 task 1", "batch 1 task 0"]
+    attempt(1)
+    attempt(1)
+    attempt(2)
+    assert committed(kafka_broker) == [f"batch {number} task {task}" for number in range(3) for task in (0, 1)]
+
+
+@pytest.mark.kafka(topics={"out": 1})
+def test_another_query_counts_from_its_own_beginning(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+    writer = StreamWriter(options(kafka_broker, transactionalId="mine"))
+    for number, query in ((5, "one"), (0, "two")):
+        writer.commit([as_task(writer, 0, Row(value=query), query=query)], number)
+    assert committed(kafka_broker) == ["one", "two"]
+    assert sorted(kafka_broker.transactions) == ["mine-one-0", "mine-two-0"]
+    with pytest.raises(RuntimeError, match="which query it is of"):
+        as_task(writer, 0, Row(value="x"), query=None)
+
+
+@pytest.mark.kafka(topics={"out": 1})
+def test_a_task_that_fails_leaves_nothing_open(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+    writer = StreamWriter(options(kafka_broker))
+    rows = [Row(value="good", partition=0), Row(value="bad", partition=7)]
+    with pytest.raises(ValueError, match="out has no partition 7: there are 1"):
+        as_task(writer, 0, *rows)
+    produce(kafka_broker, "out", ["after"])
+    assert committed(kafka_broker) == ["after"]
+    many = [Row(value="x" * 300_000, partition=0), Row(value="bad", partition=7)]  # some of it is sent before
+    with pytest.raises(ValueError, match="out has no partition 7: there are 1"):
+        as_task(writer, 0, *many)
+    assert len(list(kafka_broker.records("out"))) == 2
+    assert committed(kafka_broker) == ["after"]
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
+        end, stable = (client.offsets({("out", 0): -1}, read_committed=each) for each in (False, True))
+    assert end == stable
+
+
+@pytest.mark.kafka(topics={"out": 2})
+def test_spark_writes_a_batch(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    rows = spark.range(100).selectExpr(
+        "cast(id as string) as key",
+        "cast(concat('v', id) as binary) as value",
+        "array(named_struct('key', 'n', 'value', cast(cast(id as string) as binary))) as headers",
+        "timestamp_millis(id) as timestamp",
+    )
+    writer = rows.repartition(3).write.format("odradek").mode("append")
+    writer = writer.option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers).option("topic", "out")
+    writer.save()
+    found = {record.key: record for record in kafka_broker.records("out", isolation="read_committed")}
+    assert len(found) == 100
+    assert {(key, each.value, each.timestamp, each.headers) for key, each in found.items()} == {
+        (b"%d" % n, b"v%d" % n, n, (("n", b"%d" % n),)) for n in range(100)
+    }
+    with pytest.raises(Exception, match="use the mode append"):
+        writer.mode("overwrite").save()
+    with pytest.raises(Exception, match="no column id bigint can be written"):
+        spark.range(1).write.format("odradek").mode("append").options(
+            **{"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "topic": "out"}
+        ).save()
+
+
+@pytest.mark.kafka(topics={"in": 2, "out": 2})
+def test_spark_writes_a_stream_once(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers}
+    checkpoint = tmp_path / "checkpoint"
+
+    def run() -> None:
+        rows = spark.readStream.format("odradek").options(**where, subscribe="in").load()
+        writer = rows.select("key", "value", "headers", "timestamp").writeStream.format("odradek")
+        writer = writer.options(**where, topic="out", checkpointLocation=str(checkpoint))
+        assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
+
+    produce(kafka_broker, "in", ["a", "b", "c"])
+    run()
+    assert committed(kafka_broker) == ["a", "b", "c"]
+    # As after a crash between the sink's commit and Spark's: the micro-batch is run again.
+    for file in (checkpoint / "commits").glob("*0*"):
+        file.unlink()
+    produce(kafka_broker, "in", ["d"])
+    run()
+    assert committed(kafka_broker) == ["a", "b", "c", "d"]
+    assert len(list(kafka_broker.records("out"))) > 4  # the repeated one is there, and aborted
