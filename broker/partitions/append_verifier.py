@@ -1,4 +1,4 @@
-"""What Produce needs from the transaction coordinator: whether partitions may be appended to (KIP-890)."""
+"""What Produce needs from the transaction coordinator: may it append to these partitions (KIP-890)?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Refused = dict[tuple[str, int], KafkaError]
 
 
 class AppendVerifier(Protocol):
-    """The transaction coordinators, as far as Produce sees them."""
+    """The transaction coordinators, as Produce uses them."""
 
     def verify_append(
         self,

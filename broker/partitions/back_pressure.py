@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class BackPressure:
-    """The room that a pool of chunks has for more, for tasks of one event loop.
+    """Waits for a chunk pool to have room, for the tasks of one event loop.
 
-    `on_change` is told when the pool becomes crowded, and when it no longer is.
+    `on_change` is called when the pool becomes crowded, and when it no longer is.
     """
 
     def __init__(self, pool: ChunkPool, on_change: Callable[[bool], None]) -> None:
@@ -27,7 +27,7 @@ class BackPressure:
         """Return when the pool is not crowded; an append that follows at once finds it like that."""
         while self._pool.crowded:
             self._listen()
-            self._pool.collect()  # what was written before somebody listened
+            self._pool.collect()  # collect what was written before anybody listened
             if self._pool.crowded:
                 await self._changed.wait()
 

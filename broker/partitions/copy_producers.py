@@ -1,4 +1,4 @@
-"""What a follower knows of producers and their transactions while it lacks some of its leader's log."""
+"""The producers and transactions that a follower knows while it lacks a part of its leader's log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CopyProducers:
-    """The producers of the first offsets of a log: read as far as somebody has asked for. Owner: the replica."""
+    """The producers of the first offsets of a log, read as far as needed. Owner: the replica."""
 
     __slots__ = ("end", "log", "states")
 
@@ -34,7 +34,7 @@ class CopyProducers:
 
 
 class Copy(Protocol):
-    """A replica, as far as this goes."""
+    """The part of a replica that is used here."""
 
     log: PartitionLog
     end: int
@@ -55,8 +55,7 @@ def producers_of(copy: Copy) -> ProducerStates:
 
 
 def stable_offset(copy: Copy) -> int:
-    """Where read_committed ends at a replica: the first transaction that is open as far as it knows, or its high
-    watermark."""
+    """The last stable offset of a replica: its first transaction that is open there, or its high watermark."""
     high_watermark, log = copy.high_watermark, copy.log
     if copy.end >= log.log_end_offset and high_watermark == log.high_watermark:
         return log.last_stable_offset

@@ -1,4 +1,4 @@
-"""When appends reach the disk: group syncs for those who wait, flushes by time and count, checkpoints."""
+"""Flushes logs to the disk: group syncs for waiting requests, flushes by time and count, checkpoints."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FLUSH = "odradek.flush"
 ALWAYS, INTERVAL, NEVER = "always", "interval", "never"
 CHECKPOINT_INTERVAL = "log.flush.offset.checkpoint.interval.ms"
 _SCHEDULER_MS = 1000
-"""How often logs are looked over for `flush.ms` at most."""
+"""The shortest interval at which logs are checked for `flush.ms`."""
 
 
 class Flushed(Protocol):
-    """A partition, or the metadata log, as far as flushing goes."""
+    """The part of a partition, or of the metadata log, that flushing uses."""
 
     @property
     def log(self) -> PartitionLog:
@@ -30,14 +30,14 @@ class Flushed(Protocol):
 
     @property
     def deleted(self) -> bool:
-        """Whether the log is gone."""
+        """Whether the log was deleted."""
 
     def fail(self, error: StorageError) -> None:
         """The medium lost appended bytes: refuse every append from now on."""
 
 
 class Directory(Protocol):
-    """The log directory, as far as its periodic work goes."""
+    """The log directory, as its periodic work uses it."""
 
     def remove_due(self) -> object:
         """Remove the files whose time has come."""
@@ -138,11 +138,11 @@ class Durability:
 
         for flushed, error in await trio.to_thread.run_sync(sync_all):
             flushed.fail(error)
-            # Whoever waits for this round can't be told apart, so nobody in it gets a false yes.
+            # The waiters of this round cannot be told apart, so none of them gets a false success.
             self._failure, self._failed_to = error, self.appended
 
     def _lateness(self, flushed: Flushed) -> int:
-        """How much longer the disk of a partition's leader takes."""
+        """The extra delay of the disk of a partition's leader."""
         return self.late_ms.get(getattr(flushed, "leader_id", -1), 0)
 
     async def _work_periodically(self) -> None:

@@ -1,4 +1,4 @@
-"""Disks that fail on purpose: which partitions feel it, whoever leads them."""
+"""Disks that fail on purpose, and the partitions that they affect, whichever node leads them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class DiskFault:
-    """What fails at a node: in all partitions, or in one topic, one partition, the segment of one offset.
+    """A failure at one node: of all partitions, or of one topic, one partition, or the segment of one offset.
 
-    `on_hit` is called when something fails. `hits` counts.
+    `on_hit` is called when something fails. `hits` counts the failures.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class DiskFault:
         return self.topic in (None, partition.topic.name) and self.partition in (None, partition.index)
 
     def breakage_of(self, partition: Partition) -> Breakage:
-        """What happens to it; a follower that fails to write refuses nothing to clients."""
+        """The effect of the failure on a partition. A follower that cannot write refuses nothing to clients."""
         leads = partition.leader_id == self.node_id
         return Breakage(self.how, self._hit, offset=self.offset, refuses=leads)
 
@@ -74,7 +74,7 @@ class FailingDisks:
 
     @property
     def faults(self) -> list[DiskFault]:
-        """What fails, oldest first."""
+        """The failures in force, oldest first."""
         return list(self._faults)
 
     def add(self, fault: DiskFault) -> None:
@@ -88,7 +88,7 @@ class FailingDisks:
         self._look(self._every())
 
     def named_by(self, fault: DiskFault) -> list[Partition]:
-        """The partitions with a replica on the disk that fails, whoever leads them."""
+        """The partitions with a replica on the failing disk, whichever node leads them."""
         return [each for each in self._every() if fault.names(each) and fault.node_id in each.replicas]
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:

@@ -1,7 +1,7 @@
-"""Incremental fetch sessions (KIP-227): what a client fetches, remembered between its requests.
+"""Incremental fetch sessions (KIP-227): the partitions that a client fetches, kept between its requests.
 
-A full fetch (epoch 0) may open a session; the requests that follow name only what changed and are answered only with
-what changed. Sessions belong to a node, are numbered at random and are evicted when there are too many.
+A full fetch (epoch 0) may open a session. The requests that follow name only what changed, and the answers contain only
+what changed. Sessions belong to a node, have random ids and are evicted when there are too many.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ TopicKey = str | bytes
 
 
 class FetchItem:
-    """One partition that a fetch asks for. In a session also: what the client was last told of it.
+    """One partition of a fetch. In a session it also has what the last answer said.
 
-    `partition` is None until resolved; `error` says why it could not be. `name`: what a topic id was resolved to,
-    which a session remembers.
+    `partition` is None until resolved; `error` says why that failed. `name`: the topic's name, which a session
+    remembers for its id.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class FetchItem:
         self.max_bytes = asked.partition_max_bytes
 
     def is_idle(self, node_id: int) -> bool:
-        """Whether there is surely nothing to read and nothing new to tell; a session has many such partitions."""
+        """Whether there is certainly nothing to read and nothing new to report. In a session that is often so."""
         partition = self.partition
         if partition is None or partition.deleted or partition.leader_id != node_id:
             return False
@@ -93,7 +93,7 @@ class FetchItem:
         self.high_watermark = data.high_watermark
         self.log_start_offset = data.log_start_offset
         if data.error_code:
-            # The client has to hear of the end of the error as well, whatever the watermark is then.
+            # The client has to get the end of the error as well, whatever the watermark is then.
             self.high_watermark = -1
             changed = True
         return changed
@@ -115,10 +115,10 @@ def asked_items(topics: Iterable[FetchTopic], by_id: bool) -> list[FetchItem]:
 
 
 class FetchSession:
-    """What one client fetches from one node. Owner: the cache.
+    """The partitions that one client fetches from one node. Owner: the cache.
 
-    `items` is in the order in which partitions are served; one that gave records goes to the end, so that a small
-    response limit starves none. `epoch` is what the next request must carry.
+    `items` is in the order in which partitions are served. A partition that returned records moves to the end, so that
+    a small response limit starves none. `epoch` is the epoch that the next request must have.
     """
 
     __slots__ = ("by_id", "created_ms", "epoch", "id", "items", "last_used_ms")
@@ -175,11 +175,11 @@ class FetchSessionCache:
         return iter(list(self._sessions.values()))
 
     def find(self, session_id: int) -> FetchSession | None:
-        """The session of this id, if there is one."""
+        """The session with this id; None without one."""
         return self._sessions.get(session_id)
 
     def create(self, items: list[FetchItem], by_id: bool, now_ms: int) -> FetchSession | None:
-        """A session for what a full fetch asked for, or None when there is no room."""
+        """Open a session for a full fetch; None if there is no room."""
         if len(self._sessions) >= self.slots and not self._evict(len(items), now_ms):
             return None
         session_id = NO_SESSION
@@ -189,7 +189,7 @@ class FetchSessionCache:
         return session
 
     def remove(self, session_id: int) -> None:
-        """Close a session; fine when there is none."""
+        """Close a session, if it exists."""
         self._sessions.pop(session_id, None)
 
     def resume(self, session_id: int, epoch: int, by_id: bool, now_ms: int) -> FetchSession:

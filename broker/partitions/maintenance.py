@@ -181,7 +181,7 @@ class Maintenance:
         self._forget_empty(round_)
 
     def _steps(self, round_: _Round, partition: Partition, now_ms: int) -> Iterator[None]:
-        """The work on one partition, in steps between which others may run; ends when the partition is gone."""
+        """The work on one partition, in steps between which others may run. Ends if the partition is deleted."""
         try:
             work = iter(()) if partition.deleted else round_.work(partition, now_ms)
             while not partition.deleted and next(work, _DONE) is not _DONE:

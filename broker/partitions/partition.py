@@ -1,4 +1,4 @@
-"""A partition as the broker sees it: a log, who leads it, and who waits for it."""
+"""A live partition: its log, its leadership, and the readers that wait for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger("odradek.broker.partitions")
 
 
 class OwnTopic(Protocol):
-    """What a partition knows of the topic that it belongs to. `internal`: it is one of the coordinators' topics."""
+    """The topic of a partition. `internal`: it is a coordinator's topic."""
 
     name: str
     topic_id: bytes
@@ -33,7 +33,7 @@ class OwnTopic(Protocol):
 
 
 class Replicates(Protocol):
-    """What copies and commits where replicas differ."""
+    """Copies and commits records while the replicas differ."""
 
     def replicate(self, partition: Partition) -> None:
         """The partition has records, or a leader, that others may lack."""
@@ -43,14 +43,14 @@ class Replicates(Protocol):
 
 
 class HoldsRecords(Protocol):
-    """Who holds records back that are going to be appended: see `HeldAppends`."""
+    """Holds records back before they are appended: see `HeldAppends`."""
 
     def write(self) -> None:
         """Append them."""
 
 
 class Leadership(NamedTuple):
-    """Who leads which log of a partition, in which epoch, and who is in sync."""
+    """The leader and the log that it leads, the leader epoch, and the replicas in sync."""
 
     leader_id: int
     leader_epoch: int
@@ -160,15 +160,15 @@ class Partition:
     # -- writing
 
     def append(self, records: Buffer, *, now_ms: int, origin: AppendOrigin = _CLIENT) -> AppendInfo:
-        """Append one record batch and wake whoever waits for it.
+        """Append one record batch and wake the waiting readers. The log copies or rewrites the records, and keeps no
+        reference.
 
-        The records are copied or rewritten by the log, never kept. Raises KafkaError (RecordsRefused with what a
-        produce response says of it); a refused append changes nothing.
+        Raises KafkaError (RecordsRefused with the contents of the Produce response). A refused append changes nothing.
         """
         return _new(AppendInfo, self.append_plainly(records, now_ms, origin))
 
     def append_plainly(self, records: Buffer, now_ms: int, origin: AppendOrigin = _CLIENT) -> Appended:
-        """The same, for who appends with each request; returns the fields of an `AppendInfo`."""
+        """The same for callers that append with each request; returns the fields of an `AppendInfo`."""
         if self.held is not None:
             self.write_held()
         if self.deleted:
@@ -222,7 +222,7 @@ class Partition:
     # -- replicas
 
     def keep_apart(self, replicator: Replicates, now_ms: int) -> ReplicaSet:
-        """The replicas, each by itself from now on."""
+        """Keep the replicas separately from now on."""
         if self.replica_set is None:
             from odradek.broker.partitions.replicas import ReplicaSet
 
@@ -237,7 +237,7 @@ class Partition:
             self.log.release_high_watermark()
 
     def copy_on(self, node_id: int) -> Replica | None:
-        """What one node has of the partition; None where it is what the leader has."""
+        """A node's copy of the partition; None if it equals the leader's."""
         return None if self.replica_set is None else self.replica_set.by_node.get(node_id)
 
     def fail(self, error: StorageError) -> None:
@@ -263,13 +263,13 @@ class Partition:
         return start
 
     def low_watermark(self, is_alive: Callable[[int], bool]) -> int:
-        """Where the logs of all live replicas start at least; see `ReplicaSet.low_watermark`."""
+        """The lowest log start offset of all live replicas; see `ReplicaSet.low_watermark`."""
         return self.log.log_start_offset if self.replica_set is None else self.replica_set.low_watermark(is_alive)
 
     # -- leadership
 
     def follow(self, registration: PartitionRegistration) -> None:
-        """Be what the metadata image says; whoever waits here looks again if the leader is another one."""
+        """Follow the metadata image. Waiting readers look again if the leader has changed."""
         self.write_held()
         elected = registration.leader_epoch != self.leader_epoch
         self.replicas = registration.replicas
@@ -297,7 +297,7 @@ class Partition:
 
     @property
     def leadership(self) -> Leadership:
-        """Who leads which log, as one value."""
+        """Leader, epoch and log, as one value."""
         return Leadership(self.leader_id, self.leader_epoch, self.isr, self.replica_set, self.log)
 
     @leadership.setter
@@ -357,9 +357,8 @@ class Partition:
                 log.close()
 
     def delete(self) -> None:
-        """The partition is gone with its data; waiting readers learn it. Idempotent.
-
-        A log that is not open is the backend's to remove.
+        """The partition was deleted with its data: waiting readers are woken. Idempotent. The backend removes a log
+        that is not open.
         """
         self.write_held()
         if not self.deleted:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Topic:
     """One topic. Owner: the `PartitionRegistry`, which alone changes it.
 
-    `config` holds the topic's own settings. `partitions[i]` has index i. `deleted` stays True for whoever still
-    holds the object.
+    `config` has the topic's own settings. `partitions[i]` has index i. `deleted` stays True for callers that still have
+    the object.
     """
 
     __slots__ = ("config", "deleted", "internal", "name", "partitions", "topic_id")
@@ -47,7 +47,7 @@ class Topic:
 
     @property
     def replication_factor(self) -> int:
-        """Replicas of the first partition, which is what Kafka calls the topic's factor."""
+        """The number of replicas of the first partition, which Kafka calls the topic's replication factor."""
         return len(self.partitions[0].replicas)
 
 
@@ -180,7 +180,7 @@ class PartitionRegistry:
                 if not partition.opened:
                     self.backend.delete_log(topic.name, partition.index, delay_ms)
             except StorageError as error:
-                # The topic is gone whatever the medium says; the next start finds what is left of it.
+                # The topic is deleted whatever the medium says. The next start removes what is left of it.
                 _log.error("%s-%d is deleted, its files are not: %s", topic.name, partition.index, error.message)
 
     def _configure(self, delta: MetadataDelta, image: MetadataImage) -> None:

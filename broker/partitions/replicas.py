@@ -25,9 +25,8 @@ _READ_BYTES = 8 * 1024 * 1024
 
 
 class Lag(NamedTuple):
-    """How far behind its leader a replica is kept, at least: so many records, bytes or milliseconds.
-
-    With none of them it gets nothing at all.
+    """How far a replica is kept behind its leader, at least: in records, bytes or milliseconds. With none of them it
+    gets nothing.
     """
 
     records: int | None = None
@@ -88,7 +87,7 @@ class Replica:
 
     @property
     def known_end(self) -> int:
-        """How far a leader knows the replica: not at all, before the replica has come to it in its epoch."""
+        """What the leader knows of the replica's end: nothing before the replica has fetched in its epoch."""
         if self.told is not None:
             return self.told
         return self.end if self.follows else 0
@@ -104,7 +103,7 @@ class Replica:
 
 
 class Committed(NamedTuple):
-    """What commits records: the replicas in sync, how many are asked for, and how long a slow one is waited for."""
+    """The conditions of a commit: the replicas in sync, how many are required, and the time-out of a slow one."""
 
     isr: Sequence[int]
     min_isr: int
@@ -137,7 +136,7 @@ class ReplicaSet:
 
     @property
     def leader(self) -> Replica | None:
-        """The leader's copy, which is its whole log; None while nobody leads."""
+        """The leader's copy, which is its whole log; None without a leader."""
         return self.by_node.get(self.leader_id)
 
     # -- copying
@@ -205,8 +204,11 @@ class ReplicaSet:
                 replica.link = None if new is None else SlowLink(new, arrived, seed)
 
     def next_arrival_ms(self, now_ms: int) -> float | None:
-        """When something arrives over a slow link next. What has come and cannot be taken, as the follower is cut off
-        or down, waits for the verb that changes that."""
+        """When the next records arrive over a slow link.
+
+        Records that have arrived and cannot be taken, because the follower is cut off or down, wait for the verb that
+        changes that.
+        """
         links = [replica.link for replica in self.by_node.values() if replica.link is not None]
         times = [link.next_ms for link in links if link.next_ms is not None]
         return min((time for time in times if time > now_ms), default=None)
@@ -235,7 +237,7 @@ class ReplicaSet:
     # -- committing
 
     def commit(self, rule: Committed, now_ms: int) -> bool:
-        """Move the high watermark as far as it may go; returns whether it moved. Followers learn of it at once."""
+        """Advance the high watermark as far as possible; returns whether it moved. Followers learn it at once."""
         leader = self.leader
         if leader is None:
             return False
@@ -346,7 +348,7 @@ class ReplicaSet:
         return log
 
     def set_nodes(self, nodes: Sequence[int], log: PartitionLog) -> None:
-        """The replicas are on these nodes now. A new one has nothing yet; one that is gone is forgotten."""
+        """Change the nodes of the replicas. A new replica has nothing yet; a removed one is dropped."""
         before = [log, *self.logs()]
         for node in [node for node in self.by_node if node not in nodes]:
             del self.by_node[node]
@@ -367,7 +369,7 @@ class ReplicaSet:
         return newcomers
 
     def _leave(self, before: Iterable[PartitionLog]) -> None:
-        """Note those of these logs that nobody has any more."""
+        """Note those of these logs that no replica has any more."""
         kept = self.logs()
         self.left_behind += [log for log in before if log not in kept and log not in self.left_behind]
 
@@ -377,7 +379,7 @@ class ReplicaSet:
 
     @property
     def in_step(self) -> bool:
-        """Whether all replicas have everything and nothing is kept from any: the partition can forget the set."""
+        """Whether all replicas have everything and nothing is kept from any, so that the partition can drop the set."""
         leader = self.leader
         return leader is not None and all(
             replica.alive
@@ -391,7 +393,7 @@ class ReplicaSet:
 
 
 def common_end(log: PartitionLog, end: int, leader: PartitionLog) -> int:
-    """Where the prefix of `log` that ends at `end` parts from `leader`'s history, by their leader epochs."""
+    """The offset at which the prefix of `log` up to `end` diverges from the leader's history, by their leader epochs."""
     if log is leader:
         return min(end, leader.log_end_offset)
     known = [entry for entry in log.leader_epochs.entries() if entry[1] < end]
@@ -406,7 +408,7 @@ def common_end(log: PartitionLog, end: int, leader: PartitionLog) -> int:
 
 
 def bytes_between(log: PartitionLog, start: int, end: int) -> int:
-    """How many bytes the batches of a range have."""
+    """The size of the batches of a range in bytes."""
     size = 0
     while start < end:
         read = log.read(start, max_bytes=_READ_BYTES, up_to_offset=end)

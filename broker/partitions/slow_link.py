@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Slowness(NamedTuple):
-    """How late records arrive over a link, up to how much more, and how many bytes of them in a second at most."""
+    """The delay of records on a link, the most random delay in addition, and the most bytes in a second."""
 
     ms: int
     bytes_per_second: int | None = None
@@ -23,7 +23,7 @@ class Sent(NamedTuple):
 
 
 class SlowLink:
-    """What is on its way to a follower. `sent`: what was sent last."""
+    """Records on their way to a follower. `sent`: the last ones that were sent."""
 
     __slots__ = ("_arrived", "_busy_until_ms", "_draw", "_under_way", "sent", "slowness")
 
@@ -41,7 +41,7 @@ class SlowLink:
         self._arrived = self.sent = arrived
 
     def send(self, what: Sent, size_bytes: int, now_ms: int) -> None:
-        """Send the records between what was `sent` and this, so many bytes."""
+        """Send the records between `sent` and this, which have that many bytes."""
         rate = self.slowness.bytes_per_second
         self._busy_until_ms = max(self._busy_until_ms, now_ms) + (0 if rate is None else size_bytes * 1000 / rate)
         due_ms = self._busy_until_ms + self.slowness.ms
@@ -60,5 +60,5 @@ class SlowLink:
 
     @property
     def next_ms(self) -> float | None:
-        """When something arrives next."""
+        """When the next records arrive."""
         return self._under_way[0][0] if self._under_way else None

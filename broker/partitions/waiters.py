@@ -1,7 +1,7 @@
-"""Who waits for a partition to change, and how it is woken.
+"""Requests that wait for a partition to change.
 
-A fetch that finds too little data registers one `Waiter` with each of its partitions. Whatever changes a
-partition for readers (an append, a moved watermark, a deletion, a new leader) tells its waiters; nothing polls.
+A fetch that finds too little data registers one `Waiter` with each of its partitions. Everything that changes a
+partition for readers (an append, a moved watermark, a deletion, a new leader) wakes its waiters. Nothing polls.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 def _nothing() -> None:
-    """Nobody wants to be told."""
+    """The callback of a waiter that has been woken already."""
 
 
 class Waiter:
@@ -48,11 +48,11 @@ class Waiter:
 
 
 _NOBODY: set[Waiter] = set()
-"""Shared by all partitions that nobody has waited for yet: an empty set each would be a fifth of what one costs."""
+"""Shared by all partitions without waiters so far: an empty set for each would be a fifth of a partition's memory."""
 
 
 class WaiterSet:
-    """The waiters of one partition. `all` is empty when nobody waits: an append without readers pays one test."""
+    """The waiters of one partition. `all` is empty if there are none, so an append without readers costs one test."""
 
     __slots__ = ("all",)
 
@@ -77,7 +77,7 @@ class WaiterSet:
         """Data became readable: `size_bytes` up to the high watermark; `stable_moved` = the LSO moved as well."""
         for waiter in self.all:
             if waiter.committed:
-                # What an ended transaction lays open is more than this append, so the reader has to look for itself.
+                # An ended transaction makes more visible than this append, so the reader has to look again.
                 if stable_moved:
                     waiter.wake()
                 continue
@@ -86,7 +86,7 @@ class WaiterSet:
                 waiter.wake()
 
     def wake_followers(self) -> None:
-        """Records were appended that nobody else may see yet."""
+        """Records were appended that only followers may see so far."""
         for waiter in self.all:
             if waiter.uncommitted:
                 waiter.wake()
@@ -97,7 +97,7 @@ class WaiterSet:
             waiter.wake()
 
     def end_all(self) -> None:
-        """The broker stops: everybody answers with what there is."""
+        """The broker stops: all waiting requests are answered with the data that there is."""
         for waiter in tuple(self.all):
             waiter.over = True
             waiter.wake()

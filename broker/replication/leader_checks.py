@@ -1,4 +1,6 @@
-"""What the controller looks after by itself: leaders back to their preferred replicas, leaders where there are none."""
+"""Periodic checks of the controller: give leadership back to preferred replicas, elect leaders for partitions without
+one.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,7 @@ class LeaderChecks:
             while self._controller.ask(command()):
                 pass
         except KafkaError as error:
-            # Nobody waits for the outcome, and the next check tries again.
+            # Nobody waits for the result, and the next check tries again.
             _log.warning("%s: %s", command.__name__, error)
 
     def _is_any_imbalanced(self) -> bool:

@@ -1,6 +1,6 @@
-"""Copies from leaders to followers, commits what they have, and tells the controller who is in sync.
+"""Copies from leaders to followers, commits, and tells the controller which replicas are in sync.
 
-Nothing is here as long as nothing is kept from any replica: then one log serves all of them.
+It has no state while nothing is kept from any replica: then one log serves all of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _SHORTEST_PAUSE_MS = 10
 
 
 class ReplicationCopy(NamedTuple):
-    """What a test has said of replicas: which links are cut or slow, and (topic id, index, node, lag) of who lags."""
+    """A test's orders on replicas: the links that are cut or slow, and (topic id, index, node, lag) of lagging
+    replicas.
+    """
 
     cut_links: frozenset[frozenset[int]]
     slow_links: Mapping[frozenset[int], Slowness]
@@ -80,7 +82,7 @@ class Replicator:
             self.replicate(partition)
 
     def held_back(self) -> Iterator[str]:
-        """What a test keeps from replicas, in words."""
+        """The orders of a test as text."""
         for (partition, node_id), lag in self._held.items():
             how = "gets nothing" if lag.stops else "is kept behind its leader"
             yield f"node {node_id} {how} of {partition.topic.name}-{partition.index}: the test keeps it from it"
@@ -183,7 +185,7 @@ class Replicator:
 
     @property
     def kept(self) -> ReplicationCopy:
-        """What a test says of replicas now, for `go_on_with`."""
+        """The present orders of a test, for `go_on_with`."""
         held = [(*_key(partition), node_id, lag) for (partition, node_id), lag in self._held.items()]
         return ReplicationCopy(frozenset(self.cuts), dict(self._slow), held)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Led(NamedTuple):
-    """What a leader knew of its partition."""
+    """The leadership of a partition as the frozen node knew it."""
 
     leader_epoch: int
     isr: tuple[int, ...]
@@ -38,7 +38,7 @@ def led_by(topics: PartitionRegistry, node_id: int) -> dict[Partition, Led]:
 
 
 class Frozen:
-    """A node that is paused. `led`: what it leads as far as it knows. `scope`: of the task that has it fenced."""
+    """A frozen node. `led`: the partitions that it led when it froze. `scope`: of the task that has it fenced."""
 
     __slots__ = ("led", "scope")
 
@@ -47,7 +47,7 @@ class Frozen:
         self.scope: trio.CancelScope | None = None
 
     def cancel(self) -> None:
-        """Nobody fences it."""
+        """Cancel its fencing."""
         if self.scope is not None:
             self.scope.cancel()
 

@@ -27,16 +27,16 @@ _SHORTEST_PAUSE_MS = 10
 
 
 class Line:
-    """What one node sends, or takes, of throttled replicas.
+    """The throttled traffic of one node, in one direction.
 
-    It goes on when what it let through is paid for by the time that has passed. Time is saved up only while somebody
-    waits: then a look that comes late, as after a jump of the clock, lets through what earlier looks would have.
+    It continues when the time that has passed pays for the bytes that it let through. Time is saved up only while a
+    replica waits: then a late look, as after a jump of the clock, lets through what earlier looks would have.
     """
 
     __slots__ = ("_at_ms", "_owed", "_rate", "_unseen", "_waiting")
 
     def __init__(self) -> None:
-        self._owed = 0.0  # bytes; less than 0 is what may go at once
+        self._owed = 0.0  # bytes; below 0: what may be sent at once
         self._at_ms = 0
         self._rate = 0
         self._waiting: set[Replica] = set()
@@ -89,8 +89,10 @@ class _Passage(NamedTuple):
 
 
 class Throttles:
-    """The lines of all nodes. Owner: the replicator. `next_look_ms`: when one that holds somebody is free; None for
-    never."""
+    """The throttles of all nodes.
+
+    Owner: the replicator. `next_look_ms`: when one with waiting replicas is free; None: never.
+    """
 
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
@@ -98,7 +100,7 @@ class Throttles:
         self.next_look_ms: int | None = None
 
     def of(self, partition: Partition) -> Throttle | None:
-        """What says how far a partition's replicas may go; None if nothing throttles it."""
+        """The limits of a partition's replicas; None if it is not throttled."""
         config = partition.topic.config
         if not (LEADER_REPLICAS in config.overrides or FOLLOWER_REPLICAS in config.overrides):
             return None
@@ -166,7 +168,7 @@ class Throttles:
             line.end_look()
 
     def clear(self) -> None:
-        """Nothing has gone through yet."""
+        """Nothing has been sent yet."""
         self._lines.clear()
 
 

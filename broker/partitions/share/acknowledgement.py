@@ -1,7 +1,7 @@
-"""What members say of the records they have acquired, and what becomes of records nobody answers for.
+"""Acknowledgements of acquired records, and what happens to records that nobody acknowledges.
 
-An acknowledgement is taken as a whole or not at all: it is checked and carried out piece by piece, and taken back when
-a later piece is refused or the share coordinator cannot store it.
+An acknowledgement is applied as a whole or not at all: it is checked and applied piece by piece, and rolled back if a
+later piece is refused or the share coordinator cannot store it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def acknowledge(
 
 
 def release(partition: SharePartition, member_id: str) -> bool:
-    """A member is gone: what it holds is available again; tells whether another fetch may find more now.
+    """A member has left: its records become available again. Returns whether another fetch may find more now.
 
-    Raises `KafkaError` if that could not be stored; the records stay locked then, until their locks run out.
+    Raises `KafkaError` if that could not be stored. The records then stay locked until their locks time out.
     """
     work = _Answers(partition)
     for run in list(partition.runs.values()):
@@ -54,10 +54,10 @@ def release(partition: SharePartition, member_id: str) -> bool:
 
 
 def expire_locks(partition: SharePartition, now_ms: int) -> tuple[list[tuple[str, StateBatch]], KafkaError | None]:
-    """Records whose locks have run out are available again.
+    """Records whose locks have timed out become available again.
 
-    Tells who held them and what they are now, and why that could not be stored, if so: they are available all the same,
-    as time cannot be taken back.
+    Returns their former holders and new states, and the error if this could not be stored. They become available all
+    the same, because a time-out cannot be rolled back.
     """
     work = _Answers(partition)
     for first_offset, last_offset in partition.locks_due(now_ms):
@@ -85,7 +85,7 @@ def _give_back(
 
 
 class _Settled(NamedTuple):
-    """Records that have been settled, and who held them until when."""
+    """Records that were released, their holder and the end of the lock."""
 
     run: InFlightRun
     batch: StateBatch
@@ -94,7 +94,7 @@ class _Settled(NamedTuple):
 
 
 class _Answers:
-    """What has been settled and is not stored yet, with what it takes to take it back."""
+    """Changes that are not stored yet, with the state to roll back to."""
 
     def __init__(self, partition: SharePartition) -> None:
         self._partition = partition

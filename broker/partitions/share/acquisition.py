@@ -27,7 +27,7 @@ class Fetched(Protocol):
     """The batches that were read from the log, in order; looked at no further than needed."""
 
     def reach(self, offset: int) -> int:
-        """Look as far as the batch with `offset`; the last offset of what was looked at, -1 if there is nothing."""
+        """Examine batches up to the one with `offset`. Returns the last offset examined, -1 if there is none."""
 
     @property
     def base_offset(self) -> int:
@@ -40,11 +40,11 @@ class Fetched(Protocol):
         """The last offset of the batch that has `offset`; `offset` itself if none has."""
 
     def aborted(self) -> Sequence[Span]:
-        """The batches looked at that belong to aborted transactions; none for a reader that may see them."""
+        """The examined batches of aborted transactions; none for a reader that may see them."""
 
 
 class AcquireRequest(NamedTuple):
-    """What a member asks for. `batch_size`: how many records a range may cover, in batch-optimised mode."""
+    """A member's request. `batch_size`: the most records of a range, in batch-optimised mode."""
 
     member_id: str
     max_records: int
@@ -128,7 +128,7 @@ class _Acquisition:
         return self._ranges
 
     def _archive_lost(self, base: int) -> None:
-        """Records between the fetch offset and the first batch are gone: the log has been compacted."""
+        """Archive the records between the fetch offset and the first batch: compaction has removed them."""
         fetch_offset = self._request.fetch_offset
         if fetch_offset < base and self._partition.archive(fetch_offset, base - 1, AVAILABLE, count=True):
             self._partition.became_available(fetch_offset)
@@ -172,7 +172,7 @@ class _Acquisition:
         return False
 
     def _acquire_some(self, run: InFlightRun) -> int:
-        """Acquire available records of a run one by one, as far as the limits go; how many those were."""
+        """Acquire available records of a run one by one, within the limits. Returns how many."""
         count = 0
         portion = -1
         run.split = True
@@ -203,7 +203,10 @@ class _Acquisition:
         self._got(AcquiredRange(piece.first_offset, piece.last_offset, piece.delivery_count), joined=joined)
 
     def _got(self, taken: AcquiredRange, *, joined: bool = False) -> None:
-        """Note a range; `joined`: as one with the last range, if it goes on with the same delivery count."""
+        """Add a range.
+
+        With `joined`, it becomes part of the last range if it follows it with the same delivery count.
+        """
         self._partition.lock(taken.first_offset, taken.last_offset, self._deadline_ms)
         self._left -= taken.size
         if joined and self._ranges[-1].goes_on_with(taken):
@@ -258,7 +261,7 @@ class _Acquisition:
 
 
 def without(ranges: Sequence[AcquiredRange], gone: Sequence[Span]) -> list[AcquiredRange]:
-    """What is left of the ranges without the offsets of `gone`; both in order of their offsets."""
+    """The ranges without the offsets of `gone`. Both are in order of their offsets."""
     left: list[AcquiredRange] = []
     for first, last, count in ranges:
         low = first

@@ -109,9 +109,9 @@ class Piece:
 
 
 class InFlightRun:
-    """A run of offsets, both ends included, and its pieces, which cover it without gaps in order of their offsets.
+    """A run of offsets, both ends included, and its pieces, which cover it in order without gaps.
 
-    `split`: whether its records have been told apart, which changes how they are acquired again.
+    `split`: whether its records were handled separately, which changes how they are acquired again.
     """
 
     __slots__ = ("first_offset", "last_offset", "pieces", "split")
@@ -180,7 +180,7 @@ class InFlightRun:
             self.pieces.insert(index + 1, piece._cut(offset))
 
     def _index(self, offset: int) -> int:
-        """Where the piece stands that has `offset`; the first or last one for offsets outside."""
+        """The index of the piece with `offset`; the first or last piece for offsets outside."""
         return max(0, bisect_right(self.pieces, offset, key=_FIRST) - 1)
 
 

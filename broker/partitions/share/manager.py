@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _NEVER = 1 << 62
 _PASSES_BEFORE_TIMERS = 3
-"""How often other tasks get their turn before locks run out: acknowledgements that have arrived come first."""
+"""How often other tasks run before locks time out: acknowledgements that have arrived come first."""
 _FENCING = frozenset(
     {
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -61,16 +61,16 @@ class StateClient(Protocol):
     """The share coordinator, as leaders ask it. Both raise `KafkaError`, with the code that members get."""
 
     def read(self, key: ShareKey, leader_epoch: int) -> StoredState:
-        """What is stored; leaders of earlier epochs are fenced."""
+        """The stored state. Fences leaders of earlier epochs."""
 
     def write(self, key: ShareKey, state_epoch: int, leader_epoch: int, write: StateWrite) -> None:
         """Store what members have decided."""
 
     def uncommitted(self, key: ShareKey) -> Stored | None:
-        """What to wait at until the share coordinator's replicas have what was stored; None if they have it."""
+        """What to wait at until the share coordinator's replicas have the stored state; None if they have it."""
 
     def as_members_get_it(self, error: KafkaError) -> KafkaError:
-        """What members hear of an error that `Stored.wait` raises."""
+        """The error that members get for one that `Stored.wait` raises."""
 
 
 class ShareCopy(NamedTuple):
@@ -115,9 +115,9 @@ class LiveSharePartition:
 class SharePartitions:
     """All share partitions of a cluster, each on the node that leads its partition. Owner: the cluster.
 
-    Everything is sync but the one task that waits for locks to run out; it starts with the first lock.
-    `settings_of(group_id)` tells a group's configuration in force; `start` starts the task; `report` is told of
-    bugs and of states that could not be stored.
+    Everything is synchronous but the one task that waits for locks to time out, which starts with the first lock.
+    `settings_of(group_id)` returns a group's configuration in force. `start` starts the task. `report` is called with
+    bugs and with states that could not be stored.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class SharePartitions:
         return self._settings_of(group_id)
 
     def find(self, key: ShareKey) -> LiveSharePartition | None:
-        """The share partition if somebody has fetched from it since its leader leads."""
+        """The share partition, if it was fetched from since its leader was elected."""
         live = self._live.get(key)
         if live is not None and not live.is_current:
             self._fence(live)
@@ -193,7 +193,7 @@ class SharePartitions:
     # -- copies
 
     def copied(self) -> list[ShareCopy]:
-        """What is known of each share partition now, for `go_on_with`."""
+        """The present state of each share partition, for `go_on_with`."""
         return [
             ShareCopy(live.key, live.state_epoch, live.machine.copied())
             for live in self._live.values()
@@ -201,7 +201,7 @@ class SharePartitions:
         ]
 
     def go_on_with(self, copies: Iterable[ShareCopy], partition_of: Callable[[bytes, int], Partition]) -> None:
-        """Forget everything, and know this. Sessions end with their connections: nobody has one."""
+        """Replace all state by this one. Sessions end with their connections."""
         self.forget_all()
         self._due.clear()
         for key, state_epoch, copy in copies:
@@ -214,7 +214,10 @@ class SharePartitions:
     # -- members
 
     def acknowledge(self, key: ShareKey, member_id: str, batches: Sequence[AcknowledgementBatch]) -> None:
-        """What a member says of records it holds. UNKNOWN_TOPIC_OR_PARTITION where nobody has fetched yet."""
+        """Apply a member's acknowledgement.
+
+        UNKNOWN_TOPIC_OR_PARTITION if the share partition was never fetched from.
+        """
         live = self.find(key)
         if live is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -223,18 +226,18 @@ class SharePartitions:
         )
 
     def uncommitted(self, key: ShareKey) -> Stored | None:
-        """What to wait at before a member is told that its acknowledgement counts; None if it does."""
+        """What to wait at before the acknowledgement is confirmed to the member; None if it counts already."""
         return self._client.uncommitted(key)
 
     def not_stored(self, key: ShareKey, error: KafkaError) -> KafkaError:
-        """What was acknowledged may be lost: it is read again; returns what the member hears."""
+        """A stored acknowledgement may be lost: load the state again. Returns the error that the member gets."""
         live = self.find(key)
         if live is not None:
             self._fence(live)
         return self._client.as_members_get_it(error)
 
     def release(self, key: ShareKey, member_id: str) -> None:
-        """A member is gone from a partition: what it holds is available again. Raises what `acknowledge` does."""
+        """A member has left a partition: its records become available again. Raises as `acknowledge` does."""
         live = self.find(key)
         if live is not None:
             self._carry_out(live, lambda: acknowledgement.release(live.machine, member_id))
@@ -251,13 +254,13 @@ class SharePartitions:
             live.waiters.wake_all()
 
     def forget_group(self, group_id: str, node_id: int) -> None:
-        """Nobody of the group is connected to the node any more: the next member begins with what is stored."""
+        """No member of the group is connected to the node any more. The next one starts from the stored state."""
         for live in self.of_group(group_id):
             if live.node_id == node_id:
                 self._fence(live)
 
     def forget_all(self) -> None:
-        """Share groups are switched off: no session stays, and whoever comes later begins with what is stored."""
+        """Share groups are switched off: all sessions end, and later members start from the stored state."""
         self._sessions.clear()
         for live in list(self._live.values()):
             self._fence(live)
@@ -275,7 +278,7 @@ class SharePartitions:
         return self._sessions.setdefault(node_id, ShareSessionCache())
 
     def end_session(self, node_id: int, key: SessionKey) -> None:
-        """The session of a member is over: everything that it holds there is available again."""
+        """A member's session has ended: all records that it holds there become available again."""
         session = self.sessions(node_id).remove(key)
         if session is None:
             return
@@ -406,14 +409,14 @@ def is_logged() -> bool:
 
 
 def log_expired(group_id: str, partition: Partition, locks: Iterable[tuple[str, StateBatch]]) -> None:
-    """Locks have run out: who held them, and what the records are now."""
+    """Log locks that have timed out: their holders, and the new states of the records."""
     for member_id, batch in locks:
         text = "group %s: member %s said nothing of records %d to %d of %s-%d before its lock ran out (delivery %d)"
         _log.info(text, group_id, member_id, *batch[:2], partition.topic.name, partition.index, batch.delivery_count)
 
 
 def log_archived(group_id: str, partition: Partition, batches: Iterable[StateBatch]) -> None:
-    """Records that nobody gets any more: rejected, or delivered as often as the group's limit allows."""
+    """Log archived records: rejected, or delivered as often as the group's limit allows."""
     for batch in batches:
         if batch.state == ARCHIVED:
             text = "group %s: records %d to %d of %s-%d are archived after delivery %d"

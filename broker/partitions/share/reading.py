@@ -15,9 +15,9 @@ from odradek.protocol.record_batch import CONTROL_FLAG, HEADER, LOG_OVERHEAD, TR
 
 
 class FetchedBatches:
-    """What was read: `parts` hold whole batches, as `PartitionLog.read` returns them.
+    """The result of a read. `parts` are whole batches, as `PartitionLog.read` returns them.
 
-    `aborted`: producer id and first offset of each aborted transaction that may be among them.
+    `aborted`: producer id and first offset of each aborted transaction that may be in them.
     """
 
     __slots__ = ("_aborted", "_bases", "_lasts", "_parts", "_places", "_rest")
@@ -45,7 +45,7 @@ class FetchedBatches:
                 position = end
 
     def reach(self, offset: int) -> int:
-        """Look as far as the batch with `offset`; the last offset of what was looked at, -1 if there is nothing."""
+        """Examine batches up to the one with `offset`. Returns the last offset examined, -1 if there is none."""
         if self._lasts and self._lasts[-1] >= offset:
             return self._lasts[-1]
         for last_offset in self._rest:
@@ -82,7 +82,7 @@ class FetchedBatches:
         return [self._parts[first_part][start:], *between, self._parts[last_part][:end]]
 
     def aborted(self) -> list[tuple[int, int]]:
-        """First and last offset of each batch looked at that belongs to an aborted transaction."""
+        """First and last offset of each examined batch that belongs to an aborted transaction."""
         if not self._aborted:
             return []
         begun = sorted(self._aborted, key=lambda transaction: transaction[1], reverse=True)
@@ -110,7 +110,7 @@ class FetchedBatches:
 
 
 class ShareReadRequest(NamedTuple):
-    """What a member asks for, in whichever partitions; `mode` and `batch_size` as for `AcquireRequest`."""
+    """A member's request over all partitions. `mode` and `batch_size` as for `AcquireRequest`."""
 
     member_id: str
     max_records: int
@@ -121,7 +121,7 @@ class ShareReadRequest(NamedTuple):
 
 
 class ShareRead(NamedTuple):
-    """What one share partition gives. `error`: why it gives nothing."""
+    """The result of one share partition. `error`: why it has no records."""
 
     live: LiveSharePartition
     ranges: Sequence[AcquiredRange] = ()
@@ -145,9 +145,9 @@ def read_shared(
     *,
     at_once: bool,
 ) -> list[ShareRead] | None:
-    """Acquire records in the order of `lives`; None while there is less than `min_bytes`, unless `at_once`.
+    """Acquire records in the order of `lives`; None if there is less than `min_bytes`, unless `at_once`.
 
-    A share partition that is full and has nothing to give again is not among the results.
+    A share partition that is full and has nothing to deliver again is not among the results.
     """
     ready = [live for live in lives if live.is_current and live.machine.can_acquire()]
     if not ready:
@@ -209,7 +209,7 @@ def _acquire(
 
 
 def _failed(live: LiveSharePartition, error: KafkaError) -> ShareRead:
-    """A read behind the log's start goes on at its start, which is no error for the member."""
+    """A read before the log's start offset begins there, which is no error for the member."""
     if error.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
         return ShareRead(live, error=error)
     live.machine.log_starts_at(live.partition.log.log_start_offset)

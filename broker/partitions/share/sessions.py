@@ -1,7 +1,8 @@
-"""Share sessions: which partitions a member of a share group fetches from a node, remembered between its requests.
+"""Share sessions: the partitions that a member of a share group fetches from a node, kept between its requests.
 
-A member has at most one session with a node. It begins with epoch 0, goes on with rising epochs, in which only changes
-are named, and ends with epoch -1 or with the connection it was opened on; what the member holds is available then.
+A member has at most one session with a node. It begins with epoch 0 and continues with rising epochs, in which only
+changes are named. It ends with epoch -1 or with the connection that opened it; the member's records become available
+then.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Place = tuple[bytes, int]
 
 
 class SessionKey(NamedTuple):
-    """Whose session it is."""
+    """The owner of a session."""
 
     group_id: str
     member_id: str
@@ -29,7 +30,7 @@ class SessionKey(NamedTuple):
 class SharePlace:
     """One partition of a session. `name`: of its topic when it was added, None if there was none.
 
-    `must_answer`: the next answer names it, whatever there is to say.
+    `must_answer`: the next answer contains it in any case.
     """
 
     __slots__ = ("must_answer", "name", "place")
@@ -41,9 +42,10 @@ class SharePlace:
 
 
 class ShareSession:
-    """One session. `places` stand in the order in which they are served: what gave records goes to the end.
+    """One session. `places` are in the order in which they are served: a partition that returned records moves to the
+    end.
 
-    `epoch` is what the next request must carry.
+    `epoch` is the epoch that the next request must have.
     """
 
     __slots__ = ("connection_id", "epoch", "key", "places")
@@ -118,11 +120,11 @@ class ShareSessionCache:
         return session
 
     def remove(self, key: SessionKey) -> ShareSession | None:
-        """End a session; None if there is none."""
+        """End a session; None without one."""
         return self._sessions.pop(key, None)
 
     def closed(self, connection_id: str) -> tuple[list[ShareSession], set[str]]:
-        """A connection is gone: the sessions opened on it that go on, and the groups that had any on it."""
+        """A connection has closed: the sessions opened on it that continue, and the groups that had any on it."""
         keys = self._connections.pop(connection_id, [])
         sessions = [self._sessions[key] for key in dict.fromkeys(keys) if key in self._sessions]
         return (

@@ -39,7 +39,7 @@ class StateWrite(NamedTuple):
 
 
 class StateStore(Protocol):
-    """Where a share partition stores what members decide."""
+    """Where a share partition stores its changes."""
 
     def __call__(self, write: StateWrite) -> None:
         """Store it; raises `KafkaError` if it could not be, then nothing is stored."""
@@ -79,7 +79,7 @@ class SharePartition:
 
     @property
     def settings(self) -> ShareSettings:
-        """What the group's configuration says now."""
+        """The group's configuration in force."""
         return self._read_settings()
 
     # -- copies
@@ -142,7 +142,7 @@ class SharePartition:
         return self.next_fetch_offset() != self.end_offset + 1 or self.in_flight < self.settings.max_locks
 
     def next_fetch_offset(self) -> int:
-        """Where the next fetch reads: at the first available record, or behind everything in flight."""
+        """The offset of the next fetch: the first available record, or the end of everything in flight."""
         if not self.runs or self.start_offset > self.runs.peekitem(-1)[1].last_offset:
             self._available_from = None
             return self.end_offset
@@ -205,11 +205,11 @@ class SharePartition:
         heappush(locks, (deadline_ms, first_offset, last_offset))
 
     def next_deadline_ms(self) -> int | None:
-        """When to call `locks_due`: no lock runs out before."""
+        """When to call `locks_due`: no lock times out before."""
         return self._locks[0][0] if self._locks else None
 
     def locks_due(self, now_ms: int) -> Iterator[tuple[int, int]]:
-        """The offsets whose locks may have run out; each is told once."""
+        """The offsets whose locks may have timed out. Each is returned once."""
         while self._locks and self._locks[0][0] <= now_ms:
             _, first_offset, last_offset = heappop(self._locks)
             yield first_offset, last_offset
@@ -220,7 +220,7 @@ class SharePartition:
             self._available_from = offset
 
     def count_done(self, piece: Piece) -> int:
-        """How many records of a piece count as done: those from the start offset on."""
+        """How many records of a piece count as completed: those from the start offset on."""
         return max(0, piece.last_offset - max(self.start_offset, piece.first_offset) + 1) if piece.is_terminal else 0
 
     def write(self, batches: Sequence[StateBatch]) -> None:
@@ -325,5 +325,5 @@ class SharePartition:
 
 
 def released_state(piece: Piece, start_offset: int) -> RecordState:
-    """What becomes of acquired records that nobody answered: they come back if the log still holds them."""
+    """The state of acquired records that nobody acknowledged: available again if the log still has them."""
     return ARCHIVED if piece.last_offset < start_offset else AVAILABLE

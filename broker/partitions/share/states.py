@@ -13,7 +13,7 @@ from odradek.protocol.uuids import uuid_to_text
 
 
 class RecordState(IntEnum):
-    """What has become of a record."""
+    """The state of a record."""
 
     AVAILABLE = 0
     ACQUIRED = 1
@@ -53,7 +53,7 @@ ACKNOWLEDGED_AS: Mapping[int, RecordState] = {
     RELEASE: AVAILABLE,
     REJECT: ARCHIVED,
 }
-"""What each acknowledge type makes of a record; RENEW leaves it acquired."""
+"""The state that each acknowledge type leads to; RENEW leaves the record acquired."""
 
 BATCH_OPTIMIZED, RECORD_LIMIT = range(2)
 """Share acquire modes: whole batches that begin within the limit, or no record beyond it (KIP-1206)."""
@@ -85,7 +85,7 @@ class StateBatch(NamedTuple):
 
 
 class StoredState(NamedTuple):
-    """What the share coordinator has stored of a share partition; a start offset of -1 is open yet."""
+    """The stored state of a share partition. Start offset -1: not known yet."""
 
     state_epoch: int
     start_offset: int
@@ -101,7 +101,7 @@ class AcquiredRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets it covers."""
+        """The number of offsets."""
         return self.last_offset - self.first_offset + 1
 
     def goes_on_with(self, other: AcquiredRange) -> bool:
@@ -110,7 +110,7 @@ class AcquiredRange(NamedTuple):
 
 
 class AcknowledgementBatch(NamedTuple):
-    """What a member says of a run of offsets: one type for all of them, or one for each."""
+    """An acknowledgement of a run of offsets: one type for all of them, or one for each."""
 
     first_offset: int
     last_offset: int
@@ -118,7 +118,7 @@ class AcknowledgementBatch(NamedTuple):
 
 
 class ShareSettings(NamedTuple):
-    """The configuration of one group as far as its share partitions are concerned; Kafka's names in the comments."""
+    """The configs of a group that concern its share partitions; Kafka's names are in the comments."""
 
     lock_duration_ms: int = 30_000  # share.record.lock.duration.ms
     delivery_limit: int = 5  # share.delivery.count.limit
