@@ -393,7 +393,7 @@ class ReplicaSet:
 
 
 def common_end(log: PartitionLog, end: int, leader: PartitionLog) -> int:
-    """The offset at which the prefix of `log` up to `end` diverges from the leader's history, by their leader epochs."""
+    """The offset at which the prefix of `log` up to `end` diverges from the leader's history, by leader epochs."""
     if log is leader:
         return min(end, leader.log_end_offset)
     known = [entry for entry in log.leader_epochs.entries() if entry[1] < end]

@@ -1,4 +1,4 @@
-"""What the transaction coordinator can be told and asked, and what it causes."""
+"""The commands of the transaction coordinator, its questions, and its effects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from odradek.protocol.native import mypyc_attr
 
 
 class ProducerIdentity(NamedTuple):
-    """What a producer shows to prove that it is the current one."""
+    """The identity that a producer sends, which shows whether it is the current one."""
 
     producer_id: int
     producer_epoch: int
@@ -182,7 +182,7 @@ class WriteMarkers(Effect):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class HoldReached(Effect):
-    """The transaction stands at a point where it is held."""
+    """The transaction has reached a point where it is held."""
 
     __slots__ = ("at", "transactional_id")
 

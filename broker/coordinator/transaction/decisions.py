@@ -54,7 +54,9 @@ def must_exist(transaction: Transaction | None) -> Transaction:
 def take_over(
     old: Transaction | None, last_epoch: int, command: InitProducerId, new_producer_id: NewProducerId, now_ms: int
 ) -> Transition:
-    """Give the id to the asking producer: a new epoch, or a new producer id when there is none or no epoch is left."""
+    """Give the id to the calling producer: with a new epoch, or with a new producer id if it has none or no epoch is
+    left.
+    """
     expected = command.expected
     if old is None:
         producer_id = new_producer_id()
@@ -158,7 +160,7 @@ def check_identity(transaction: Transaction, producer_id: int, producer_epoch: i
 
 
 def end_action(old: Transaction, command: EndTransaction) -> EndAction:
-    """What the table of states says to an EndTxn; refusals are raised."""
+    """The result of an EndTxn by the table of states; raises the refusals."""
     rules = RULES[old.state]
     epoch = command.producer_epoch
     if command.client_version < 2:

@@ -11,7 +11,7 @@ from odradek.broker.runtime.machine import Effect, Schedule
 from odradek.protocol.native import mypyc_attr
 
 MARKER_RETRY_MS = 100
-"""How long to wait before a partition that refused its marker is tried again."""
+"""The wait before a partition that refused its marker is tried again."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -41,7 +41,7 @@ class Endings:
         return transactional_id in self._by_id
 
     def get(self, transactional_id: str) -> Ending | None:
-        """What is missing to the end of an id's transaction."""
+        """The markers that an id's transaction still lacks."""
         return self._by_id.get(transactional_id)
 
     def begin(self, prepared: Transaction, now_ms: int) -> list[Effect]:
@@ -50,7 +50,7 @@ class Endings:
         return self.advance(prepared)
 
     def advance(self, prepared: Transaction) -> list[Effect]:
-        """Write the markers that are missing and not held. No partition at all is told too: it leads to the end."""
+        """Write the markers that are missing and not held. Also without any, because the effect leads to the end."""
         waiting = self._by_id[prepared.transactional_id].waiting
         if self._holds.any:
             return self._advance_held(prepared, waiting)
@@ -73,7 +73,10 @@ class Endings:
         return effects
 
     def held_before(self, done: Transaction) -> Effect | None:
-        """All markers are written. What to tell of a hold that keeps the end from being stored, None for no hold."""
+        """All markers are written.
+
+        Returns the effects of a hold that keeps the end from being stored; None without one.
+        """
         if not self._holds.any or not self._holds.stops(done.transactional_id, done.state.label):
             return None
         self._by_id[done.transactional_id].waiting.clear()

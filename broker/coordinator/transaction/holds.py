@@ -46,14 +46,14 @@ class Hold:
 
     @property
     def reached(self) -> bool:
-        """Whether the transaction has come to the point."""
+        """Whether the transaction has reached the point."""
         return self.arrival.done()
 
     def __repr__(self) -> str:
         return f"Hold({self.transactional_id!r}, at={self.at!r}, reached={self.reached})"
 
     def release(self) -> None:
-        """Let the transaction go on. Idempotent."""
+        """Release the transaction. Idempotent."""
         self._book.release(self)
 
 
@@ -97,7 +97,7 @@ class HoldBook:
 
     @property
     def any(self) -> bool:
-        """Whether there is any hold."""
+        """Whether there are any holds."""
         return bool(self._holds)
 
     def stops(self, transactional_id: str, at: str) -> bool:
@@ -105,7 +105,7 @@ class HoldBook:
         return (transactional_id, at) in self._holds
 
     def reached(self, transactional_id: str, at: str) -> None:
-        """The id stands at the point: whoever holds it there learns of it."""
+        """The id has reached the point: its holds are notified."""
         for hold in self._holds.get((transactional_id, at), ()):
             if not hold.reached:
                 hold.arrival.set_result(None)
@@ -115,7 +115,10 @@ class HoldBook:
         return [HoldCopy(hold, hold.reached) for hold in self.active()]
 
     def go_on_with(self, copies: Iterable[HoldCopy]) -> None:
-        """Hold what was held then, and nothing else. Own holds are the same objects; others are made anew."""
+        """Restore the holds of an earlier time, and no others.
+
+        The caller's holds stay the same objects; others are made again.
+        """
         self._holds.clear()
         for other, reached in copies:
             hold = other if other._book is self else Hold(self, other.transactional_id, other.at)

@@ -16,8 +16,8 @@ from odradek.broker.coordinator.transaction.transaction import Transaction
 from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-# What Python's `re` takes and RE2 does not: look-around, back references, atomic groups, conditionals, comments,
-# possessive quantifiers, and \Z.
+# Syntax that Python's `re` accepts and RE2 does not: look-around, back references, atomic groups, conditionals,
+# comments, possessive quantifiers, and \Z.
 _NOT_RE2 = re.compile(r"\(\?(?:[=!>(#]|<[=!]|P[=>])|\\[1-9Zk]|[*+?}]\+")
 _POSIX_CLASSES = {
     "alnum": "0-9A-Za-z",

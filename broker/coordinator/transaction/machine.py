@@ -1,4 +1,7 @@
-"""The rules of one `__transaction_state` partition: who may write under an id, and how transactions end."""
+"""The machine of one `__transaction_state` partition.
+
+Which producer may write under an id, and how transactions end.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ class TransactionMachine:
 
     @property
     def transactions(self) -> Mapping[str, Transaction]:
-        """What the log says of each id."""
+        """The stored state of each id."""
         return self._ids.by_id
 
     # -- Machine
@@ -86,12 +89,12 @@ class TransactionMachine:
         self._ids.replay(record)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
-        """`__transaction_state` takes part in no transaction, so there is nothing to settle."""
+        """No transaction writes to `__transaction_state`, so there is nothing to settle."""
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """Clients get the error that Kafka makes of it; what nobody waits for is tried again."""
+        """Clients get Kafka's error for it. What no client waits for is tried again."""
         if isinstance(command, MarkersWritten):
             return make_outcome(effects=self._endings.store_later(command))
         if isinstance(command, ExpireIds):
@@ -126,7 +129,7 @@ class TransactionMachine:
         return self
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """See `Machine`: transactions whose end was decided go on, with all of their markers."""
+        """See `Machine`: transactions whose end was decided continue, with all of their markers."""
         effects = self._upkeep.set_timers()
         for transaction in self._ids.by_id.values():
             if transaction.state in ENDING:
@@ -315,5 +318,5 @@ _ANSWERS = {
 
 
 def refusal(code: ErrorCode) -> ErrorCode:
-    """What a producer gets."""
+    """The producer id and epoch that a client gets."""
     return _ANSWERS.get(code, code)

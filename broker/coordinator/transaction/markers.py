@@ -24,7 +24,7 @@ _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC
 
 
 class MarkedNode(Protocol):
-    """A node, as far as markers are concerned."""
+    """The part of a node that markers need."""
 
     @property
     def up(self) -> bool: ...
@@ -49,9 +49,9 @@ class UncommittedMarker:
         self._epoch = partition.leader_epoch
 
     def then(self, settled: Callable[[KafkaError | None], None]) -> Callable[[], None]:
-        """Call `settled` when it is committed (None), or never will be, as far as its leader knows.
+        """Call `settled` when it is committed (None), or when its leader knows that it never will be.
 
-        Returns what forgets it.
+        Returns a function to cancel it.
         """
         self._settled = settled
         return self._listen()
@@ -77,7 +77,7 @@ class UncommittedMarker:
             self._listen()
 
     async def committed(self, clock: BrokerClock, timeout_ms: int) -> None:
-        """Wait until it is committed; raises what `then` is told, or REQUEST_TIMED_OUT."""
+        """Wait until it is committed. Raises the error of `then`, or REQUEST_TIMED_OUT."""
         slot: ReplySlot[None] = ReplySlot()
         forget = self.then(lambda error: slot.complete(None) if error is None else slot.fail(error))
         try:
@@ -157,7 +157,7 @@ class MarkerWriter:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a marker needs a producer: {producer}")
         partition = topic.partitions[index]
         if partition.leader_id < 0 and node is None:
-            # Kafka 4.3.1 takes a partition that nobody leads for one that is deleted: its transaction is left hanging.
+            # Kafka 4.3.1 treats a partition without a leader as deleted: its transaction stays open.
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         leader = self._nodes.get(partition.leader_id)
         if leader is None or not leader.up or (node is not None and partition.leader_id != node.id):
@@ -179,5 +179,5 @@ def _check_new_epoch(partition: Partition, producer: Producer) -> None:
 
 
 def is_gone(error: KafkaError) -> bool:
-    """Whether the partition that refused a marker does not exist any more, so that nobody waits for the marker."""
+    """Whether the partition that refused a marker was deleted, so that its marker is no longer needed."""
     return error.code in _GONE

@@ -85,10 +85,10 @@ class LiveSettings:
 
 
 class TransactionService(CoordinatorService[TransactionMachine]):
-    """The transaction coordinators: what Produce, InitProducerId and tests need of them.
+    """The transaction coordinators, as Produce, InitProducerId and tests use them. Owner: the cluster.
 
-    Owner: the cluster. `holds` are kept here because they outlive the coordinators' machines. `allocate(node_id)`
-    gives a producer id that nobody has had.
+    `holds` are kept here because they outlive the coordinators' machines. `allocate(node_id)` returns a producer id
+    that was never used.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         try:
             self.shard_for(transactional_id).submit(GoOn(transactional_id))
         except KafkaError:
-            return  # nobody coordinates the id now; whoever does next goes on by itself
+            return  # the id has no coordinator now; the next one continues by itself
 
 
 def _refusals(errors: Errors, support: Support) -> Refusals:

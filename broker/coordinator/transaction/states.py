@@ -29,7 +29,7 @@ class TransactionState(IntEnum):
 
     @classmethod
     def from_label(cls, label: str) -> TransactionState | None:
-        """The state with that name, None if there is none."""
+        """The state with that name; None without one."""
         return _BY_LABEL.get(label)
 
 
@@ -38,7 +38,7 @@ _BY_LABEL = {label: state for state, label in _LABELS.items()}
 
 
 class InitAction(Enum):
-    """What InitProducerId gets."""
+    """The results of InitProducerId."""
 
     TAKE_OVER = "new epoch"
     ABORT_FIRST = "aborts, CONCURRENT_TRANSACTIONS"
@@ -46,7 +46,7 @@ class InitAction(Enum):
 
 
 class AddAction(Enum):
-    """What AddPartitionsToTxn and AddOffsetsToTxn get."""
+    """The results of AddPartitionsToTxn and AddOffsetsToTxn."""
 
     BEGIN = "begins a transaction"
     EXTEND = "adds partitions"
@@ -54,7 +54,7 @@ class AddAction(Enum):
 
 
 class EndAction(Enum):
-    """What EndTxn gets."""
+    """The results of EndTxn."""
 
     PREPARE = "ends the transaction"
     PREPARE_EMPTY = "ends an empty transaction"
@@ -65,7 +65,7 @@ class EndAction(Enum):
 
 
 class EndActions(NamedTuple):
-    """What EndTxn gets by the wanted result; `retried`: the epoch is the one before the last bump."""
+    """The results of EndTxn by the wanted end. `retried`: the epoch is the one before the last bump."""
 
     commit: EndAction
     abort: EndAction

@@ -224,7 +224,7 @@ class TransactionalIds:
         return len(self.by_id)
 
     def get(self, transactional_id: str) -> Transaction | None:
-        """What is known of an id."""
+        """The stored state of an id."""
         return self.by_id.get(transactional_id)
 
     def check_settled(self, transactional_id: str) -> None:
@@ -266,5 +266,5 @@ class TransactionalIds:
 
 
 def tombstones(transactional_ids: Iterable[str]) -> list[NewRecord]:
-    """The records that forget ids."""
+    """The records that delete ids."""
     return [NewRecord(record_key(transactional_id)) for transactional_id in transactional_ids]

@@ -34,11 +34,11 @@ class TransactionSettings(Protocol):
         """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
 
     def new_producer_id(self) -> int:
-        """A producer id that nobody has had."""
+        """A producer id that was never used."""
 
 
 class Upkeep:
-    """Two recurring timers, each only while there is something to look after. Owner: the machine of the partition."""
+    """Two recurring timers, each of which runs only while it is needed. Owner: the machine of the partition."""
 
     __slots__ = ("_ids", "_set", "_settings")
 
@@ -87,7 +87,7 @@ class Upkeep:
         return transaction
 
     def expired(self, now_ms: int) -> list[str]:
-        """The timer fired: the ids to forget."""
+        """The timer fired: returns the ids to delete."""
         self._set.discard("expire")
         oldest_ms = now_ms - self._settings.id_expiration_ms
         return [

@@ -30,7 +30,7 @@ _UNREACHABLE = frozenset(
 
 
 class Support(Enum):
-    """What the client that writes can do, known from its request's version."""
+    """The abilities of the client, by the version of its request."""
 
     VERIFY = auto()
     """Adds partitions itself, does not know TRANSACTION_ABORTABLE."""
@@ -146,7 +146,7 @@ class TransactionVerifier:
         partitions: Collection[TopicPartition],
         support: Support,
     ) -> Errors | Asked:
-        """One attempt of `begin`, as far as it goes without waiting."""
+        """One attempt of `begin`, without waiting."""
         errors: Errors = {}
         asked: list[TopicPartition] = []
         for partition in partitions:
@@ -165,7 +165,7 @@ class TransactionVerifier:
         return errors | self._verify(transactional_id, producer_id, producer_epoch, asked, support)
 
     def _knows_later_epoch(self, partition: TopicPartition, producer_id: int, producer_epoch: int) -> bool:
-        """Whether the log has seen a newer producer of this id: then there is no need to ask."""
+        """Whether the log has seen a newer producer of this id, so that the coordinator need not be asked."""
         name, index = partition
         topic = self._topics.get(name)
         if topic is None or not 0 <= index < len(topic.partitions):

@@ -47,7 +47,7 @@ from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, dec
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 
 _MEMBER_ID_REQUIRED_FROM = 4
-"""JoinGroup versions from which a new dynamic member is told its id before it can join (KIP-394)."""
+"""The JoinGroup versions in which a new dynamic member gets its id before it can join (KIP-394)."""
 
 
 class ClassicMembers:
@@ -192,7 +192,7 @@ class ClassicMembers:
     # -- living and leaving
 
     def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[ErrorCode]:
-        """A classic member lives; it has to join again when there is something to give up or to take."""
+        """A heartbeat of a classic member. It has to join again if there are partitions to revoke or to take."""
         group = self._group(command.group_id)
         member, classic = self._classic_member(group, command.member_id, command.instance_id)
         if command.generation_id != member.epoch:
@@ -241,7 +241,7 @@ class ClassicMembers:
         return member, member.classic
 
     def _ask_to_join(self, group: ConsumerGroup, member: Member) -> list[Effect]:
-        """From the first time that it is told on, the member has its rebalance timeout to join again."""
+        """From the first request to join again, the member has its rebalance timeout to do so."""
         if member.member_id in group.asked_to_join:
             return []
         group.asked_to_join.add(member.member_id)

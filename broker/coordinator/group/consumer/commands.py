@@ -19,7 +19,7 @@ from odradek.protocol.native import mypyc_attr
 @final
 @mypyc_attr(acyclic=True)
 class HeartbeatReply:
-    """What a member is told. ``assignment``: None where it has not changed."""
+    """The reply to a heartbeat. ``assignment``: None if it has not changed."""
 
     __slots__ = ("assignment", "heartbeat_interval_ms", "member_epoch", "member_id")
 

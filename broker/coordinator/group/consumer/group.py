@@ -36,13 +36,13 @@ from odradek.protocol.primitives import ZERO_UUID
 
 
 def session_key(group_id: str, member_id: str) -> Hashable:
-    """Its session: runs anew with each heartbeat."""
+    """The key of its session timer, which restarts with each heartbeat."""
     return ("consumer session", group_id, member_id)
 
 
 @lru_cache(maxsize=1 << 12)
 def session(group_id: str, member_id: str, timeout_ms: int) -> Schedule:
-    """Let it begin. The same effect each time: every heartbeat has one, and nobody changes it."""
+    """The effect that starts it. Every heartbeat has this effect, so it is one shared object."""
     return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
 
 
@@ -52,7 +52,7 @@ def rebalance_key(group_id: str, member_id: str) -> Hashable:
 
 
 def join_key(group_id: str, member_id: str) -> Hashable:
-    """The time that a classic member has to join again once it was told to."""
+    """The key of the timer of a classic member that has to join again."""
     return ("consumer join", group_id, member_id)
 
 
@@ -197,11 +197,11 @@ class ConsumerGroup(EpochGroup):
     # -- reading
 
     def member(self, member_id: str | None) -> Member:
-        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
+        """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
         return known_member(self.group_id, self.members, member_id)
 
     def static_member(self, instance_id: str | None) -> Member | None:
-        """The member that has an instance id, None if nobody has."""
+        """The member with an instance id; None without one."""
         return None if instance_id is None else self.members.get(self.static_ids.get(instance_id, ""))
 
     def is_held(self, topic_id: bytes, partition: int) -> bool:
@@ -274,7 +274,7 @@ class ConsumerGroup(EpochGroup):
         self._state = None
 
     def remove_member(self, member_id: str) -> None:
-        """A member is gone."""
+        """Remove a member."""
         before = self.members.pop(member_id, None)
         if before is not None:
             self.order.remove(member_id)
@@ -288,7 +288,7 @@ class ConsumerGroup(EpochGroup):
         self._state = None
 
     def set_regex(self, regex: str, resolved: ResolvedRegex | None) -> None:
-        """A pattern has been resolved, or nobody uses it any more."""
+        """Set a resolved pattern; None: no member uses it any more."""
         before = self.regexes.pop(regex, None)
         if before is not None:
             count_down(self.subscriptions.by_regex, before.topics)

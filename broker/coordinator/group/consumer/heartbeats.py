@@ -90,9 +90,9 @@ class Heartbeats:
     # -- nothing new
 
     def _resting(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Member | None:
-        """The member, if its heartbeat says nothing new and it has all that it shall have: most heartbeats.
+        """The member, if its heartbeat says nothing new and it has its whole assignment, as with most heartbeats.
 
-        What is asked here of everybody would be no more than lost time; what `heartbeat` does comes to the same.
+        A fast path: `heartbeat` would give the same result.
         """
         group = self._groups.get(command.group_id)
         if not isinstance(group, ConsumerGroup):
@@ -115,7 +115,7 @@ class Heartbeats:
         return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
 
     def _session(self, group_id: str, member_id: str) -> Schedule:
-        """The member's session, which begins anew."""
+        """The effect that restarts the member's session."""
         return session(group_id, member_id, self._progress.configs.session_timeout_ms(group_id))
 
     # -- group and member
@@ -165,7 +165,7 @@ class Heartbeats:
 
 
 def replace_static(step: Step, old: Member, member_id: str) -> Member:
-    """A static member is back under another member id: it takes the place of the old one, and joins anew."""
+    """A static member has rejoined with another member id: it replaces the old member."""
     group_id = step.group.group_id
     new = taken_over(old, member_id)
     step.records += [
@@ -232,7 +232,7 @@ class Departures(MemberExpiry):
         return self.remove(group, [member], HeartbeatReply(command.member_id, command.member_epoch), now_ms)
 
     def _go_away(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
-        """Its partitions count as given in epoch 0 from now on, so that whoever takes its place may commit them."""
+        """Its partitions count as assigned in epoch 0 from now on, so that its successor may commit them."""
         kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
         away = standing(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
         step = Step(group, now_ms, [current_record(group.group_id, away)])
@@ -242,7 +242,7 @@ class Departures(MemberExpiry):
         return self.remove(group, [member], None, now_ms)
 
     def remove(self, group: ConsumerGroup, members: Sequence[Member], reply: R, now_ms: int) -> Outcome[R]:
-        """Take members out. The group goes on in its next epoch, or as a classic group."""
+        """Remove members. The group continues in its next epoch, or as a classic group."""
         step = Step(group, now_ms)
         if not members:
             return step.outcome(reply, lambda: group)

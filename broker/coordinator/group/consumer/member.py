@@ -25,7 +25,7 @@ AWAY = -2
 
 
 class MemberState(IntEnum):
-    """How far a member is on its way to its target, numbered as stored."""
+    """The states of a member's reconciliation, numbered as stored."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -40,7 +40,7 @@ UNRELEASED_PARTITIONS: Final = MemberState.UNRELEASED_PARTITIONS
 
 
 class ClassicMember(NamedTuple):
-    """What a member that speaks the classic protocol has joined with."""
+    """The JoinGroup of a member that speaks the classic protocol."""
 
     session_timeout_ms: int
     protocols: tuple[tuple[str, bytes], ...]
@@ -173,7 +173,7 @@ def as_far_as(member: Member, other: Member) -> Member:
 
 
 def before_all(member: Member) -> Member:
-    """What a member says of itself; it has not got anything yet."""
+    """The member without any assignment, as the record of its subscription says."""
     return standing(member, 0, -1, STABLE, NOTHING, NOTHING)
 
 

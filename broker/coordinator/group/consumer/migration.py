@@ -140,7 +140,7 @@ class Migration:
     # -- down
 
     def must_downgrade(self, group: ConsumerGroup, leaving: Sequence[Member]) -> bool:
-        """Whether nobody but classic members is left once these have gone."""
+        """Whether only classic members are left after these have been removed."""
         left = len(group.members) - len(leaving)
         classic = group.classic_members - sum(1 for member in leaving if member.classic is not None)
         return left > 0 and classic == left and self._configs.downgrades and left <= self._settings.max_size
@@ -240,7 +240,7 @@ def _partitions(member: Member) -> Partitions:
 
 
 def _let_go(classic: ClassicGroup) -> list[Effect]:
-    """Nobody waits in a group that is none any more, and its timers do not run."""
+    """Answer the waiting requests and cancel the timers of a group that is being replaced."""
     group_id = classic.group_id
     effects: list[Effect] = [Cancel((what, group_id)) for what in ("join", "joined", "sync")]
     for member in classic.members.values():

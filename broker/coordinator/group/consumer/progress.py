@@ -1,4 +1,4 @@
-"""What follows from a member that has joined or changed: its topics, the group's target, its own assignment."""
+"""The consequences of a member that has joined or changed: its topics, the group's target, its own assignment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REGEX_PAUSE_MS = 10_000
 
 
 class RegexChange(Enum):
-    """What a heartbeat has done to the member's pattern."""
+    """The effect of a heartbeat on the member's pattern."""
 
     NONE = 0
     UNRESOLVED = 1

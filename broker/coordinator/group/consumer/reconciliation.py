@@ -32,7 +32,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 
 Owned = Mapping[bytes, Collection[int]]
-"""What a heartbeat lists as owned."""
+"""The partitions that a heartbeat lists as owned."""
 
 
 @final
@@ -128,7 +128,7 @@ def _next(member: Member, epoch: int, goal: Goal) -> Member:
 
 
 def _topics(target: Partitions, assigned: Epochs) -> Iterable[bytes]:
-    """Those of the target, then the others that the member has."""
+    """The partitions of the target, then the others that the member has."""
     others = [topic_id for topic_id in assigned if topic_id not in target]
     return (*target, *others) if others else target
 
@@ -160,7 +160,7 @@ def _put(epochs: Epochs, topic_id: bytes, partitions: dict[int, int]) -> None:
 
 
 def check_room(group: ConsumerGroup, member_id: str, limit: int) -> None:
-    """GROUP_MAX_SIZE_REACHED for somebody new in a full group."""
+    """Raise GROUP_MAX_SIZE_REACHED for a new member in a full group."""
     if len(group.members) >= limit and member_id not in group.members:
         text = f"The consumer group has reached its maximum capacity of {limit} members."
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
@@ -187,7 +187,7 @@ def check_epoch(member: Member, epoch: int, owned: Owned | None) -> None:
 
 
 def known_static(group: ConsumerGroup, instance_id: str) -> Member:
-    """The member with that instance id; UNKNOWN_MEMBER_ID if there is none."""
+    """The member with that instance id; raises UNKNOWN_MEMBER_ID without one."""
     member = group.static_member(instance_id)
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")

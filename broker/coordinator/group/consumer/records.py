@@ -51,7 +51,7 @@ from odradek.protocol.usual_assignments import current_value, epoch_value, targe
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:
-    """What a member has said of itself."""
+    """The record of a member's identity and subscription."""
     value = _member_value(
         member.instance_id,
         member.rack_id,
@@ -78,7 +78,7 @@ def _member_value(
     server_assignor: str | None,
     classic: ClassicMember | None,
 ) -> bytes:
-    """What a member says of itself, as it is stored; most members of a group say the same."""
+    """The value of that record, as stored. Most members of a group have the same."""
     metadata = None
     if classic is not None:
         protocols = [ClassicProtocol(name, offered) for name, offered in classic.protocols]
@@ -122,7 +122,7 @@ def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
-    """How far a member has come."""
+    """The record of a member's reconciliation."""
     assigned, revoking = _in_order(member.assigned), _in_order(member.revoking)
     if assigned is not member.assigned or revoking is not member.revoking:
         member = standing(member, member.epoch, member.previous_epoch, member.state, assigned, revoking)
@@ -149,7 +149,7 @@ def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecor
 
 
 def regex_tombstone(group_id: str, regex: str) -> NewRecord:
-    """Nobody uses a pattern any more."""
+    """The record that deletes a pattern which no member uses."""
     return NewRecord(encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)))
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-# How RE2 calls what RE2/J refuses too -> how RE2/J calls it.
+# RE2's texts for what RE2/J refuses as well -> RE2/J's texts.
 _IN_RE2J = {
     "missing )": "missing closing )",
     "unexpected )": "regexp/syntax: internal error",
@@ -32,7 +32,7 @@ _LOOK_BEHIND = "invalid perl operator: (?<"
 _TOKENS = re.compile(
     r"\\Q.*?(?:\\E|$)|\\(?P<escaped>.)|\(\?P?<(?P<name>\w+)>|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]])*\]", re.S
 )
-"""What RE2 and RE2/J see differently: escapes, and names of groups; quotes and classes are skipped."""
+"""The syntax that differs between RE2 and RE2/J: escapes, and names of groups. Quotes and classes are skipped."""
 
 
 class ResolvedRegex(NamedTuple):
@@ -52,7 +52,7 @@ def check_regex(regex: str) -> None:
 
 
 def matching(regex: str, topics: Iterable[str]) -> frozenset[str]:
-    """Those topics that the pattern matches as a whole."""
+    """The topics whose whole names match the pattern."""
     fullmatch = _compiled(regex).fullmatch
     return frozenset(topic for topic in topics if fullmatch(topic) is not None)
 

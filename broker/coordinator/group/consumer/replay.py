@@ -1,4 +1,4 @@
-"""What each record of a consumer group does to the group."""
+"""Applies each record of a consumer group to the group."""
 
 from __future__ import annotations
 

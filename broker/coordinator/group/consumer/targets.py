@@ -119,7 +119,7 @@ def is_homogeneous(group: ConsumerGroup, change: Change, subscriptions: Subscrip
 
 
 def preferred_assignor(group: ConsumerGroup, change: Change | None = None) -> str | None:
-    """The assignor that most members ask for; None if nobody does."""
+    """The assignor that most members ask for; None if none does."""
     votes = dict(group.members_by_assignor)
     if change is not None:
         if change.before is not None and change.before.server_assignor is not None:
@@ -156,7 +156,7 @@ def compute_target(
         if member_id not in assigned and member_id in present:
             continue
         partitions, before = assigned.get(member_id), present.get(member_id)
-        if partitions is None:  # whoever has no target yet gets one: an empty one, or that of whom it replaces
+        if partitions is None:  # a member without a target gets one: an empty one, or that of the member it replaces
             partitions = assigned[member_id] = spec.present.of(member_id)
         if before is None or not same_partitions(partitions, before):
             records.append(target_record(group.group_id, member_id, partitions))

@@ -129,7 +129,7 @@ def _moved(spec: GroupSpec, share: int, extra: int) -> list[str] | None:
         try:
             size = sizes[member_id]
         except KeyError:
-            if member_id != newcomer:  # there is a target of nobody in its place
+            if member_id != newcomer:  # a target without a member is replaced
                 return None
             moved.append(member_id)
             continue
@@ -163,7 +163,10 @@ def _settle_few(
 
 
 def _sizes(spec: GroupSpec, topics: Collection[bytes]) -> dict[str, int]:
-    """How many partitions each member has that has a target; more than it may have if it has to give up a topic."""
+    """The number of partitions of each member with a target.
+
+    It is more than allowed if the member has to give up a topic.
+    """
     present = spec.present
     for topic_id in present.topic_ids:
         if topic_id not in topics:
@@ -205,11 +208,11 @@ def _keep(holding: HeldPartitions, had: Partitions, topics: Collection[bytes], r
 
 _FREE = -1
 _MOST_ROUNDS = 16
-"""After so many rounds over all topics the balance is good enough: each about halves what is uneven."""
+"""After this many rounds over all topics the balance is good enough: each round about halves the imbalance."""
 
 
 def assign_mixed(spec: GroupSpec) -> dict[str, Partitions]:
-    """Nobody gets a topic that it does not subscribe to; subscribers of a topic end up about equally loaded."""
+    """No member gets a topic that it does not subscribe to. Subscribers of a topic end up about equally loaded."""
     plan = _Plan(spec)
     if not plan.subscribers:
         return {member_id: {} for member_id in spec.members}
@@ -254,7 +257,7 @@ class _Plan:
                     owners[partition] = number
 
     def fill(self) -> None:
-        """What nobody has goes to the least loaded subscribers, scarce topics first."""
+        """Partitions without an owner go to the least loaded subscribers, scarce topics first."""
         free = {
             topic_id: [partition for partition, owner in enumerate(owners) if owner == _FREE]
             for topic_id, owners in self._owners.items()

@@ -36,7 +36,7 @@ _INT = 0xFFFFFFFF
 
 
 def assign(spec: GroupSpec, assignable: Assignable) -> dict[str, Partitions]:
-    """What each member is to have. KafkaError if a subscribed topic has vanished."""
+    """The new target of each member. Raises KafkaError if a subscribed topic does not exist."""
     if not any(member.topic_ids for member in spec.members.values()):
         return dict.fromkeys(spec.members, NOTHING)
     holdings = {member_id: HeldPartitions(spec.present.of(member_id)) for member_id in spec.members}
@@ -65,10 +65,10 @@ def _spread_as_one(spec: GroupSpec, assignable: Assignable, holdings: Sequence[H
 
 
 def _spread_by_topic(spec: GroupSpec, assignable: Assignable, holdings: Sequence[HeldPartitions]) -> None:
-    """Spread each topic's partitions over those who subscribe to it.
+    """Distribute each topic's partitions among its subscribers.
 
-    Whoever has a topic that nobody subscribes to any more keeps it in its target, as with Kafka, until nobody
-    subscribes to any topic.
+    As with Kafka, a member keeps a topic that has lost all subscribers in its target, until no topic has any
+    subscriber.
     """
     subscribers: dict[bytes, list[int]] = {}
     for number, member in enumerate(spec.members.values()):
@@ -117,7 +117,7 @@ class Spread:
         self._held: dict[int, dict[Any, None]] = {member: {} for member in subscribers}
 
     def hold(self, member: int, partition: Any) -> None:
-        """A member has a partition from before. Members are told in order, their partitions as they are stored."""
+        """A member has a partition from before. Call it in the order of members, with their partitions as stored."""
         self._order.add_first(partition)
         self._give(member, partition)
         self._arrived.setdefault(partition, []).append(member)

@@ -1,4 +1,4 @@
-"""What the group coordinator can be told to do for share groups. Errors come as `KafkaError`."""
+"""The commands of share groups. Errors are raised as `KafkaError`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ShareGroupCommand(GroupCommand):
 
 
 class HeartbeatReply(NamedTuple):
-    """What a member is told; ``assigned`` is None when it has not changed."""
+    """The reply to a heartbeat; ``assigned`` is None if it has not changed."""
 
     member_epoch: int
     heartbeat_interval_ms: int
@@ -89,9 +89,9 @@ class StatesInitialized(ShareGroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AlterShareOffsets(ShareGroupCommand):
-    """Begin share partitions anew at the offsets given by topic id and partition, which exist.
+    """Reset share partitions to the offsets given by topic id and partition, which exist.
 
-    The reply is the state epoch in which they begin; the share coordinator has yet to be told.
+    The reply is the new state epoch. The share coordinator still has to be notified.
     """
 
     __slots__ = ("offsets",)
@@ -131,7 +131,7 @@ class EndDeleteOffsets(ShareGroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ForgetDeletedTopics(ShareGroupCommand):
-    """Topics were deleted: what the group has stored of them is gone."""
+    """Topics were deleted: delete what the group has stored about them."""
 
     __slots__ = ()
     reply: None
@@ -159,9 +159,9 @@ class InitializeStates(Effect):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class DeleteStates(Effect):
-    """Tell the share coordinator to forget share partitions, then delete the group.
+    """Let the share coordinator delete the states of share partitions, then delete the group.
 
-    Performing it raises the share coordinator's `KafkaError`, which is then the answer; the group stays.
+    If the share coordinator raises a `KafkaError`, that is the answer and the group stays.
     """
 
     __slots__ = ("group_id", "places")

@@ -69,7 +69,7 @@ def joined(one: Mapping[bytes, TopicStates], other: Mapping[bytes, TopicStates])
 
 
 def member_record(group_id: str, member: ShareMember) -> NewRecord:
-    """Who a member is and what it subscribes to."""
+    """The record of a member: its identity and subscription."""
     value = ShareGroupMemberMetadataValue(
         rack_id=member.rack_id,
         client_id=member.client_id,
@@ -85,7 +85,7 @@ def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
-    """What a member is to have."""
+    """The record of a member's target."""
     rows = [target.TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
     return _record(
         target.ShareGroupTargetAssignmentMemberKey(group_id, member_id),
@@ -102,7 +102,7 @@ def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> NewRecord:
 
 
 def current_record(group_id: str, member: ShareMember) -> NewRecord:
-    """What a member has, and its epochs."""
+    """The record of a member's present assignment and epochs."""
     rows = [current.TopicPartitions(topic_id, list(indexes)) for topic_id, indexes in member.assigned.items()]
     value = current.ShareGroupCurrentMemberAssignmentValue(
         member_epoch=member.epoch,
@@ -129,7 +129,7 @@ def states_record(
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
-    """A member is gone."""
+    """The records that delete a member."""
     return [
         _tombstone(current.ShareGroupCurrentMemberAssignmentKey(group_id, member_id)),
         _tombstone(target.ShareGroupTargetAssignmentMemberKey(group_id, member_id)),
@@ -138,7 +138,7 @@ def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
 
 
 def group_tombstones(group_id: str, members: Sequence[str]) -> list[NewRecord]:
-    """A group is gone, with its members if it has any."""
+    """The records that delete a group, with its members if any."""
     return [
         *(_tombstone(current.ShareGroupCurrentMemberAssignmentKey(group_id, member)) for member in members),
         *(_tombstone(target.ShareGroupTargetAssignmentMemberKey(group_id, member)) for member in members),
@@ -225,7 +225,7 @@ class ShareGroup:
         raise self._no_offsets()
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """See `Group`: whoever asks is told that there are none."""
+        """See `Group`: the answer is that there are none."""
 
     def check_delete_offsets(self) -> None:
         """See `Group`."""
@@ -259,7 +259,7 @@ class ShareGroup:
         return self.complete and member.epoch == self.assignment_epoch
 
     def member(self, member_id: str) -> ShareMember:
-        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
+        """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
         member = self.members.get(member_id)
         if member is None:
             text = f"Member {member_id} is not a member of group {self.group_id}."
@@ -272,7 +272,7 @@ class ShareGroup:
         return any(row.name == topic for row in rows) or topic in self.deleting.values()
 
     def topics_with(self, member: ShareMember | None, without: str) -> dict[str, int]:
-        """How many members subscribe to each topic, with ``member`` in place of the one of id ``without``."""
+        """How many members subscribe to each topic, with ``member`` in place of the one with id ``without``."""
         counts = dict(self.subscribed)
         before = self.members.get(without)
         _count(counts, () if before is None else before.topics, -1)
@@ -302,7 +302,7 @@ class ShareGroup:
         self._peak = max(self._peak, len(self.members) + 1)
 
     def set_target(self, member_id: str, partitions: Partitions | None) -> None:
-        """A member is to have these partitions; None: its target is gone."""
+        """Set a member's target; None removes it."""
         for topic_id, indexes in self.target.of(member_id).items():
             shares = self._shares.get(topic_id, {})
             count_down(shares, indexes)
@@ -316,7 +316,7 @@ class ShareGroup:
         self.target.set(member_id, partitions)
 
     def remove(self, member_id: str) -> None:
-        """A member is gone."""
+        """Remove a member."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._order.remove(member_id)

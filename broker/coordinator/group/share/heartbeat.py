@@ -34,14 +34,14 @@ FindGroup = Callable[[str], ShareGroup]
 
 
 class Heartbeats:
-    """Decides on what members say and on those who say nothing. Owner: `ShareKind`."""
+    """Decides on heartbeats, and on members without any. Owner: `ShareKind`."""
 
     def __init__(self, context: KindContext, existing: FindGroup) -> None:
         self._context = context
         self._existing = existing
 
     def heartbeat(self, command: c.ShareGroupHeartbeat, now_ms: int) -> Outcome[c.HeartbeatReply]:
-        """A member joins, goes on or leaves."""
+        """A member joins, sends a heartbeat or leaves."""
         resting = self._resting(command)
         if resting is not None:
             return self._still(command.group_id, resting)
@@ -53,9 +53,9 @@ class Heartbeats:
         return work.outcome()
 
     def _resting(self, command: c.ShareGroupHeartbeat) -> ShareMember | None:
-        """The member, if its heartbeat says nothing new and it has all that it shall have: most heartbeats.
+        """The member, if its heartbeat says nothing new and it has its whole assignment, as with most heartbeats.
 
-        What is asked here of everybody would be no more than lost time; what `heartbeat` does comes to the same.
+        A fast path: `heartbeat` would give the same result.
         """
         group = self._context.groups.get(command.group_id)
         if not isinstance(group, ShareGroup):
@@ -258,7 +258,7 @@ class _Heartbeat:
 
 
 def _only(partitions: Partitions, topic_ids: Set[bytes]) -> Partitions:
-    """The partitions of these topics. If any are left out, what stays stands as in `new HashMap<>(map)`."""
+    """The partitions of these topics. If any are left out, the rest is in the order of `new HashMap<>(map)`."""
     if partitions.keys() <= topic_ids:
         return partitions
     copied = HashTable(hash_of_uuid, partitions, slots_to_hold(len(partitions)))
@@ -266,7 +266,7 @@ def _only(partitions: Partitions, topic_ids: Set[bytes]) -> Partitions:
 
 
 def session(configs: GroupConfigs, group_id: str, member_id: str) -> Schedule:
-    """The member's session, which begins anew."""
+    """The effect that restarts the member's session."""
     timeout_ms = configs.group(group_id, "share.session.timeout.ms")
     return Schedule(session_key(group_id, member_id), timeout_ms, c.ExpireShareMember(group_id, member_id))
 

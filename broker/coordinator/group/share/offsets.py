@@ -50,7 +50,7 @@ class ShareOffsets:
         return make_outcome([self._record(group, still, done, group.deleting)])
 
     def alter(self, command: c.AlterShareOffsets, now_ms: int) -> Outcome[int]:
-        """Begin share partitions anew; a group that nobody has joined yet is made by it."""
+        """Reset share partitions. If no member has joined the group yet, this creates it."""
         found = self._context.groups.get(command.group_id)
         if found is not None and not isinstance(found, ShareGroup):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a share group.")
@@ -122,7 +122,7 @@ class ShareOffsets:
         return make_outcome() if group is None else self._deleted(group)
 
     def forget_topics(self, command: c.ForgetDeletedTopics, now_ms: int) -> Outcome[None]:
-        """Topics exist no more; the share coordinator has heard of it by itself."""
+        """Topics were deleted. The share coordinator learns it by itself."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None:
             return make_outcome()

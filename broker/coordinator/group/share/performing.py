@@ -1,4 +1,4 @@
-"""What the group coordinator has the share coordinator do for share groups."""
+"""The effects of share groups on the share coordinator."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Performer = Callable[[Shard[GroupMachine], Any], None]
 
 
 def performers(states: Callable[[], ShareStateService]) -> dict[type[Effect], Performer]:
-    """What carries out the effects of share groups."""
+    """The functions that carry out the effects of share groups."""
 
     def initialize(shard: Shard[GroupMachine], effect: InitializeStates) -> None:
         failed = False

@@ -1,4 +1,4 @@
-"""What a streams group can be told to do. Replies are the answers' contents; errors come as `KafkaError`."""
+"""The commands of streams groups. Replies are the contents of the answers; errors are raised as `KafkaError`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from odradek.protocol.native import mypyc_attr
 
 
 class HeartbeatReply(NamedTuple):
-    """What a member is told.
+    """The reply to a heartbeat.
 
-    ``assigned``: None where it has not changed; ``endpoints``: None if the member knows them.
+    ``assigned``: None if it has not changed. ``endpoints``: None if the member knows them.
     """
 
     member_id: str

@@ -33,9 +33,9 @@ Performer = Callable[[Shard[GroupMachine], CreateInternalTopics], None]
 
 
 def performers(create: Create) -> dict[type[Effect], Performer]:
-    """What carries out the effects of streams groups.
+    """The functions that carry out the effects of streams groups.
 
-    A refusal is told to the group, whose members hear of it with their next heartbeats.
+    A refusal goes to the group, whose members get it with their next heartbeats.
     """
 
     def create_internal_topics(shard: Shard[GroupMachine], effect: CreateInternalTopics) -> None:

@@ -50,7 +50,7 @@ class Holders:
         self._warmup: _Counts = {}
 
     def active(self, subtopology: str, partition: int) -> str | None:
-        """The process that has the task active, or has to give it up and has not yet; None if nobody has it."""
+        """The process that has the task active, or still has to revoke it; None without one."""
         processes = self._active.get(subtopology, {}).get(partition)
         return next(reversed(processes)) if processes else None
 
@@ -95,17 +95,17 @@ def _release(counts: _Counts, tasks: Mapping[str, Iterable[int]], process: str) 
 
 
 def session_key(group_id: str, member_id: str) -> Hashable:
-    """When the member is dropped because nothing is heard of it."""
+    """The key of the timer that removes a member without heartbeats."""
     return ("streams session", group_id, member_id)
 
 
 def rebalance_key(group_id: str, member_id: str) -> Hashable:
-    """When the member is dropped because it has not given up its tasks."""
+    """The key of the timer that removes a member which has not revoked its tasks."""
     return ("streams rebalance", group_id, member_id)
 
 
 def initial_delay_key(group_id: str) -> Hashable:
-    """When a new group gets its first assignment."""
+    """The key of the timer of a new group's first assignment."""
     return ("streams initial rebalance", group_id)
 
 
@@ -266,7 +266,7 @@ class StreamsGroup(EpochGroup):
     # -- reading
 
     def member(self, member_id: str | None) -> Member:
-        """The member of that id; UNKNOWN_MEMBER_ID if there is none."""
+        """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
         return known_member(self.group_id, self.members, member_id)
 
     def in_map_order(self) -> list[Member]:
@@ -274,9 +274,8 @@ class StreamsGroup(EpochGroup):
         return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
     def rests(self, member: Member) -> bool:
-        """Whether nothing can follow from a heartbeat of a member that has not changed, and there is nothing to tell.
-
-        That holds while the assignor's configs are as they were.
+        """Whether a heartbeat of an unchanged member has no consequences and no news, while the assignor's configs are
+        the same.
         """
         topology, soft = self.topology, self.soft
         return (
@@ -293,7 +292,7 @@ class StreamsGroup(EpochGroup):
         )
 
     def target_of(self, member_id: str) -> Target:
-        """What a member is to have."""
+        """Set a member's target."""
         return self.targets.get(member_id, NO_TARGET)
 
     def topics(self) -> Iterable[str]:
@@ -311,7 +310,7 @@ class StreamsGroup(EpochGroup):
         self._state = None
 
     def set_topology(self, topology: Topology | None) -> None:
-        """The topology is initialised, or gone with the group."""
+        """Set the topology; None: it is deleted with the group."""
         self.topology = topology
         self._state = None
 
@@ -326,7 +325,7 @@ class StreamsGroup(EpochGroup):
         self._state = None
 
     def remove_member(self, member_id: str) -> None:
-        """A member is gone; with the last one, what it had asked the application for."""
+        """Remove a member. The last one takes its requests about the application with it."""
         before = self.members.pop(member_id, None)
         if before is not None:
             self.holders.remove(before)

@@ -26,7 +26,7 @@ from odradek.broker.runtime.machine import Cancel, Outcome, R, Schedule, make_ou
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _RETRY_HEARTBEATS = 2
-"""Internal topics that could not be created are tried again after so many heartbeat intervals."""
+"""Internal topics that could not be created are tried again after this many heartbeat intervals."""
 
 
 class Heartbeats:
@@ -67,9 +67,9 @@ class Heartbeats:
     # -- nothing new
 
     def _resting(self, command: StreamsGroupHeartbeat) -> Member | None:
-        """The member, if its heartbeat says nothing new and it has all that it shall have: most heartbeats.
+        """The member, if its heartbeat says nothing new and it has its whole assignment, as with most heartbeats.
 
-        What is asked here of everybody would be no more than lost time; what `heartbeat` does comes to the same.
+        A fast path: `heartbeat` would give the same result.
         """
         group = self._groups.get(command.group_id)
         if not isinstance(group, StreamsGroup):
@@ -94,7 +94,7 @@ class Heartbeats:
         return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
 
     def _session(self, group_id: str, member_id: str) -> Schedule:
-        """The member's session, which begins anew."""
+        """The effect that restarts the member's session."""
         timeout_ms = self._configs.session_timeout_ms(group_id)
         return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
 
@@ -150,7 +150,7 @@ class Heartbeats:
     # -- what the coordinator tells itself
 
     def end_initial_delay(self, command: EndInitialDelay, now_ms: int) -> Outcome[None]:
-        """A new group gets its first assignment; its members hear of it with their next heartbeats."""
+        """A new group gets its first assignment. Its members learn it with their next heartbeats."""
         group = self._groups.find(command.group_id, StreamsGroup)
         if group is None:
             return make_outcome()
@@ -251,7 +251,7 @@ class Departures(MemberExpiry):
         return self._remove(group, member, None, now_ms)
 
     def _remove(self, group: StreamsGroup, member: Member, reply: R, now_ms: int) -> Outcome[R]:
-        """The group goes on in its next epoch; others get the tasks when they are heard of."""
+        """The group continues in its next epoch. Others get the tasks with their heartbeats."""
         group_id = group.group_id
         step = Step(group, now_ms)
         step.records += member_tombstones(group_id, member.member_id)

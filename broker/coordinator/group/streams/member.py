@@ -25,7 +25,7 @@ NO_EPOCHS: TaskEpochs = {}
 
 
 class Target(NamedTuple):
-    """The tasks that a member is to have."""
+    """The tasks of a member's target."""
 
     active: Tasks = NO_TASKS
     standby: Tasks = NO_TASKS
@@ -95,7 +95,7 @@ LEAVING = -1
 
 
 class MemberState(IntEnum):
-    """How far a member is on its way to its target; the numbers are those of the log."""
+    """The states of a member's reconciliation, numbered as in the log."""
 
     STABLE = 1
     UNREVOKED_TASKS = 2
@@ -108,7 +108,7 @@ class MemberState(IntEnum):
 
 
 class Endpoint(NamedTuple):
-    """Where a member answers interactive queries."""
+    """The address at which a member answers interactive queries."""
 
     host: str
     port: int

@@ -174,7 +174,10 @@ class Progress:
         self._configs = configs
 
     def waits_for_first(self, step: Step) -> bool:
-        """Whether the group waits for more first members; it begins to if it has none and is told to wait."""
+        """Whether the group waits for more first members.
+
+        It begins to wait if it has no members and its config says so.
+        """
         group = step.group
         if group.members or group.soft.waits_for_first:
             return group.soft.waits_for_first
@@ -188,7 +191,7 @@ class Progress:
     def target(
         self, step: Step, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
     ) -> tuple[int, Target]:
-        """The epoch of the member's target and the target; computed anew if it is not of the group's epoch."""
+        """The member's target and its epoch; computed again if the epoch is not the group's."""
         group = step.group
         if self.waits_for_first(step):
             text = "Assignment delayed due to the configured initial rebalance delay."

@@ -25,7 +25,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 
 def check_room(group: StreamsGroup, max_size: int) -> None:
-    """A full group takes nobody, not even a member that joins again."""
+    """A full group accepts no member, not even one that joins again."""
     if len(group.members) >= max_size:
         text = f"The streams group has reached its maximum capacity of {max_size} members."
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
@@ -106,14 +106,14 @@ class Topologies:
         return present
 
     def tell_stale(self, step: Step, member: Member) -> None:
-        """A member with a topology of an older epoch is told so."""
+        """A member with a topology of an older epoch gets a status about it."""
         present = step.group.topology
         if present is not None and member.topology_epoch < present.epoch:
             text = f"The member's topology epoch {member.topology_epoch} is behind the group's topology epoch"
             step.statuses.append(Status(TopicStatus.STALE_TOPOLOGY, f"{text} {present.epoch}."))
 
     def readiness(self, step: Step, command: StreamsGroupHeartbeat, topology: Topology) -> Readiness:
-        """How the topology stands to the topics. KafkaError for tasks of the member that it does not have."""
+        """Compare the topology with the topics. Raises KafkaError for tasks of the member that do not exist."""
         group, soft = step.group, step.group.soft
         metadata_hash = group.metadata_hash
         configured = soft.configured

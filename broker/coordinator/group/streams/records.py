@@ -26,7 +26,7 @@ def epoch_record(
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:
-    """What a member says of itself."""
+    """The record of a member's identity and subscription."""
     endpoint = member.endpoint
     value = metadata.StreamsGroupMemberMetadataValue(
         instance_id=member.instance_id,
@@ -72,7 +72,7 @@ def _topic(topic: TopicInfo) -> stored_topology.TopicInfo:
 
 
 def target_record(group_id: str, member_id: str, tasks: Target) -> NewRecord:
-    """What a member is to have."""
+    """The record of a member's target."""
     value = target.StreamsGroupTargetAssignmentMemberValue(
         [target.TaskIds(name, sorted(tasks.active[name])) for name in _sorted(tasks.active)],
         [target.TaskIds(name, sorted(tasks.standby[name])) for name in _sorted(tasks.standby)],
@@ -88,7 +88,7 @@ def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> NewRecord:
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
-    """What a member has."""
+    """The record of a member's present tasks."""
     value = current.StreamsGroupCurrentMemberAssignmentValue(
         member.epoch,
         member.previous_epoch,

@@ -1,4 +1,4 @@
-"""What the stored records of streams groups make of a group."""
+"""Applies each record of a streams group to the group."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _tasks(rows: Sequence[current.TaskIds] | Sequence[target.TaskIds]) -> dict[s
 
 
 def _active(rows: Sequence[current.TaskIds], epoch: int) -> dict[str, dict[int, int]]:
-    """Records of older releases have no epochs of assignment: the member's own stands for them."""
+    """Records of older releases have no assignment epochs: the member's own epoch takes their place."""
     tasks: dict[str, dict[int, int]] = {}
     for row in rows:
         epochs = row.assignment_epochs

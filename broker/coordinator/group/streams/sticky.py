@@ -47,7 +47,7 @@ class JavaHeap(Generic[T]):
         items[place] = item
 
     def pop(self) -> T:
-        """Take the lightest item out; the last one sinks from its place. IndexError if there is none."""
+        """Remove the lightest item. The last one sinks from its place. Raises IndexError without any."""
         items = self._items
         lightest = items[0]
         last = items.pop()
@@ -89,7 +89,7 @@ class SubtopologySpec(NamedTuple):
 
 
 class _Process:
-    """What one process is given. ``counts``: tasks by member."""
+    """The tasks of one process. ``counts``: the number of tasks by member."""
 
     __slots__ = ("_by_load", "_given", "_order", "active", "counts", "held", "load", "standby")
 
@@ -133,7 +133,7 @@ class _Process:
 
 
 class _Quota:
-    """How many tasks a member may have so that all get equally many; it moves as members become full."""
+    """How many tasks a member may have so that all get equally many. It changes as members become full."""
 
     __slots__ = ("_members", "_tasks", "limit")
 
@@ -193,7 +193,7 @@ class _Assignment:
     # -- active tasks
 
     def assign_active(self) -> None:
-        """Active tasks: to whoever had them, then to who had them as a standby, then to the least loaded process."""
+        """Assign active tasks: to the former owner, then to a former standby, then to the least loaded process."""
         by_partition = sorted(self._active, key=_partition_first)
         rest = [task for task in by_partition if not self._keep_active(task, self._had_active.get(task))]
         rest = [task for task in rest if not self._keep_active(task, self._least_loaded(self._had_standby.get(task)))]
@@ -235,7 +235,7 @@ class _Assignment:
     # -- standby tasks
 
     def assign_standby(self) -> None:
-        """Standbys: to who had the task before, then to the least loaded process that has nothing of it yet."""
+        """Assign standbys: to a process that had the task, then to the least loaded process without it."""
         rest: list[tuple[Task, int]] = []
         for task in sorted(self._stateful, key=_partition_first, reverse=True):
             for number in range(self._standbys):

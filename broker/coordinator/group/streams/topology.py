@@ -19,7 +19,7 @@ from odradek.protocol.java_maps import hash_of_text, java_order
 
 
 class TopicInfo(NamedTuple):
-    """An internal topic that the application needs. 0 stands for a number that the broker decides."""
+    """An internal topic that the application needs. 0: the broker decides on the number."""
 
     name: str
     partitions: int = 0
@@ -93,7 +93,7 @@ class Status(NamedTuple):
 
 
 class TopicProblem(Exception):
-    """The topics are not as the topology needs them; ``status`` is what members are told."""
+    """The topics do not fit the topology. ``status``: what members are told."""
 
     def __init__(self, code: TopicStatus, detail: str) -> None:
         super().__init__(detail)
@@ -136,7 +136,7 @@ class PartitionCounts:
         return self.decided.get(topic) if existing is None else existing
 
     def tasks_of(self, subtopology: Subtopology) -> int:
-        """How many tasks a subtopology has."""
+        """The number of tasks of a subtopology."""
         return max(self._known(topic) for topic in subtopology.sources)
 
     def _repartition_topics(self) -> Iterable[TopicInfo]:
