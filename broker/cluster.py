@@ -23,6 +23,7 @@ from odradek.broker.config.node_values import (
     metadata_directory,
     racks,
 )
+from odradek.broker.config.quorum import quorum_of
 from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
 from odradek.broker.controller.commands import Adopt, CreateTopics, NewTopic
@@ -30,6 +31,7 @@ from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
+from odradek.broker.controller.quorum import Quorum
 from odradek.broker.coordinator.service import InternalTopic, Surroundings
 from odradek.broker.lane import Lane, PlainLane
 from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType, directory_of
@@ -108,10 +110,21 @@ class Cluster:
         first = _first_node_id(self.config, directories)
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
         self.config.node_ids = tuple(self.nodes)
-        layouts = listeners_of(self.config)
-        for node, rack in zip(self.nodes.values(), racks(self.config), strict=True):
+        layouts, roles = listeners_of(self.config), quorum_of(self.config)
+        self.separate: dict[int, Node] = {number: Node(number) for number in roles.separate}
+        """Controllers that are no brokers."""
+        self.members: dict[int, Node] = {**self.nodes, **self.separate}
+        """All nodes: brokers, and controllers that are none."""
+        for node in self.members.values():
             node.take(layouts[node.id])
+            node.is_controller = node.id in roles.combined or node.id in roles.separate
+        for node, rack in zip(self.nodes.values(), racks(self.config), strict=True):
             node.rack = rack
+        if directories and self.separate:
+            raise ValueError(
+                "process.roles=broker: controllers of their own keep the metadata in memory; give no log directory, or "
+                "use process.roles=broker,controller"
+            )
         self.recent = RecentRequests(messages=self.config.get_bool("odradek.transcript"))
         self.bug_log = BugLog(self.recent)
         self.maintenance_nursery: trio.Nursery | None = None
@@ -126,9 +139,11 @@ class Cluster:
         """Whether coordinators hear nothing of the metadata, because they are about to get another state anyway."""
         self.rewound_epochs: dict[tuple[bytes, int], int] = {}
         """The leader epochs that partitions got when the broker went back to a snapshot: none is given twice."""
-        self.controller = Controller(self.config, self.clock, first, self.bug_log.report)
+        voters = [node.id for node in self.members.values() if node.is_controller]
+        self.controller = Controller(self.config, self.clock, voters[0], self.bug_log.report)
         self.image = self.controller.image
-        self.membership = Membership(self.controller, self.nodes)
+        self.quorum = Quorum(self.controller, self.members, self.clock)
+        self.membership = Membership(self.controller, self.nodes, self.separate, self.quorum)
         memory = MemoryBackend(self.config.get_int("odradek.memory.bytes"))
         self.topics = PartitionRegistry(self.config, self.clock, memory)
         self.topic_history = TopicHistory(self.topics)
@@ -157,15 +172,20 @@ class Cluster:
         )
         self.leader_checks = self._make_leader_checks() if nodes > 1 else None
         if not directories:
-            self.controller.open(MemoryMetadataLog())
+            self.controller.open(MemoryMetadataLog(kraft_version=0 if roles.static else 1))
+            self.membership.join_controllers(self.separate)
             self.membership.join(self.nodes)
         else:
             self._keep_on_disk(directories, metadata_directory(self.config) if data_dir is None else None)
         self._gates: Gates | None = None
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
+        self.controllers = self._dispatcher_of_controllers()
+        """Serves who comes through a controller's listener, where there is one."""
+        self.dispatchers = [self.dispatcher, *([] if self.controllers is None else [self.controllers])]
         self.server = Server(
-            self.nodes,
+            self.members,
             self.dispatcher,
+            controllers=self.controllers,
             clock=self.clock,
             config=self.config,
             bugs=self.bug_log,
@@ -174,7 +194,7 @@ class Cluster:
             new_poller=self.lane.new_poller,
             new_buffer=self.lane.new_buffer,
         )
-        self.quota_switch.attach(self.dispatcher, self.server)
+        self.quota_switch.attach(self.dispatchers, self.server)
         self._tls: TlsListeners | None = None
         self.live_listeners = LiveListeners(
             self.nodes, self.config, self.server, open_gate=self._open_gate, try_tls=_try_tls, forget=self._forget_tls
@@ -187,7 +207,8 @@ class Cluster:
 
             self._tls = TlsListeners(self.config)
             self.config.reconfigurables.append(self._tls)
-        return self._tls.open(node.id, endpoint.listener, between_brokers=endpoint is node.first)
+        between_brokers = not endpoint.of_controller and endpoint is node.first
+        return self._tls.open(node.id, endpoint.listener, between_brokers=between_brokers)
 
     def _forget_tls(self, node_id: int, listener: str) -> None:
         if self._tls is not None:
@@ -212,19 +233,33 @@ class Cluster:
 
     def _gates_at_start(self) -> Mapping[str, NewGate]:
         """Where clients log in."""
-        listeners = {name: each.listener for node in self.nodes.values() for name, each in node.endpoints.items()}
-        opened = {name: self._open_gate(each, self.config.for_listener(name)) for name, each in listeners.items()}
+        endpoints = {each.listener.name: each for node in self.members.values() for each in node.all_endpoints}
+        opened = {name: self._gate_of(each) for name, each in endpoints.items()}
         return {name: gate for name, gate in opened.items() if gate is not None}
 
-    def _open_gate(self, listener: Listener, config: ListenerConfig) -> NewGate | None:
-        """Nothing is imported for a cluster without log-ins."""
+    def _gate_of(self, endpoint: Endpoint) -> NewGate | None:
+        config = self.config.for_listener(endpoint.listener.name)
+        return self._open_gate(endpoint.listener, config, self.controllers if endpoint.of_controller else None)
+
+    def _open_gate(
+        self, listener: Listener, config: ListenerConfig, dispatcher: Dispatcher | None = None
+    ) -> NewGate | None:
+        """Nothing is imported for a cluster without log-ins. `dispatcher`: another one than the brokers'."""
         if not listener.protocol.sasl:
             return None
         if self._gates is None:
             from odradek.broker.net.gates import Gates
 
-            self._gates = Gates(self.config, self.image, self.dispatcher, self.clock, self.services.denials)
-        return self._gates.open(config)
+            self._gates = Gates(self.config, self.image, self.clock, self.services.denials)
+        return self._gates.open(config, dispatcher or self.dispatcher)
+
+    def _dispatcher_of_controllers(self) -> Dispatcher | None:
+        if not any(node.controllers for node in self.members.values()):
+            return None
+        from odradek.broker.api.controller_listener import SERVED_BY_CONTROLLERS
+
+        served = SERVED_BY_CONTROLLERS.of(self.config.release.apis)
+        return Dispatcher(self.services, self.recent, self.bug_log, self.durability, handlers=served)
 
     def _services(self, cluster_id: str) -> Services:
         return Services(
@@ -236,6 +271,7 @@ class Cluster:
             groups=Deferred(self._make_groups),
             handlers=SERVED.of(self.config.release.apis),
             nodes=self.nodes,
+            quorum=self.quorum,
             share_partitions=Deferred(self._make_share_partitions),
             share_states=Deferred(self._make_share_states),
             telemetry=Deferred(self._make_telemetry),
@@ -560,7 +596,9 @@ class Cluster:
         from odradek.broker.requests.faults import FaultSet
 
         chosen = list(faults)
-        self.dispatcher.faults = FaultSet(chosen) if chosen else None
+        found = FaultSet(chosen) if chosen else None
+        for dispatcher in self.dispatchers:
+            dispatcher.faults = found
         self.server.spoil_connections(None if self.dispatcher.faults is None else self.dispatcher.faults.on_connect)
 
     def heal_wires(self) -> None:

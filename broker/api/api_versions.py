@@ -4,25 +4,18 @@ Versions 0 to 4. v3 adds the client's software name and version (KIP-511) and th
 features whose lowest level is 0 (KIP-1022), which v3 leaves out. An unknown version is answered in v0 with
 UNSUPPORTED_VERSION, so that any client can find a version that both speak.
 
-Only what this broker serves is advertised, and a feature only if the APIs that it is about are served. The telemetry
-APIs are advertised while there is a client-metrics subscription: without one nobody wants what clients would push.
-Produce is advertised from version 0 on as Kafka does, although 3 is the lowest that it accepts: librdkafka would
-otherwise think that the broker cannot compress (KAFKA-18659).
+Only what is served is advertised, on a controller's listener what controllers serve. The telemetry APIs are advertised
+while there is a client-metrics subscription: without one nobody wants what clients would push. Produce is advertised
+from version 0 on as Kafka does, although 3 is the lowest that it accepts: librdkafka would otherwise think that the
+broker cannot compress (KAFKA-18659).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from odradek.broker.controller.feature_levels import (
-    GROUP_VERSION,
-    KRAFT_VERSION,
-    SHARE_VERSION,
-    STREAMS_VERSION,
-    supported_by,
-)
-from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, TRANSACTION_VERSION
+from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_by
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
@@ -44,21 +37,29 @@ _FIRST_VERSION_WITH_LEVEL_ZERO = 4
 _PRODUCE_KEY = 0
 _TELEMETRY_KEYS = (71, 72)
 
-# The API that has to be served before a feature is worth telling.
-_FEATURE_NEEDS: Mapping[str, int] = {
-    GROUP_VERSION: 68,
-    SHARE_VERSION: 76,
-    STREAMS_VERSION: 88,
-    TRANSACTION_VERSION: 26,
-    METADATA_VERSION: 18,
-    KRAFT_VERSION: 18,
-    ELR_VERSION: 18,
-}
-
 
 @handles(ApiVersionsRequest, access=OPEN)
 def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
     """Tell what is served and which features are on; remember the client and its software."""
+    return told_versions(ctx, request, "ApiVersions", served_by_brokers)
+
+
+def served_by_brokers(services: Services) -> dict[int, tuple[int, int]]:
+    """Lowest and highest version of each API by its key."""
+    served = services.handlers.advertised()
+    if not _wants_telemetry(services):
+        for key in _TELEMETRY_KEYS:
+            served.pop(key, None)
+    return served
+
+
+def told_versions(
+    ctx: RequestContext,
+    request: ApiVersionsRequest,
+    name: str,
+    served: Callable[[Services], dict[int, tuple[int, int]]],
+) -> ApiVersionsResponse | EncodedBody:
+    """The answer with these APIs. `name`: under which it is kept. Remembers the client and its software."""
     ctx.connection.client_id = ctx.client_id
     if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE:
         name, version = request.client_software_name, request.client_software_version
@@ -67,36 +68,36 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
     image = ctx.services.image
-    kept = ctx.services.answers.of("ApiVersions", image.offset)
+    kept = ctx.services.answers.of(name, image.offset)
     answer = kept.get(ctx.api_version)
     if answer is None:
-        body = codec(ApiVersionsResponse, ctx.api_version).encode(_response(ctx.services, ctx.api_version))
+        response = _response(ctx.services, served(ctx.services), ctx.api_version)
+        body = codec(ApiVersionsResponse, ctx.api_version).encode(response)
         answer = kept[ctx.api_version] = EncodedBody(body)
     return answer
 
 
-def _response(services: Services, version: int) -> ApiVersionsResponse:
-    served = services.handlers.advertised()
-    if not _wants_telemetry(services):
-        for key in _TELEMETRY_KEYS:
-            served.pop(key, None)
+def _response(services: Services, served: Mapping[int, tuple[int, int]], version: int) -> ApiVersionsResponse:
     image = services.image
     release = services.config.release
+    supported = supported_by(release)
+    finalized = dict(image.features)
+    if services.controller.kraft_version and KRAFT_VERSION in supported:
+        finalized[KRAFT_VERSION] = services.controller.kraft_version
     lowest_level = 0 if version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
         api_keys=[_api_version(key, *versions) for key, versions in served.items()],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
-            for name, (low, high) in supported_by(release).items()
-            if low >= lowest_level and _FEATURE_NEEDS[name] in served
+            for name, (low, high) in supported.items()
+            if low >= lowest_level
         ],
         finalized_features_epoch=0 if release.zookeeper else image.offset,
         finalized_features=[]
         if release.zookeeper
         else [
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-            for name, level in image.features.items()
-            if _FEATURE_NEEDS[name] in served
+            for name, level in finalized.items()
         ],
     )
 

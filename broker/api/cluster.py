@@ -9,11 +9,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 
+from odradek.broker.api.active_controller import told_controller
 from odradek.broker.api.leader_hints import reachable
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
 from odradek.broker.api.replica_log_dirs import directory_paths
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
 from odradek.broker.controller.membership import controller_endpoints
+from odradek.broker.controller.quorum import Progress
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.access import CLUSTER_REFUSED, OPEN, Whole
 from odradek.broker.requests.context import RequestContext
@@ -50,38 +52,77 @@ from odradek.protocol.generated.messages.update_features import (
 from odradek.protocol.message import ZERO_UUID
 
 _BROKERS, _CONTROLLERS = 1, 2
+_ENDPOINT_TYPES = {_BROKERS: "BROKER", _CONTROLLERS: "CONTROLLER"}
 _UPGRADE, _SAFE_DOWNGRADE = 1, 2
 _METADATA_TOPIC = "__cluster_metadata"
+_METADATA_PARTITION = [(_METADATA_TOPIC, [0])]
+_NOT_LEADER = (
+    "For requests intended only for the leader, this error indicates that the broker is not the current leader. For "
+    "requests intended for any replica, this error indicates that the broker is not a replica of the topic partition."
+)
 _NO_SUCH_PARTITION = "This server does not host this topic-partition."
 _NOBODY = -1
 _QUORUM_NODES_FROM = 2
+_ENDPOINT_TYPE_FROM = 1
 
 
 @handles(DescribeClusterRequest, access=OPEN)
 def describe_cluster(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     """The nodes and the controller; only brokers answer here, so asking for controllers is an error."""
-    if request.endpoint_type == _CONTROLLERS:
-        return DescribeClusterResponse(
-            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            error_message="The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type "
-            "CONTROLLER",
-        )
-    if request.endpoint_type != _BROKERS:
+    refused = _other_endpoint(ctx, request, _BROKERS)
+    if refused is not None:
+        return refused
+    asked = request.include_cluster_authorized_operations
+    registered = ctx.services.image.brokers
+    brokers = [
+        DescribeClusterBroker(node.id, *address, node.rack, not node.up)
+        for node, address in reachable(ctx, ctx.services.nodes.values())
+        if node.up or (request.include_fenced_brokers and node.id in registered)
+    ]
+    return DescribeClusterResponse(
+        cluster_id=ctx.services.cluster_id,
+        controller_id=told_controller(ctx) if brokers else _NOBODY,
+        brokers=brokers,
+        cluster_authorized_operations=authorized_on_cluster(ctx) if asked else NOT_ASKED,
+    )
+
+
+def describe_controllers(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    """What a controller answers to DescribeCluster: the registered controllers that have the client's listener."""
+    refused = _other_endpoint(ctx, request, _CONTROLLERS)
+    if refused is not None:
+        return refused
+    asked = request.include_cluster_authorized_operations
+    controllers = ctx.services.image.controllers.values()
+    return DescribeClusterResponse(
+        endpoint_type=_CONTROLLERS,
+        cluster_id=ctx.services.cluster_id,
+        controller_id=ctx.services.controller.controller_id,
+        brokers=[
+            DescribeClusterBroker(each.id, endpoint.host, endpoint.port)
+            for each in controllers
+            for endpoint in each.endpoints
+            if endpoint.name == ctx.connection.listener
+        ],
+        cluster_authorized_operations=authorized_on_cluster(ctx) if asked else NOT_ASKED,
+    )
+
+
+def _other_endpoint(ctx: RequestContext, request: DescribeClusterRequest, here: int) -> DescribeClusterResponse | None:
+    """The refusal of a request for other nodes than those that answer `here`."""
+    wanted = _ENDPOINT_TYPES.get(request.endpoint_type)
+    if wanted is None:
         return DescribeClusterResponse(
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    asked = request.include_cluster_authorized_operations
-    brokers = [
-        DescribeClusterBroker(node.id, *address, node.rack, not node.up)
-        for node, address in reachable(ctx, ctx.services.nodes.values())
-        if node.up or request.include_fenced_brokers
-    ]
+    if request.endpoint_type == here:
+        return None
+    known = ctx.api_version >= _ENDPOINT_TYPE_FROM
     return DescribeClusterResponse(
-        cluster_id=ctx.services.cluster_id,
-        controller_id=ctx.services.controller.controller_id if brokers else _NOBODY,
-        brokers=brokers,
-        cluster_authorized_operations=authorized_on_cluster(ctx) if asked else NOT_ASKED,
+        error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE if known else ErrorCode.INVALID_REQUEST,
+        error_message=f"The request was sent to an endpoint of type {_ENDPOINT_TYPES[here]}, but we wanted an endpoint "
+        f"of type {wanted}",
     )
 
 
@@ -187,17 +228,35 @@ def _feature_update(update: FeatureUpdateKey, version: int) -> FeatureUpdate:
 @handles(DescribeQuorumRequest, access=Whole(Operation.DESCRIBE, message=CLUSTER_REFUSED))
 def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
     """Leader and voters of the cluster's metadata (KIP-595); any other partition is unknown."""
-    asked = [(topic.topic_name, [p.partition_index for p in topic.partitions]) for topic in request.topics]
-    if asked == [(_METADATA_TOPIC, [0])]:
+    asked = _asked_partitions(request)
+    if asked == _METADATA_PARTITION:
         partition = _metadata_partition(ctx)
         return DescribeQuorumResponse(
             topics=[ResponseTopicData(_METADATA_TOPIC, [partition])],
             nodes=[
                 Node(node.id, [Listener(*each[:3]) for each in controller_endpoints(node, ctx.connection.host)])
-                for node in ctx.services.nodes.values()
-                if node.id == ctx.services.controller.controller_id and ctx.api_version >= _QUORUM_NODES_FROM
+                for node in ctx.services.quorum.voters
+                if ctx.api_version >= _QUORUM_NODES_FROM
             ],
         )
+    return _no_quorum(asked)
+
+
+def describe_quorum_of_controller(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    """What a controller answers to DescribeQuorum: only the leader knows."""
+    asked = _asked_partitions(request)
+    if asked != _METADATA_PARTITION or ctx.node.id == ctx.services.controller.controller_id:
+        return describe_quorum(ctx, request)
+    text = _NOT_LEADER if ctx.api_version >= _QUORUM_NODES_FROM else ""
+    partition = ResponsePartitionData(0, ErrorCode.NOT_LEADER_OR_FOLLOWER, text)
+    return DescribeQuorumResponse(topics=[ResponseTopicData(_METADATA_TOPIC, [partition])])
+
+
+def _asked_partitions(request: DescribeQuorumRequest) -> list[tuple[str, list[int]]]:
+    return [(topic.topic_name, [p.partition_index for p in topic.partitions]) for topic in request.topics]
+
+
+def _no_quorum(asked: list[tuple[str, list[int]]]) -> DescribeQuorumResponse:
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return DescribeQuorumResponse(
         topics=[
@@ -208,27 +267,23 @@ def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> Desc
 
 
 def _metadata_partition(ctx: RequestContext) -> ResponsePartitionData:
-    """The one log that all nodes have: the controller leads, the other nodes are observers that have all of it."""
-    services = ctx.services
-    log = services.controller.log
-    assert log is not None
-    end = log.end_offset
-    now_ms = services.clock.now_ms()
-    states = [
-        ReplicaState(
-            node.id,
-            node.metadata_directory if ctx.api_version >= _QUORUM_NODES_FROM else ZERO_UUID,
-            log_end_offset=end,
-            last_fetch_timestamp=now_ms,
-            last_caught_up_timestamp=now_ms,
-        )
-        for node in services.nodes.values()
-    ]
-    leader_id = services.controller.controller_id
+    """The one log that all nodes have."""
+    controller, quorum = ctx.services.controller, ctx.services.quorum
+    voters, observers = quorum.progress()
     return ResponsePartitionData(
-        leader_id=leader_id,
-        leader_epoch=log.leader_epoch,
-        high_watermark=end,
-        current_voters=[state for state in states if state.replica_id == leader_id],
-        observers=[state for state in states if state.replica_id != leader_id],
+        leader_id=controller.controller_id,
+        leader_epoch=quorum.leader_epoch,
+        high_watermark=controller.next_offset,
+        current_voters=[_replica_state(ctx, each) for each in voters],
+        observers=[_replica_state(ctx, each) for each in observers],
+    )
+
+
+def _replica_state(ctx: RequestContext, progress: Progress) -> ReplicaState:
+    return ReplicaState(
+        progress.node_id,
+        progress.directory_id if ctx.api_version >= _QUORUM_NODES_FROM else ZERO_UUID,
+        log_end_offset=progress.end_offset,
+        last_fetch_timestamp=progress.fetched_ms,
+        last_caught_up_timestamp=progress.caught_up_ms,
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from odradek.broker.api.active_controller import check_leads
 from odradek.broker.api.node_configs import own_configs
 from odradek.broker.config import loggers
 from odradek.broker.config.broker_config import ConfigSource
@@ -62,6 +63,7 @@ _DESCRIBED = frozenset(kind for kind in ResourceType if kind is not ResourceType
 _GUARDED_BY: Mapping[int, Resource] = {ResourceType.TOPIC: Resource.TOPIC, ResourceType.GROUP: Resource.GROUP}
 """Kinds that have rights of their own."""
 _TWICE = "Each resource must appear at most once."
+_Outcome = tuple[ErrorCode, str | None]
 
 
 @handles(
@@ -147,7 +149,7 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
                 return cluster_default_entries(services.config)
             _check_node(name, node_id, "Unexpected broker id, expected {} or empty string, but received {}")
             return broker_entries(
-                services.config, node_id, own_configs(ctx.node, services.config.static, len(services.nodes))
+                services.config, node_id, own_configs(ctx.node, services.config.static, services.quorum.size)
             )
         case ResourceType.BROKER_LOGGER:
             if name == "":
@@ -195,7 +197,20 @@ def _check_node(name: str, node_id: int, wrong: str) -> None:
 )
 def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
     """Replace all settings of each resource by the given ones."""
-    changes = [
+    changes = _replacements(request)
+    return _altered(changes, _apply(ctx, changes, request.validate_only))
+
+
+def alter_configs_of_controller(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
+    """The same as a controller answers it: it changes the configs of any broker, and no loggers in this way."""
+    changes = _replacements(request)
+    logger = KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type BROKER_LOGGER.")
+    loggers_asked = {place: logger for place, change in enumerate(changes) if change.type == ResourceType.BROKER_LOGGER}
+    return _altered(changes, _apply_on_controller(ctx, changes, request.validate_only, loggers_asked))
+
+
+def _replacements(request: alter.AlterConfigsRequest) -> list[Change]:
+    return [
         Change(
             resource.resource_type,
             resource.resource_name,
@@ -204,7 +219,9 @@ def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> al
         )
         for resource in request.resources
     ]
-    outcomes = _apply(ctx, changes, request.validate_only)
+
+
+def _altered(changes: Sequence[Change], outcomes: Sequence[_Outcome]) -> alter.AlterConfigsResponse:
     return alter.AlterConfigsResponse(
         responses=[
             alter.AlterConfigsResourceResponse(code, message, change.type, change.name)
@@ -225,7 +242,25 @@ def incremental_alter_configs(
     ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest
 ) -> incremental.IncrementalAlterConfigsResponse:
     """Set, delete, append or subtract single keys of each resource."""
-    changes = [
+    changes = _steps(request)
+    return _altered_step_by_step(changes, _apply(ctx, changes, request.validate_only))
+
+
+def incremental_alter_configs_of_controller(
+    ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest
+) -> incremental.IncrementalAlterConfigsResponse:
+    """The same as a controller answers it: it changes the configs of any broker, and its own loggers."""
+    changes = _steps(request)
+    own = {
+        place: _alter_loggers(ctx, change, request.validate_only)
+        for place, change in enumerate(changes)
+        if change.type == ResourceType.BROKER_LOGGER
+    }
+    return _altered_step_by_step(changes, _apply_on_controller(ctx, changes, request.validate_only, own))
+
+
+def _steps(request: incremental.IncrementalAlterConfigsRequest) -> list[Change]:
+    return [
         Change(
             resource.resource_type,
             resource.resource_name,
@@ -233,7 +268,11 @@ def incremental_alter_configs(
         )
         for resource in request.resources
     ]
-    outcomes = _apply(ctx, changes, request.validate_only)
+
+
+def _altered_step_by_step(
+    changes: Sequence[Change], outcomes: Sequence[_Outcome]
+) -> incremental.IncrementalAlterConfigsResponse:
     return incremental.IncrementalAlterConfigsResponse(
         responses=[
             incremental.AlterConfigsResourceResponse(code, message, change.type, change.name)
@@ -242,7 +281,36 @@ def incremental_alter_configs(
     )
 
 
-def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) -> list[tuple[ErrorCode, str | None]]:
+def _apply_on_controller(
+    ctx: RequestContext, changes: Sequence[Change], validate_only: bool, known: Mapping[int, KafkaError | None]
+) -> list[_Outcome]:
+    """What becomes of each change that a controller is asked for. `known`: what has become of some, by their place."""
+    counts = Counter((change.type, change.name) for change in changes)
+    outcomes = dict(known)
+    decided: list[int] = []
+    for place, change in enumerate(changes):
+        if counts[change.type, change.name] > 1:
+            outcomes[place] = KafkaError(ErrorCode.INVALID_REQUEST, _TWICE)
+        elif place not in known:
+            if change.type not in _ALTERED:
+                outcomes[place] = KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"Unknown resource type {change.type}.")
+                continue
+            refused = _denied(ctx, Operation.ALTER_CONFIGS, change.type, change.name)
+            if refused is not None:
+                outcomes[place] = KafkaError(REFUSALS[refused], REFUSAL_TEXTS[refused])
+            else:
+                decided.append(place)
+    try:
+        check_leads(ctx)
+        command = AlterConfigs([changes[place] for place in decided], None, validate_only=validate_only)
+        errors = ctx.services.controller.ask(command)
+        outcomes.update(zip(decided, errors, strict=True))
+    except KafkaError as error:
+        outcomes.update(dict.fromkeys(decided, error))
+    return [_outcome(outcomes[place]) for place in range(len(changes))]
+
+
+def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) -> list[_Outcome]:
     """What becomes of each change. The controller decides about all but loggers, which are the node's own."""
     counts = Counter((change.type, change.name) for change in changes)
     outcomes: dict[int, KafkaError | None] = {}
@@ -263,7 +331,7 @@ def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) 
     return [_outcome(outcomes[place]) for place in range(len(changes))]
 
 
-def _outcome(error: KafkaError | None) -> tuple[ErrorCode, str | None]:
+def _outcome(error: KafkaError | None) -> _Outcome:
     return (ErrorCode.NONE, None) if error is None else (error.code, error.message)
 
 

@@ -2,7 +2,7 @@
 
 UnregisterBroker version 0 (KIP-500). A broker that is up may be unregistered, too: it goes on answering, but it is in
 no list, leads nothing and gets no partitions until it starts again. AddRaftVoter 0 and 1, RemoveRaftVoter 0 (KIP-853):
-the controller is the only voter, so there is none to remove, and no other controller that could be added would answer.
+the voters are the controllers of this process, so none can be removed, and no other that could be added would answer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def add_raft_voter(ctx: RequestContext, request: AddRaftVoterRequest) -> AddRaft
     voter = _checked_voter(ctx, "Add", request.cluster_id, request.voter_id, request.voter_directory_id)
     _check_listeners(ctx, request.listeners)
     _check_reconfiguration(ctx, "adding")
-    if request.voter_id == ctx.services.controller.controller_id:
+    if any(request.voter_id == each.id for each in ctx.services.quorum.voters):
         text = f"The voter id for {voter} is already part of the set of voters {_voters(ctx)}."
         raise KafkaError(ErrorCode.DUPLICATE_VOTER, text)
     raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"New voter {voter} is not ready to receive requests")
@@ -45,6 +45,10 @@ def remove_raft_voter(ctx: RequestContext, request: RemoveRaftVoterRequest) -> R
     """Refuse to remove a controller: the last one stays."""
     voter = _checked_voter(ctx, "Remove", request.cluster_id, request.voter_id, request.voter_directory_id)
     _check_reconfiguration(ctx, "removing")
+    voters = {each.id: each.metadata_directory for each in ctx.services.quorum.voters}
+    if len(voters) > 1 and voters.get(request.voter_id) == request.voter_directory_id:
+        why = "odradek cannot remove a controller of its own process from the voters"
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, why)
     text = f"Cannot remove voter {voter} from the set of voters {_voters(ctx)}"
     raise KafkaError(ErrorCode.VOTER_NOT_FOUND, text)
 
@@ -62,8 +66,8 @@ def _checked_voter(ctx: RequestContext, what: str, cluster_id: str | None, voter
 
 def _check_listeners(ctx: RequestContext, listeners: list[Listener]) -> None:
     services = ctx.services
-    controllers = services.nodes[services.controller.controller_id].controllers
-    default = controllers[0].name if controllers else CONTROLLER_LISTENER
+    controllers = services.quorum.voters[0].controllers
+    default = next(iter(controllers), CONTROLLER_LISTENER)
     if not any(listener.name == default for listener in listeners):
         given = ", ".join(f"ListenerName({each.name})={each.host}/<unresolved>:{each.port}" for each in listeners)
         text = (
@@ -81,8 +85,8 @@ def _check_reconfiguration(ctx: RequestContext, what: str) -> None:
 
 
 def _voters(ctx: RequestContext) -> str:
-    controller = ctx.services.controller.controller_id
-    return f"[{_shown(controller, ctx.services.nodes[controller].metadata_directory)}]"
+    voters = ctx.services.quorum.voters
+    return f"[{', '.join(_shown(each.id, each.metadata_directory) for each in voters)}]"
 
 
 def _shown(voter_id: int, directory: bytes) -> str:

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Collection, Iterable
 from typing import cast
 
+from odradek.broker.api.active_controller import told_controller
 from odradek.broker.api.leader_hints import reachable
 from odradek.broker.controller.commands import NewTopic
 from odradek.broker.metadata.image import TopicImage
@@ -158,7 +159,7 @@ def response_of(
     return MetadataResponse(
         brokers=[MetadataResponseBroker(*node) for node in nodes],
         cluster_id=ctx.services.cluster_id,
-        controller_id=ctx.services.controller.controller_id,
+        controller_id=told_controller(ctx),
         topics=topics,
     )
 

@@ -2,19 +2,19 @@
 
 One value serves all nodes of the process. A name that occurs once belongs to every node: the first node has its port,
 the others the following ones, and port 0 is any free one. A name that occurs once for each node belongs to them in
-their order.
+their order. The controllers' names belong to the nodes that are controllers in the same way.
 
 A running broker can change `listeners` and `listener.security.protocol.map`. Listeners are identified by their names,
 as in Kafka: a new one is opened, a removed one is closed, and the others keep their addresses until the broker
 restarts. `advertised.listeners` cannot change, so new listeners are not advertised.
 
-The rules of `process.roles`, `controller.quorum.*` and `max.connections.per.ip` are here as well.
+The rules of `max.connections.per.ip` are here as well.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -29,69 +29,7 @@ from odradek.broker.config.listeners import (
     parse_listener,
     parse_protocols,
 )
-
-_VOTERS = "controller.quorum.voters"
-_SERVERS = "controller.quorum.bootstrap.servers"
-_HOST_PORT = r"(?:[^\s]*://)?\[?[0-9a-zA-Z\-%._:]*\]?:[0-9]+"
-
-
-def check_roles(config: BrokerConfig) -> None:
-    """ConfigError unless every node is broker and controller; `node.id` and `broker.id` are one."""
-    roles = set(config.get_list("process.roles"))
-    if roles and roles != {"broker", "controller"}:
-        raise ConfigError(
-            f"process.roles={','.join(sorted(roles))} is not supported by odradek: every node is broker and controller "
-            "(process.roles=broker,controller)"
-        )
-    node, broker = config.static.get("node.id"), config.static.get("broker.id")
-    if node is not None and broker is not None and node != broker:
-        raise ConfigError("You must set `node.id` to the same value as `broker.id`.")
-
-
-def check_quorum(config: BrokerConfig) -> None:
-    """ConfigError, in Kafka's words, for voters and bootstrap servers that no combined-mode broker takes."""
-    voters = voters_of(config.get_list(_VOTERS))
-    for entry in config.get_list(_SERVERS):
-        if not re.fullmatch(_HOST_PORT, entry):
-            raise ConfigError(
-                f"Failed to parse host name from {entry} for the configuration {_SERVERS}. Each entry should be in the "
-                'form "{host}:{port}"'
-            )
-    if not voters:
-        return
-    for node_id in config.node_ids:
-        if node_id not in voters:
-            raise ConfigError(
-                f"If process.roles contains the 'controller' role, the node id {node_id} must be included in the set "
-                f"of voters {_VOTERS}=Set({', '.join(map(str, voters))})"
-            )
-    others = [voter for voter in voters if voter not in config.node_ids]
-    if others:
-        raise ConfigError(
-            f"{_VOTERS} names node {', '.join(map(str, others))}, which this process does not run: odradek runs all "
-            "nodes of a cluster in one process (--nodes, or nodes=)"
-        )
-
-
-def voters_of(entries: tuple[str, ...]) -> dict[int, tuple[str, int]]:
-    """The host and port of each voter that `id@host:port` entries name; ConfigError in Kafka's words."""
-    found = {}
-    for entry in entries:
-        voter, at, address = entry.partition("@")
-        if not at:
-            text = "Each entry should be in the form `{id}@{host}:{port}`."
-            raise ConfigError(f"Invalid configuration value for {_VOTERS}. {text}")
-        if not re.fullmatch(r"[+-]?[0-9]+", voter):
-            raise ConfigError(f"Failed to parse voter ID as an integer from {voter}")
-        if not re.fullmatch(_HOST_PORT, address):
-            raise ConfigError(
-                f"Failed to parse host name from entry {entry} for the configuration {_VOTERS}. Each entry should be "
-                "in the form `{id}@{host}:{port}`."
-            )
-        host, _, port = address.rpartition(":")
-        found[int(voter)] = host.rpartition("://")[2].strip("[]"), int(port)
-    return found
-
+from odradek.broker.config.quorum import Address, are_separate, check_roles, quorum_of, voters_of
 
 PER_IP = "max.connections.per.ip"
 OVERRIDES = "max.connections.per.ip.overrides"
@@ -137,12 +75,13 @@ class NodeListeners(NamedTuple):
 
     `listeners`: those that clients may connect to, the one for brokers first; their addresses count only if `given`.
     `advertised`: the addresses to tell, by listener name; nobody is told of a listener that is not in it. None where
-    nothing was set. `controllers`: told as the controller's; nobody listens there.
+    nothing was set. `controllers`: where it listens as a controller; `told_controllers`: the same, as it is told.
     """
 
     listeners: tuple[Listener, ...]
     advertised: Mapping[str, Listener] | None
     controllers: tuple[Listener, ...]
+    told_controllers: tuple[Listener, ...]
     given: bool
 
     @property
@@ -154,33 +93,35 @@ class NodeListeners(NamedTuple):
 def listeners_of(config: BrokerConfig) -> dict[int, NodeListeners]:
     """The listeners of each of the config's nodes; ConfigError, in Kafka's words, for what does not fit together."""
     check_roles(config)
-    rules = _Rules(config)
+    quorum = quorum_of(config)
+    rules = _Rules(config, quorum.combined)
     given = "listeners" in config.static
     bound = rules.parsed("listeners", distinct_ports=True)
     told = rules.parsed("advertised.listeners") if config.get("advertised.listeners") is not None else None
-    check_quorum(config)
     check_connections_of(config)
     found = {}
     for index, node_id in enumerate(config.node_ids):
         found[node_id] = rules.layout(node_id, bound[index], None if told is None else told[index], given)
+    found |= {node_id: rules.controller(address) for node_id, address in quorum.separate.items()}
     if given:
         _check_following_ports({node: [*each.listeners, *each.controllers] for node, each in found.items()})
     return found
 
 
-def layout_of(config: BrokerConfig, node_id: int) -> NodeListeners:
-    """The listeners that a config gives its one node; ConfigError as `listeners_of`."""
-    rules = _Rules(config)
+def layout_of(config: BrokerConfig, node_id: int, *, is_controller: bool) -> NodeListeners:
+    """The listeners that a config gives its one node, a broker; ConfigError as `listeners_of`."""
+    rules = _Rules(config, [node_id] if is_controller else [])
     [bound] = rules.parsed("listeners", distinct_ports=True)
     told = None if config.get("advertised.listeners") is None else rules.parsed("advertised.listeners")[0]
     return rules.layout(node_id, bound, told, "listeners" in config.static)
 
 
 class _Rules:
-    """What the configuration says of names and protocols, for all nodes alike."""
+    """What the configuration says of names and protocols, for all nodes alike. `combined`: brokers and controllers."""
 
-    def __init__(self, config: BrokerConfig) -> None:
+    def __init__(self, config: BrokerConfig, combined: Collection[int]) -> None:
         self._config = config
+        self._combined = combined
         self._controllers = list(config.get_list("controller.listener.names"))
         self._protocols = self._protocol_map()
 
@@ -200,7 +141,7 @@ class _Rules:
         shown = f"[{', '.join(texts)}]"
         try:
             listeners = [parse_listener(text, self._protocols) for text in texts]
-            nodes = _for_each_node(listeners, len(self._config.node_ids), shown)
+            nodes = self._for_each_node(listeners, shown)
             if distinct_ports:
                 for each in nodes:
                     _check_ports(each, shown)
@@ -208,11 +149,32 @@ class _Rules:
             raise ConfigError(f"Error creating broker listeners from '{shown}': {error}") from None
         return nodes
 
+    def _for_each_node(self, listeners: Sequence[Listener], shown: str) -> list[list[Listener]]:
+        """What one value says of each node, see the module."""
+        by_name: dict[str, list[Listener]] = {}
+        for listener in listeners:
+            by_name.setdefault(listener.name, []).append(listener)
+        found: dict[int, list[Listener]] = {node_id: [] for node_id in self._config.node_ids}
+        for name, given in by_name.items():
+            of_controllers = name in self._controllers and not are_separate(self._config)
+            owners = [node_id for node_id in found if not of_controllers or node_id in self._combined]
+            if len(given) == 1:
+                given = [_following(given[0], index) for index in range(len(owners))]
+            elif len(given) != len(owners):
+                text = f"Each listener must have a different name, listeners: {shown}"
+                if len(found) > 1:
+                    what = f"{len(owners)} controllers" if of_controllers else f"{len(owners)} nodes"
+                    text += f" (of {what}: a name stands there once, or for each; {name} {len(given)} times)"
+                raise ConfigError(text)
+            for node_id, listener in zip(owners, given, strict=True):
+                found[node_id].append(listener)
+        return list(found.values())
+
     def layout(
         self, node_id: int, bound: Sequence[Listener], told: Sequence[Listener] | None, given: bool
     ) -> NodeListeners:
         """The listeners of a node that these configs give it."""
-        self._check_controllers(bound)
+        self._check_controllers(node_id, bound)
         own = [each for each in bound if each.name not in self._controllers]
         advertised = [each for each in (bound if told is None else told) if each.name not in self._controllers]
         first = self._inter_broker()
@@ -225,12 +187,35 @@ class _Rules:
             raise ConfigError(text)
         order = {each.name: place for place, each in enumerate(advertised)}
         own.sort(key=lambda each: (each.name != first, order.get(each.name, len(order))))
-        controllers = self._told_controllers(node_id, bound, told or ())
+        controllers = {each.name: each for each in bound if each.name in self._controllers}
+        ordered = tuple(controllers[name] for name in self._controllers if name in controllers)
         by_name = None if told is None else {each.name: each for each in advertised}
-        return NodeListeners(tuple(own), by_name, controllers, given)
+        return NodeListeners(tuple(own), by_name, ordered, self._told_controllers(node_id, ordered, told or ()), given)
 
-    def _check_controllers(self, bound: Iterable[Listener]) -> None:
+    def controller(self, address: Address) -> NodeListeners:
+        """The one listener of a controller that is no broker."""
+        if not self._controllers:
+            raise ConfigError('Missing required configuration "controller.listener.names" which has no default value.')
+        name = self._controllers[0]
+        if name not in self._protocols:
+            raise ConfigError(
+                f"Controller listener with name {name} defined in controller.listener.names not found in "
+                "listener.security.protocol.map  (an explicit security mapping for each controller listener is "
+                "required if listener.security.protocol.map is non-empty, or if there are security protocols other "
+                "than PLAINTEXT in use)"
+            )
+        listener = (Listener(name, self._protocols[name], *address),)
+        return NodeListeners((), None, listener, listener, given=True)
+
+    def _check_controllers(self, node_id: int, bound: Iterable[Listener]) -> None:
         names = {each.name for each in bound}
+        if are_separate(self._config) and names & set(self._controllers):
+            raise ConfigError(
+                "controller.listener.names must not contain a value appearing in the 'listeners' configuration when "
+                "running KRaft with just the broker role"
+            )
+        if node_id not in self._combined:
+            return
         if self._controllers and not names & {name.upper() for name in self._controllers}:
             raise ConfigError(
                 "controller.listener.names must contain at least one value appearing in the 'listeners' configuration "
@@ -290,36 +275,16 @@ class _Rules:
         self, node_id: int, bound: Iterable[Listener], told: Iterable[Listener]
     ) -> tuple[Listener, ...]:
         """As advertised; else as they listen, where an address of the first one's may come from the voters."""
-        own = {each.name: each for each in bound}
         advertised = {each.name: each for each in told}
         voter = voters_of(self._config.get_list("controller.quorum.voters")).get(node_id)
         found = []
-        for place, name in enumerate(self._controllers):
-            each = advertised.get(name, own[name])
-            if name not in advertised and each.host in ("", _ANYWHERE):
+        for place, listener in enumerate(bound):
+            each = advertised.get(listener.name, listener)
+            if listener.name not in advertised and each.host in ("", _ANYWHERE):
                 host, port = voter if voter is not None and place == 0 else ("", each.port)
                 each = each._replace(host=host, port=port)
             found.append(each)
         return tuple(found)
-
-
-def _for_each_node(listeners: Sequence[Listener], nodes: int, shown: str) -> list[list[Listener]]:
-    """What one value says of each node, see the module."""
-    by_name: dict[str, list[Listener]] = {}
-    for listener in listeners:
-        by_name.setdefault(listener.name, []).append(listener)
-    found: list[list[Listener]] = [[] for _ in range(nodes)]
-    for name, given in by_name.items():
-        if len(given) == 1:
-            given = [_following(given[0], index) for index in range(nodes)]
-        elif len(given) != nodes:
-            text = f"Each listener must have a different name, listeners: {shown}"
-            if nodes > 1:
-                text += f" (of {nodes} nodes: a name stands there once, or for each node; {name} {len(given)} times)"
-            raise ConfigError(text)
-        for own, listener in zip(found, given, strict=True):
-            own.append(listener)
-    return found
 
 
 def _following(listener: Listener, index: int) -> Listener:
@@ -398,11 +363,12 @@ def check_listeners(config: BrokerConfig, node_id: int, values: Mapping[str, str
 def layout_with(config: BrokerConfig, node_id: int, values: Mapping[str, str]) -> NodeListeners:
     """The listeners of a node with these dynamic configs. ConfigError, in Kafka's words, for what does not fit."""
     own = {name: values[name] for name in LIVE_LISTENERS if name in values}
+    is_controller = node_id in quorum_of(config).combined
     known = {name: text for name, text in config.static.items() if name in broker_keys()}
     if len(config.node_ids) > 1:
         known |= _texts_of(listeners_of(BrokerConfig(file=known, node_ids=config.node_ids))[node_id])
     with _requirements():
-        return layout_of(BrokerConfig(file=known | own, node_ids=(node_id,)), node_id)
+        return layout_of(BrokerConfig(file=known | own, node_ids=(node_id,)), node_id, is_controller=is_controller)
 
 
 def _texts_of(layout: NodeListeners) -> dict[str, str]:

@@ -93,12 +93,15 @@ class DeleteTopics:
 
 
 class AlterConfigs:
-    """Change the configs of resources that differ from each other, as asked of node `node_id`; replies for each."""
+    """Change the configs of resources that differ from each other; replies for each.
+
+    `node_id`: the broker that was asked, which changes no other broker's; None for a controller, which changes all.
+    """
 
     __slots__ = ("changes", "node_id", "validate_only")
     reply: list[KafkaError | None]
 
-    def __init__(self, changes: Sequence[Change], node_id: int, *, validate_only: bool = False) -> None:
+    def __init__(self, changes: Sequence[Change], node_id: int | None, *, validate_only: bool = False) -> None:
         self.changes = changes
         self.node_id = node_id
         self.validate_only = validate_only

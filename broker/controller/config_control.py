@@ -17,13 +17,14 @@ from odradek.broker.config.broker_config import (
 from odradek.broker.config.changes import Change, check_change, checked_node, result_of
 from odradek.broker.config.client_selectors import IllegalSelectorError, parse_selectors
 from odradek.broker.config.definition import ConfigKey, keys_of
-from odradek.broker.config.keys import base_name
+from odradek.broker.config.keys import LIVE_LISTENERS, base_name
 from odradek.broker.config.listener_layout import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections, check_listeners
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.controller.dynamic_configs import (
     THREADS,
     check_cluster_wide,
     check_dynamic,
+    check_fixed,
     check_operations,
     check_threads,
 )
@@ -50,7 +51,7 @@ class ConfigControl:
     def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
         self._image = image
         self._config = config
-        self._kinds: dict[int, Callable[[Change, int], dict[str, str]]] = {
+        self._kinds: dict[int, Callable[[Change, int | None], dict[str, str]]] = {
             ResourceType.TOPIC: self._changed_topic,
             ResourceType.BROKER: self._changed_broker,
             ResourceType.CLIENT_METRICS: self._changed_client_metrics,
@@ -72,7 +73,7 @@ class ConfigControl:
         records.sort(key=lambda record: record.RECORD_TYPE == ClearElrRecord.RECORD_TYPE)
         return [] if command.validate_only else records, results
 
-    def _records_of(self, change: Change, node_id: int) -> list[MetadataRecord]:
+    def _records_of(self, change: Change, node_id: int | None) -> list[MetadataRecord]:
         changed = self._kinds.get(change.type)
         if changed is None or change.type in self._config.release.unknown_resources:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
@@ -85,7 +86,7 @@ class ConfigControl:
 
     # -- the kinds of resources
 
-    def _changed_topic(self, change: Change, node_id: int) -> dict[str, str]:
+    def _changed_topic(self, change: Change, node_id: int | None) -> dict[str, str]:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         current = self._image.configs_of(ResourceType.TOPIC, change.name)
@@ -99,8 +100,11 @@ class ConfigControl:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
         return checked
 
-    def _changed_broker(self, change: Change, node_id: int) -> dict[str, str]:
-        target = checked_node(change.name, node_id, "Unexpected broker id, expected {}, but received {}")
+    def _changed_broker(self, change: Change, node_id: int | None) -> dict[str, str]:
+        if node_id is None:
+            target = self._any_node(change)
+        else:
+            target = checked_node(change.name, node_id, "Unexpected broker id, expected {}, but received {}")
         broker = self._config
         current = self._image.configs_of(ResourceType.BROKER, change.name)
         keys = broker.keys.broker
@@ -136,6 +140,23 @@ class ConfigControl:
             check_reconfigurables(broker, target, checked)
         return checked
 
+    def _any_node(self, change: Change) -> int | None:
+        """The broker or controller that a controller is asked to change; None for all brokers."""
+        if change.name == "":
+            return None
+        try:
+            target = int(change.name)
+        except ValueError:
+            text = "Unable to parse broker name as a base 10 number."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text) from None
+        if target in self._image.brokers:
+            return target
+        if target not in self._image.controllers:
+            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {target} found.")
+        # What a controller that is no broker listens on is fixed.
+        check_fixed(LIVE_LISTENERS, [each.name for each in change.assignments])
+        return target
+
     def _check_connections(self, checked: Mapping[str, str], target: int | None) -> None:
         """Limits of connections: none is 0, but for those of an address where others have their own."""
         for name, text in checked.items():
@@ -164,7 +185,7 @@ class ConfigControl:
             text = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
             raise KafkaError(ErrorCode.INVALID_CONFIG, text)
 
-    def _changed_client_metrics(self, change: Change, node_id: int) -> dict[str, str]:
+    def _changed_client_metrics(self, change: Change, node_id: int | None) -> dict[str, str]:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
         keys = keys_of("client_metrics")
@@ -179,7 +200,7 @@ class ConfigControl:
         _check_client_metrics(checked)
         return checked
 
-    def _changed_group(self, change: Change, node_id: int) -> dict[str, str]:
+    def _changed_group(self, change: Change, node_id: int | None) -> dict[str, str]:
         if change.name == "":
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         keys = self._config.keys.group

@@ -63,6 +63,12 @@ def check_dynamic(names: Sequence[str], keys: Mapping[str, ConfigKey]) -> None:
     )
 
 
+def check_fixed(fixed: Iterable[str], names: Sequence[str]) -> None:
+    """INVALID_REQUEST if one of the names is of a config that cannot change while the node runs."""
+    wrong = [name for name in names if name in fixed]
+    _refuse("Cannot update these configs dynamically", response_order(wrong))
+
+
 def check_cluster_wide(names: Iterable[str], keys: Mapping[str, ConfigKey]) -> None:
     """INVALID_REQUEST if one of the keys can be set for single brokers only."""
     _refuse(

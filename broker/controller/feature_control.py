@@ -80,7 +80,7 @@ class FeatureControl:
         if name == KRAFT_VERSION and level < current:
             raise _refused(update, "Can't downgrade the version of this feature.")
         if name == KRAFT_VERSION and level > current:
-            raise _refused(update, "odradek keeps the quorum of several nodes at version 0.")
+            raise _refused(update, "odradek keeps a static quorum at version 0.")
         if name == METADATA_VERSION:
             _check_metadata_version(current, level, upgrade_type)
         _check_dependency(update, proposed)

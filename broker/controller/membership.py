@@ -14,9 +14,10 @@ from odradek.broker.controller.commands import (
     UnfenceBrokers,
 )
 from odradek.broker.controller.controller import Controller
+from odradek.broker.controller.quorum import Quorum
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage, directory_of
-from odradek.broker.metadata.node import Node, reachable_host
+from odradek.broker.metadata.node import Node
 from odradek.broker.metadata.registrations import Endpoint
 from odradek.protocol.uuids import new_uuid
 
@@ -26,17 +27,23 @@ CONTROLLER_LISTENER = "CONTROLLER"
 class Membership:
     """Tells the controller which nodes are there. Owner: the cluster.
 
-    Every node is broker and controller. `directories`: the ids of each node's log directories. Where a node listens is
-    known after its registration, so `listening` amends it.
+    `nodes`: the brokers; `separate`: controllers that are no brokers. `directories`: the ids of each broker's log
+    directories. Where a node listens is known after its registration, so `listening` amends it.
     """
 
-    def __init__(self, controller: Controller, nodes: Mapping[int, Node]) -> None:
+    def __init__(
+        self, controller: Controller, nodes: Mapping[int, Node], separate: Mapping[int, Node], quorum: Quorum
+    ) -> None:
         self._controller = controller
         self._nodes = nodes
+        self._separate = separate
+        self._quorum = quorum
         self._incarnations: dict[int, bytes] = {}
         self._crashed: set[int] = set()
         self.directories: dict[int, Sequence[bytes]] = {}
         self.keep_directories({node_id: (new_uuid(),) for node_id in nodes})
+        for node in separate.values():
+            node.metadata_directory = new_uuid()
 
     def keep_directories(
         self, directories: Mapping[int, Sequence[bytes]], metadata: Mapping[int, bytes] | None = None
@@ -51,45 +58,53 @@ class Membership:
         joining = list(node_ids)
         for node_id in joining:
             self._incarnations[node_id] = new_uuid()
-            endpoints = controller_endpoints(self._nodes[node_id])
-            self._controller.ask(RegisterController(node_id, new_uuid(), endpoints))
+            if self._nodes[node_id].is_controller:
+                self._register_controller(self._nodes[node_id])
             self._register(node_id)
         self._controller.ask(UnfenceBrokers(joining))
+
+    def join_controllers(self, node_ids: Iterable[int]) -> None:
+        """These controllers, which are no brokers, have started."""
+        for node_id in node_ids:
+            self._separate[node_id].up = True
+            self._register_controller(self._separate[node_id])
+            self._quorum.joined(node_id)
+
+    def lose_controller(self, node_id: int) -> None:
+        """A controller that is no broker is gone; another one leads if it did."""
+        self._separate[node_id].up = False
+        self._quorum.left(node_id)
 
     def listening(self, node_ids: Iterable[int]) -> None:
         """These nodes have got the addresses where they listen."""
         for node_id in node_ids:
             self._register(node_id)
+        for node in (*self._nodes.values(), *self._separate.values()):
+            if node.up and node.controllers and not self._knows_address_of(node):
+                self._register_controller(node)
 
     def lose(self, node_id: int) -> None:
         """A node is gone, as in a crash; another one is the controller if it was."""
         self._crashed.add(node_id)
         self._controller.ask(FenceBroker(node_id))
-        self._hand_over_controller(node_id)
-
-    def _hand_over_controller(self, node_id: int) -> None:
-        if self._controller.controller_id == node_id:
-            up = (node.id for node in self._nodes.values() if node.up)
-            self._controller.take_over(next(up, node_id))
+        self._quorum.left(node_id)
 
     def retire(self, node_id: int) -> None:
         """A node stops in order: others lead its partitions first; another one is the controller if it was."""
         self._controller.ask(ShutDownBrokers([node_id]))
-        self._hand_over_controller(node_id)
+        self._quorum.left(node_id)
 
     def rejoin(self, node_id: int) -> None:
         """A node that was gone is back; it is the controller if no other node is up."""
         self.join([node_id])
-        if not self._nodes[self._controller.controller_id].up:
-            self._controller.take_over(node_id)
+        self._quorum.joined(node_id)
 
     def awake(self, node_id: int) -> None:
         """A node that was only silent goes on; it is the controller if no other node is up."""
         self._crashed.discard(node_id)
         if node_id in self._controller.image.brokers:
             self._controller.ask(UnfenceBrokers([node_id]))
-        if not self._nodes[self._controller.controller_id].up:
-            self._controller.take_over(node_id)
+        self._quorum.joined(node_id)
 
     def shut_down(self) -> None:
         """All nodes stop in order."""
@@ -127,6 +142,13 @@ class Membership:
             if node is not None:
                 node.up = broker is not None and not broker.fenced
 
+    def _register_controller(self, node: Node) -> None:
+        self._controller.ask(RegisterController(node.id, new_uuid(), controller_endpoints(node)))
+
+    def _knows_address_of(self, node: Node) -> bool:
+        known = self._controller.image.controllers.get(node.id)
+        return known is not None and list(known.endpoints) == controller_endpoints(node)
+
     def _register(self, node_id: int) -> None:
         node = self._nodes[node_id]
         directories = sorted(self.directories[node_id], key=_signed)
@@ -157,5 +179,5 @@ def controller_endpoints(node: Node, dialled_host: str | None = None) -> list[En
             Endpoint(CONTROLLER_LISTENER, *(first.address_for(dialled_host) if dialled_host else first.registered()))
         ]
     return [
-        Endpoint(each.name, reachable_host(each.host), each.port, each.protocol.number) for each in node.controllers
+        Endpoint(name, *each.registered(), each.listener.protocol.number) for name, each in node.controllers.items()
     ]

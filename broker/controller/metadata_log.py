@@ -49,13 +49,13 @@ class MemoryMetadataLog:
 
     apart = False
 
-    def __init__(self, max_records: int = 200_000) -> None:
+    def __init__(self, max_records: int = 200_000, kraft_version: int = 1) -> None:
         self.batches: list[Batch] = []
         self.snapshot: Batch | None = None
         self.start_offset = 0
         self.end_offset = 0
         self.leader_epoch = 0
-        self.kraft_version = 1
+        self.kraft_version = kraft_version
         self._max_records = max_records
 
     def append(

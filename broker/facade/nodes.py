@@ -78,6 +78,9 @@ def stop_node(cluster: Cluster, node_id: int) -> None:
     """
     _up_node(cluster, node_id)
     _not_frozen(cluster, node_id)
+    if node_id in cluster.separate:
+        _end_controller(cluster, node_id)
+        return
     cluster.membership.retire(node_id)
     _silence(cluster, node_id)
 
@@ -90,8 +93,17 @@ def kill_node(cluster: Cluster, node_id: int) -> None:
     if node_id not in cluster.frozen:
         _up_node(cluster, node_id)
     forget_frozen(cluster, node_id)
+    if node_id in cluster.separate:
+        _end_controller(cluster, node_id)
+        return
     _silence(cluster, node_id)
     cluster.membership.lose(node_id)
+
+
+def _end_controller(cluster: Cluster, node_id: int) -> None:
+    """A controller that is no broker: what is in its log is in all others'."""
+    cluster.server.stop_node(cluster.separate[node_id])
+    cluster.membership.lose_controller(node_id)
 
 
 def _silence(cluster: Cluster, node_id: int) -> None:
@@ -103,6 +115,8 @@ def _silence(cluster: Cluster, node_id: int) -> None:
 def _up_node(cluster: Cluster, node_id: int) -> None:
     if not _node(cluster, node_id).up:
         raise ValueError(f"node {node_id} is down already")
+    if cluster.quorum.is_last(node_id):
+        raise ValueError(f"node {node_id} is the last controller that is up: the others could change no metadata")
 
 
 def start_node(cluster: Cluster, node_id: int) -> None:
@@ -120,6 +134,9 @@ def start_node(cluster: Cluster, node_id: int) -> None:
     cluster.server.stop_node(node)  # one that was unregistered listens still
     cluster.server.bind(node)
     cluster.server.accept(cluster.connection_nursery)
+    if node_id in cluster.separate:
+        cluster.membership.join_controllers([node_id])
+        return
     cluster.membership.rejoin(node_id)
     cluster.replicator.node_back(node_id)
 
@@ -210,9 +227,9 @@ def _not_frozen(cluster: Cluster, node_id: int) -> None:
 
 
 def _node(cluster: Cluster, node_id: int) -> Node:
-    node = cluster.nodes.get(node_id)
+    node = cluster.members.get(node_id)
     if node is None:
-        raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
+        raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.members))}")
     return node
 
 
@@ -282,7 +299,7 @@ async def _fence_in_time(cluster: Cluster, node_id: int, scope: trio.CancelScope
         if cluster.controller_id == node_id:
             since_ms += cluster.config.get_int(_QUORUM)
             await cluster.clock.sleep_until_ms(since_ms)
-            successor = _awake(cluster)
+            successor = next((node.id for node in cluster.quorum.voters if _is_awake(cluster, node)), None)
             if successor is None:
                 return
             cluster.controller.take_over(successor)
@@ -293,4 +310,8 @@ async def _fence_in_time(cluster: Cluster, node_id: int, scope: trio.CancelScope
 
 def _awake(cluster: Cluster) -> int | None:
     """A node that works, the first of them."""
-    return next((node.id for node in cluster.up_nodes() if node.id not in cluster.frozen), None)
+    return next((node.id for node in cluster.up_nodes() if _is_awake(cluster, node)), None)
+
+
+def _is_awake(cluster: Cluster, node: Node) -> bool:
+    return node.up and node.id not in cluster.frozen

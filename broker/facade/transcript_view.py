@@ -38,13 +38,18 @@ class Watcher:
     def start(self) -> None:
         """In the broker's thread."""
         self._cluster.recent.watchers.append(self._told)
-        self._cluster.dispatcher.watchers_changed()
+        _tell(self._cluster)
 
     def stop(self) -> None:
         """In the broker's thread."""
         if self._told in self._cluster.recent.watchers:
             self._cluster.recent.watchers.remove(self._told)
-        self._cluster.dispatcher.watchers_changed()
+        _tell(self._cluster)
+
+
+def _tell(cluster: Cluster) -> None:
+    for dispatcher in cluster.dispatchers:
+        dispatcher.watchers_changed()
 
 
 class RequestWait:

@@ -1,4 +1,4 @@
-"""A broker node of the cluster, as Metadata shows it."""
+"""A node of the cluster: a broker, as Metadata shows it, a controller, or both."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Endpoint:
     `host` and `port`: where it listens (`port` is 0 until it does). `advertised`: the address to tell clients; port 0
     there means the node's own port. `None` means "the host that the client dialled, with this node's port", which needs
     no set-up. `told`: whether anybody is told of it; `advertised.listeners` may leave a listener out. `live`: it was
-    added while the broker ran.
+    added while the broker ran. `of_controller`: who comes here asks the node as a controller.
     """
 
-    __slots__ = ("advertised", "host", "listener", "live", "port", "told")
+    __slots__ = ("advertised", "host", "listener", "live", "of_controller", "port", "told")
 
     def __init__(
         self,
@@ -40,6 +40,7 @@ class Endpoint:
         advertised: tuple[str, int] | None = None,
         told: bool = True,
         live: bool = False,
+        of_controller: bool = False,
     ) -> None:
         self.listener = listener
         self.host = host
@@ -47,6 +48,7 @@ class Endpoint:
         self.advertised = advertised
         self.told = told
         self.live = live
+        self.of_controller = of_controller
 
     def address_for(self, dialled_host: str | None) -> tuple[str, int]:
         """The (host, port) to tell a client that reached the cluster at `dialled_host`."""
@@ -61,14 +63,23 @@ class Endpoint:
 
 
 class Node:
-    """One broker of the cluster. `log_dirs` is empty for a node that keeps its logs in memory.
+    """One node of the cluster. `log_dirs` is empty for a node that keeps its logs in memory.
 
-    `endpoints`: by listener name; the first one is what brokers use among themselves. There is always one.
-    `controllers`: the addresses told as the controller's, where some are configured. `metadata_directory`: the id of
-    the directory with its metadata log.
+    `endpoints`: the broker's, by listener name; the first one is what brokers use among themselves. A controller that
+    is no broker has none. `controllers`: the controller's, where some are configured. `is_controller`: whether it may
+    vote on the metadata log. `metadata_directory`: the id of the directory with its metadata log.
     """
 
-    __slots__ = ("controllers", "endpoints", "id", "log_dirs", "metadata_directory", "rack", "up")
+    __slots__ = (
+        "controllers",
+        "endpoints",
+        "id",
+        "is_controller",
+        "log_dirs",
+        "metadata_directory",
+        "rack",
+        "up",
+    )
 
     def __init__(self, id: int, endpoints: dict[str, Endpoint] | None = None) -> None:
         self.id = id
@@ -77,7 +88,18 @@ class Node:
         self.log_dirs: tuple[Path, ...] = ()
         self.metadata_directory = ZERO_UUID
         self.endpoints = endpoints or {PLAINTEXT: Endpoint(Listener(PLAINTEXT, SecurityProtocol.PLAINTEXT))}
-        self.controllers: tuple[Listener, ...] = ()
+        self.controllers: dict[str, Endpoint] = {}
+        self.is_controller = True
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether it has partitions and serves clients."""
+        return bool(self.endpoints)
+
+    @property
+    def all_endpoints(self) -> list[Endpoint]:
+        """The broker's, then the controller's."""
+        return [*self.endpoints.values(), *self.controllers.values()]
 
     @property
     def first(self) -> Endpoint:
@@ -105,7 +127,8 @@ class Node:
     def take(self, layout: NodeListeners) -> None:
         """Have the listeners of a layout; where they listen comes later."""
         self.endpoints = {each.name: _endpoint(each, layout) for each in layout.listeners}
-        self.controllers = layout.controllers
+        told = {each.name: each for each in layout.told_controllers}
+        self.controllers = {each.name: _controller_endpoint(each, told[each.name]) for each in layout.controllers}
 
 
 def _endpoint(listener: Listener, layout: NodeListeners) -> Endpoint:
@@ -116,3 +139,8 @@ def _endpoint(listener: Listener, layout: NodeListeners) -> Endpoint:
     if told is None:
         return Endpoint(listener, host, port, told=False)
     return Endpoint(listener, host, port, advertised=(reachable_host(told.host), told.port))
+
+
+def _controller_endpoint(listener: Listener, told: Listener) -> Endpoint:
+    address = (reachable_host(told.host), told.port)
+    return Endpoint(listener, listener.host, listener.port, advertised=address, of_controller=True)

@@ -23,23 +23,20 @@ if TYPE_CHECKING:
 class Gates:
     """Makes what makes the gates of a listener's connections. Owner: the cluster, whose listeners share its limits."""
 
-    def __init__(
-        self, config: BrokerConfig, image: MetadataImage, dispatcher: Dispatcher, clock: BrokerClock, denials: Denials
-    ) -> None:
+    def __init__(self, config: BrokerConfig, image: MetadataImage, clock: BrokerClock, denials: Denials) -> None:
         self._credentials = ImageCredentials(image, lambda: _text(config, "delegation.token.secret.key"))
         self._failures = FailedLogins(
             clock, lambda: config.get_int("connection.failed.authentication.delay.ms"), denials
         )
         self._login_bytes = LoginBytes()
-        self._dispatcher = dispatcher
         self._clock = clock
 
-    def open(self, config: ListenerConfig) -> NewGate:
-        """For a listener where clients log in; ConfigError if one cannot be."""
+    def open(self, config: ListenerConfig, dispatcher: Dispatcher) -> NewGate:
+        """For a listener where clients log in; ConfigError if one cannot be. `dispatcher`: of its requests."""
         return partial(
             LoginGate,
             listener=SaslListener(config, self._credentials, self._clock),
-            dispatcher=self._dispatcher,
+            dispatcher=dispatcher,
             clock=self._clock,
             failures=self._failures,
             login_bytes=self._login_bytes,

@@ -107,9 +107,11 @@ class Server:
         open_tls: Callable[[Node, Endpoint], TlsTerms] | None = None,
         new_poller: Callable[[BrokerClock], Poller | None] = _no_poller,
         new_buffer: Callable[[int], ReceiveBuffer] = ReceiveBuffer,
+        controllers: Dispatcher | None = None,
     ) -> None:
-        """`gates`: where clients log in, by the name of the listener. `open_tls`: opens the stores of a TLS listener;
-        ConfigError if they cannot be used. `new_poller`, `new_buffer`: see `Lane`."""
+        """`controllers`: serves who comes through a controller's listener. `gates`: where clients log in, by the name
+        of the listener. `open_tls`: opens the stores of a TLS listener; ConfigError if they cannot be used.
+        `new_poller`, `new_buffer`: see `Lane`."""
         self._gates = {(node_id, name): gate for node_id in nodes for name, gate in gates.items()}
         self._open_tls = open_tls
         self._handshakes: Handshakes | None = None
@@ -117,13 +119,14 @@ class Server:
         self._new_buffer = new_buffer
         self._nodes = nodes
         self._dispatcher = dispatcher
+        self._controllers = controllers
         self._clock = clock
         self._config = config
         self._bugs = bugs
         self._listening: list[_Listening] = []
         self._kept: dict[tuple[int, str], socket.socket] = {}  # addresses of nodes that are down, by listener
         self._connections: dict[Connection, ConnectionTask] = {}
-        self._limits: dict[int, ConnectionLimits] = {}
+        self._limits: dict[tuple[int, bool], ConnectionLimits] = {}  # a controller counts for itself
         config.watchers.append(self._config_changed)
         self._numbers = itertools.count(1)
         self._drained: trio.Event | None = None
@@ -150,7 +153,7 @@ class Server:
         """
         up = [node for node in self._nodes.values() if node.up]
         if host is not None:
-            for index, node in enumerate(up):
+            for index, node in enumerate(node for node in up if node.is_broker):
                 node.first.host, node.first.port = host, port + index if port else 0
         try:
             for node in up:
@@ -171,7 +174,7 @@ class Server:
         takes none."""
         bound = []
         try:
-            for endpoint in node.endpoints.values() if endpoints is None else endpoints:
+            for endpoint in node.all_endpoints if endpoints is None else endpoints:
                 terms = self._terms_of(node, endpoint)
                 bound.append(_Listening(node, endpoint, self._socket_for(node, endpoint), terms))
         except (OSError, ConfigError):
@@ -183,10 +186,15 @@ class Server:
             endpoint.port = listening.socket.getsockname()[1]
             _log.info("node %d listens on %s for %s", node.id, listening.address, endpoint.listener.name)
         self._listening += bound
-        if node.id not in self._limits:
-            self._limits[node.id] = ConnectionLimits(
-                self._config, self._clock, node.id, node.endpoints, lambda count: self._close_idlest(node, count)
-            )
+        for of_controller in {each.endpoint.of_controller for each in bound}:
+            if (node.id, of_controller) not in self._limits:
+                self._limits[node.id, of_controller] = ConnectionLimits(
+                    self._config,
+                    self._clock,
+                    node.id,
+                    () if of_controller else node.endpoints,
+                    partial(self._close_idlest, node, of_controller),
+                )
 
     def _socket_for(self, node: Node, endpoint: Endpoint) -> socket.socket:
         """One that listens at the endpoint's address, which may have been kept for it."""
@@ -210,7 +218,7 @@ class Server:
         node.endpoints[endpoint.listener.name] = endpoint
         if gate is not None:
             self._gates[node.id, endpoint.listener.name] = gate
-        self._limits[node.id].listen_on(node.endpoints)
+        self._limits[node.id, False].listen_on(node.endpoints)
         self.accept(self._nursery)
 
     def remove_listener(self, node: Node, name: str) -> None:
@@ -223,8 +231,8 @@ class Server:
         kept = self._kept.pop((node.id, name), None)
         if kept is not None:
             kept.close()
-        if node.id in self._limits:
-            self._limits[node.id].listen_on(node.endpoints)
+        if (node.id, False) in self._limits:
+            self._limits[node.id, False].listen_on(node.endpoints)
         for connection, task in list(self._connections.items()):
             if connection.node is node and connection.info.listener == name:
                 task.cancel()
@@ -410,7 +418,7 @@ class Server:
 
     async def _admit(self, nursery: trio.Nursery, listening: _Listening, sock: socket.socket, peer: Any) -> None:
         """Serve a new connection as soon as there is room for it, unless its address has enough."""
-        limits, listener = self._limits[listening.node.id], listening.endpoint.listener.name
+        limits, listener = self._limits_of(listening), listening.endpoint.listener.name
         await limits.wait_for_room(listener)
         how = self.connection_fault(listening.node.id, listener)
         if how is not None:
@@ -428,16 +436,23 @@ class Server:
         else:
             sock.close()
 
+    def _limits_of(self, listening: _Listening) -> ConnectionLimits:
+        return self._limits[listening.node.id, listening.endpoint.of_controller]
+
     async def _turn_away(self, sock: socket.socket, peer: Any, delay_ms: int) -> None:
         """Close a connection of an address that has too many new ones: late, so that its client does not hurry."""
         _log.info("%s:%d is closed in %d ms: too many new connections from there", peer[0], peer[1], delay_ms)
         with sock:
             await self._clock.sleep(delay_ms / 1000)
 
-    def _close_idlest(self, node: Node, count: int) -> None:
+    def _close_idlest(self, node: Node, of_controller: bool, count: int) -> None:
         """See `ConnectionLimits`."""
-        limits = self._limits[node.id]
-        own = [each for each in self._connections.items() if each[0].node is node]
+        limits = self._limits[node.id, of_controller]
+        own = [
+            each
+            for each in self._connections.items()
+            if each[0].node is node and (each[0].info.listener in node.controllers) == of_controller
+        ]
         closing = sum(task.cancel_called for _, task in own)
         others = [
             (connection, task)
@@ -464,7 +479,7 @@ class Server:
                 _do_not_pace(sock)
         except OSError:
             sock.close()
-            self._limits[listening.node.id].leave(listener.name, peer[0])
+            self._limits_of(listening).leave(listener.name, peer[0])
             return
         info = ConnectionInfo(
             id=f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{next(self._numbers)}",
@@ -501,14 +516,19 @@ class Server:
             self._bugs.report(f"connection {info.id}", error)
         finally:
             del self._connections[connection]
-            self._limits[connection.node.id].leave(info.listener, info.peer_host)
+            of_controller = info.listener in connection.node.controllers
+            self._limits[connection.node.id, of_controller].leave(info.listener, info.peer_host)
             if self._drained is not None and not self._connections:
                 self._drained.set()
 
     def _connection(self, listening: _Listening, sock: socket.socket, info: ConnectionInfo) -> Connection:
         max_request_bytes = self._config.get_int("socket.request.max.bytes")
         gate = self._gates.get((listening.node.id, info.listener))
-        parts = listening.node, sock, info, self._poller, self._dispatcher, self._clock, max_request_bytes, gate
+        dispatcher = self._dispatcher
+        if listening.endpoint.of_controller:
+            assert self._controllers is not None
+            dispatcher = self._controllers
+        parts = listening.node, sock, info, self._poller, dispatcher, self._clock, max_request_bytes, gate
         if listening.terms is None:
             return Connection(*parts, self._new_buffer)
         from odradek.broker.net.tls_connection import TlsConnection

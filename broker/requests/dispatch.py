@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
     from odradek.broker.requests.faults import Fault, FaultSet
     from odradek.broker.requests.metering import Meter
+    from odradek.broker.requests.registry import Registry
     from odradek.broker.requests.services import Services
     from odradek.broker.requests.steps import Step
     from odradek.broker.security.quotas.quotas import Quotas
@@ -161,7 +162,7 @@ class Dispatcher:
 
     Owner: the cluster (one per cluster). `faults` is what a test has set; it is None for the usual case. `meter` counts
     what requests cost; it is None without client quotas.
-    `append_watch` is None for a cluster in memory.
+    `append_watch` is None for a cluster in memory. `handlers`: others than the broker's.
     """
 
     def __init__(
@@ -171,9 +172,11 @@ class Dispatcher:
         bugs: BugLog,
         append_watch: AppendWatch | None = None,
         answer_writer: Callable[[int, int], AnswerWriter | None] = _no_writer,
+        handlers: Registry | None = None,
     ) -> None:
         """`answer_writer`: see `Lane`."""
         self._services = services
+        self._handlers = services.handlers if handlers is None else handlers
         self.recent = recent
         self._remember = recent.entries.append
         self._clock = services.clock
@@ -207,7 +210,7 @@ class Dispatcher:
 
     def refusing(self, instead: Callable[..., Any]) -> Dispatcher:
         """A dispatcher that reads requests as this one does and gives all of them to one handler that refuses them."""
-        other = Dispatcher(self._services, self.recent, self._bugs)
+        other = Dispatcher(self._services, self.recent, self._bugs, handlers=self._handlers)
         other._instead = instead
         return other
 
@@ -487,7 +490,7 @@ class Dispatcher:
     # -- the rare ways
 
     def _find_route(self, key: int, version: int) -> Route | None:
-        handler = self._services.handlers.find(key)
+        handler = self._handlers.find(key)
         if handler is None:
             return None
         if not handler.min_version <= version <= handler.max_version:
@@ -509,7 +512,7 @@ class Dispatcher:
 
     def _refuse_version(self, key: int, correlation_id: int, connection: ConnectionInfo, frame: Frame) -> Parts:
         """ApiVersions in an unknown version is answered in v0 (KIP-511); anything else that is not served closes."""
-        handler = self._services.handlers.find(key)
+        handler = self._handlers.find(key)
         if handler is None or key != API_VERSIONS_KEY:
             from odradek.broker.requests.unserved import unserved
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.metadata.delta import MetadataDelta
@@ -29,7 +29,7 @@ class QuotaSwitch:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._dispatcher: Dispatcher | None = None
+        self._dispatchers: Sequence[Dispatcher] = ()
         self._server: Accepts | None = None
         self._serve_all: Callable[[int, str], int] | None = None
         self._of_addresses = False
@@ -58,18 +58,19 @@ class QuotaSwitch:
             delta.quotas = True
             self.publish(delta, image)
 
-    def attach(self, dispatcher: Dispatcher, server: Accepts) -> None:
+    def attach(self, dispatchers: Sequence[Dispatcher], server: Accepts) -> None:
         """Let them count requests and connections from now on, as far as there are quotas."""
-        self._dispatcher, self._server = dispatcher, server
+        self._dispatchers, self._server = dispatchers, server
         self._serve_all = server.connection_delay_ms
         self._turn()
 
     def _turn(self) -> None:
-        dispatcher, server = self._dispatcher, self._server
-        if dispatcher is None or server is None or self._serve_all is None:
+        server = self._server
+        if server is None or self._serve_all is None:
             return
         quotas = self._services.quotas
-        if quotas is not (None if dispatcher.meter is None else dispatcher.meter.quotas):
-            dispatcher.set_meter(quotas)
+        for dispatcher in self._dispatchers:
+            if quotas is not (None if dispatcher.meter is None else dispatcher.meter.quotas):
+                dispatcher.set_meter(quotas)
         limited = self.quotas is not None and self._of_addresses
         server.connection_delay_ms = self.quotas.delay_ms if limited and self.quotas else self._serve_all

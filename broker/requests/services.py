@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
+    from odradek.broker.controller.quorum import Quorum
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.share_state.service import ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
@@ -55,6 +56,7 @@ class Services:
         "handlers",
         "image",
         "nodes",
+        "quorum",
         "quotas",
         "share_partitions",
         "share_states",
@@ -76,6 +78,7 @@ class Services:
         groups: Deferred[GroupService],
         handlers: Registry,
         nodes: dict[int, Node],
+        quorum: Quorum,
         share_partitions: Deferred[SharePartitions],
         share_states: Deferred[ShareStateService],
         telemetry: Deferred[TelemetryService],
@@ -99,6 +102,7 @@ class Services:
         self.groups = groups
         self.handlers = handlers
         self.nodes = nodes
+        self.quorum = quorum
         self.quotas: Quotas | None = None
         self.share_partitions = share_partitions
         self.share_states = share_states

@@ -23,7 +23,7 @@ from odradek.protocol.generated.messages.metadata import MetadataRequest, Metada
 from odradek.wire_client import WireClient
 
 TWO = {
-    "listeners": "INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0,CONTROLLER://127.0.0.1:9093",
+    "listeners": "INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "inter.broker.listener.name": "INSIDE",
@@ -96,12 +96,13 @@ def test_the_metadata_log_names_what_is_advertised() -> None:
             ("OUTSIDE", "localhost", node.endpoints["OUTSIDE"].port, 0),
         ]
         assert [tuple(each) for each in broker.cluster.image.controllers[1].endpoints] == [
-            ("CONTROLLER", "127.0.0.1", 9093, 0)
+            ("CONTROLLER", "127.0.0.1", node.controllers["CONTROLLER"].port, 0)
         ]
         with _client(node, "INSIDE") as client:
             asked = DescribeQuorumRequest(topics=[TopicData("__cluster_metadata", [PartitionData(0)])])
             [quorum] = client.request(asked).nodes
-        assert [(each.name, each.host, each.port) for each in quorum.listeners] == [("CONTROLLER", "127.0.0.1", 9093)]
+        told = [(each.name, each.host, each.port) for each in quorum.listeners]
+        assert told == [("CONTROLLER", "127.0.0.1", node.controllers["CONTROLLER"].port)]
 
 
 def test_a_node_that_returns_has_all_its_listeners() -> None:
@@ -194,7 +195,7 @@ COMPOSE = """\
 process.roles=broker,controller
 node.id=7
 controller.quorum.voters=7@kafka:29093
-listeners=INTERNAL://127.0.0.1:0,EXTERNAL://127.0.0.1:0,CONTROLLER://kafka:29093
+listeners=INTERNAL://127.0.0.1:0,EXTERNAL://127.0.0.1:0,CONTROLLER://127.0.0.1:0
 advertised.listeners=INTERNAL://kafka:29092,EXTERNAL://localhost:9092
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,EXTERNAL:PLAINTEXT
 inter.broker.listener.name=INTERNAL

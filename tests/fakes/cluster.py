@@ -55,6 +55,7 @@ class FakeCluster:
         self.bug_log = BugLog(self.recent)
         services: Any = SimpleNamespace(
             authorizer=None,
+            controller=SimpleNamespace(kraft_version=0),
             clock=self.clock,
             config=self.config,
             denials=self.denials,

@@ -102,7 +102,7 @@ def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
     for node_id, in_order in snapshot.stopped_nodes.items():
         if cluster.nodes[node_id].up:
             (stop_node if in_order else kill_node)(cluster, node_id)
-    if cluster.nodes[snapshot.controller_id].up:
+    if cluster.members[snapshot.controller_id].up:
         cluster.controller.take_over(snapshot.controller_id)
 
 

@@ -12,6 +12,8 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
 from odradek.protocol.generated.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
@@ -21,7 +23,7 @@ from tests.fakes.nodes import set_node_up
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = Cluster(nodes=3)
+    made = Cluster(nodes=3, config={"controller.quorum.bootstrap.servers": "localhost:9093"})
     made.create_topic("a", assignments={0: [1, 2], 1: [2, 3]})
     return made
 
@@ -34,6 +36,10 @@ def test_nodes_that_are_down_are_shown_on_request(cluster: Cluster) -> None:
     every = ask(cluster, DescribeClusterRequest(include_fenced_brokers=True))
     assert [(b.broker_id, b.is_fenced) for b in every.brokers] == [(1, False), (2, True), (3, False)]
     assert (every.cluster_id, every.controller_id) == (cluster.cluster_id, 1)
+    ask(cluster, UnregisterBrokerRequest(2))
+    left = ask(cluster, DescribeClusterRequest(include_fenced_brokers=True))
+    assert [each.broker_id for each in left.brokers] == [1, 3]
+    assert ask(cluster, MetadataRequest(None), 12).topics[0].partitions[0].replica_nodes == [1, 2]
 
 
 def test_log_sizes_are_those_of_the_batches(cluster: Cluster) -> None:
@@ -162,14 +168,15 @@ def test_features_that_cannot_be_set(cluster: Cluster, feature: str, level: int,
 # -- the quorum
 
 
-def test_the_controller_leads_the_quorum(cluster: Cluster) -> None:
+def test_all_nodes_vote_and_the_controller_leads(cluster: Cluster) -> None:
     request = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
     response = ask(cluster, request)
     [partition] = response.topics[0].partitions
     assert (partition.error_code, partition.leader_id) == (0, 1)
-    assert [voter.replica_id for voter in partition.current_voters] == [1]
-    assert [observer.replica_id for observer in partition.observers] == [2, 3]
-    assert [node.node_id for node in response.nodes] == [1]
+    assert [voter.replica_id for voter in partition.current_voters] == [1, 2, 3]
+    assert {voter.log_end_offset for voter in partition.current_voters} == {partition.high_watermark}
+    assert partition.observers == []
+    assert [node.node_id for node in response.nodes] == [1, 2, 3]
     other = ask(cluster, DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(1)])]))
     assert other.topics[0].partitions[0].error_code == 3
 

@@ -126,3 +126,14 @@ def test_removing_a_voter() -> None:
             f"Cannot remove voter ReplicaKey(id={voter}, directoryId=AQEBAQEBAQEBAQEBAQEBAQ) from the set of voters "
             "[ReplicaKey(id=1, directoryId=OURS)]",
         )
+
+
+def test_a_controller_of_the_process_stays_a_voter() -> None:
+    cluster = Cluster(nodes=2, config={"controller.quorum.bootstrap.servers": "localhost:9093"})
+    own = cluster.nodes[2].metadata_directory
+    answer = ask(cluster, RemoveRaftVoterRequest(None, 2, own))
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert "cannot remove a controller of its own process" in answer.error_message
+    answer = ask(cluster, AddRaftVoterRequest(None, 1000, 2, own, CONTROLLER))
+    assert answer.error_code == ErrorCode.DUPLICATE_VOTER
+    assert answer.error_message.count("ReplicaKey(id=") == 3

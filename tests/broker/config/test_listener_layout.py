@@ -1,4 +1,4 @@
-"""The listeners, roles and voters of a node, and which changes of them a running broker accepts: as Kafka decides."""
+"""The listeners of a node, and which changes of them a running broker accepts: as Kafka decides."""
 
 from __future__ import annotations
 
@@ -12,29 +12,13 @@ from odradek.broker.config.listener_layout import (
     NodeListeners,
     check_connections,
     check_listeners,
-    check_quorum,
     layout_with,
     listeners_of,
     overrides_of,
-    voters_of,
 )
 from odradek.broker.config.listeners import Listener
 from odradek.storage.java_properties import parse_properties
 from tests.scenarios.listener_rules import recorded
-
-
-def test_voters() -> None:
-    assert voters_of(("1@kafka-1:9093", "2@[::1]:9093")) == {1: ("kafka-1", 9093), 2: ("::1", 9093)}
-    assert voters_of(()) == {}
-
-
-def test_the_nodes_of_the_process_vote() -> None:
-    voters = {"controller.quorum.voters": "1@a:1,2@b:2"}
-    check_quorum(BrokerConfig(voters, node_ids=(1, 2)))
-    with pytest.raises(ConfigError, match="names node 2, which this process does not run"):
-        check_quorum(BrokerConfig(voters, node_ids=(1,)))
-    with pytest.raises(ConfigError, match="the node id 3 must be included"):
-        check_quorum(BrokerConfig(voters, node_ids=(1, 2, 3)))
 
 
 def test_overrides() -> None:
@@ -63,6 +47,7 @@ TAKEN_HERE = {
     "node none": "the first node is 1",
     "roles none": "every node is broker and controller",
     "voters none": "the controller is in the process",
+    "broker only wildcard": "clients are told the host that they dialled",
 }
 REFUSED_HERE = {
     "bad port": "Kafka fails when it listens",
@@ -77,7 +62,7 @@ OTHER_WORDS = {
     "map no colon": "Error parsing configuration property 'listener.security.protocol.map'",
     "override bad": "Error parsing configuration property 'max.connections.per.ip.overrides'",
     "override bad number": "Error parsing configuration property 'max.connections.per.ip.overrides'",
-    "roles broker": "every node is broker and controller",
+    "roles broker": "just the 'broker' role",
 }
 
 
@@ -105,7 +90,10 @@ def test_what_kafka_takes(case: str) -> None:
     assert sorted(_shown(list(layout.listeners))) == sorted(own)
     told = layout.listeners if layout.advertised is None else list(layout.advertised.values())
     assert sorted(_shown(list(told))) == sorted(advertised.split(","))
-    assert _shown(list(layout.controllers)) == controllers.split(",")
+    if "process.roles=broker\n" in properties:
+        assert layout.controllers == layout.told_controllers == ()
+    else:
+        assert _shown(list(layout.told_controllers)) == controllers.split(",")
 
 
 @pytest.mark.parametrize("case", [name for name, (_, answer) in RULES.items() if answer[0] == "refused"])
@@ -171,6 +159,36 @@ def test_each_node_may_have_its_own() -> None:
 def test_what_several_nodes_cannot_share(listeners: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         _of_nodes(3, {"listeners": listeners, **_TWO})
+
+
+def test_a_controller_of_its_own() -> None:
+    voters = {"controller.quorum.voters": "3000@[::1]:9093", "controller.listener.names": "CTRL,OTHER"}
+    layouts = _of_nodes(
+        2, {"process.roles": "broker", "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CTRL:SSL", **voters}
+    )
+    assert list(layouts) == [1, 2, 3000]
+    assert _shown(list(layouts[3000].controllers)) == ["CTRL SSL ::1 9093"]
+    assert layouts[3000].told_controllers == layouts[3000].controllers
+    assert layouts[3000].listeners == layouts[1].controllers == ()
+
+
+def test_the_names_of_controllers_belong_to_those_that_vote() -> None:
+    values = {
+        "controller.quorum.voters": "1@a:1,3@c:3",
+        "controller.listener.names": "C",
+        "listeners": "IN://:1,C://:9",
+    }
+    protocols = "IN:PLAINTEXT,C:PLAINTEXT"
+    named = {"listener.security.protocol.map": protocols, "inter.broker.listener.name": "IN"}
+    layouts = _of_nodes(3, {**values, **named})
+    assert [[each.port for each in layout.controllers] for layout in layouts.values()] == [[9], [], [10]]
+    assert [[str(each) for each in layout.told_controllers] for layout in layouts.values()] == [
+        ["C://a:1"],
+        [],
+        ["C://c:3"],
+    ]
+    with pytest.raises(ConfigError, match="of 2 controllers: a name stands there once, or for each; C 3 times"):
+        _of_nodes(3, {**values, **named, "listeners": "IN://:1,C://:9,C://:19,C://:29"})
 
 
 def test_what_is_not_advertised_stands_last() -> None:

@@ -67,7 +67,7 @@ def test_a_metadata_version_without_new_records_may_be_left() -> None:
 
 
 def test_the_quorums_version_is_what_the_log_has() -> None:
-    cluster = Cluster()
+    cluster = Cluster(config={"controller.quorum.bootstrap.servers": "localhost:9093"})
     offset = cluster.image.offset
     cluster.controller.ask(UpdateFeatures([FeatureUpdate("kraft.version", 1)]))
     assert cluster.image.offset == offset + 1

@@ -1,0 +1,170 @@
+"""What a listener of the controllers serves: what tools ask with `--bootstrap-controller` (KIP-919).
+
+Most of it is answered as by a broker, which forwards it to the active controller; another controller refuses it with
+NOT_CONTROLLER. What brokers and controllers ask each other (Fetch, Vote, BrokerRegistration, ...) is not served: all of
+them are in one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from odradek.broker.api.active_controller import THE_LEADER, check_leads
+from odradek.broker.api.api_versions import told_versions
+from odradek.broker.api.cluster import describe_controllers, describe_quorum_of_controller
+from odradek.broker.api.configs import alter_configs_of_controller, incremental_alter_configs_of_controller
+from odradek.broker.api.generated.index import INDEX
+from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.registry import Handler, Index, Registry
+from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.services import Services
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+_Serve = Callable[[RequestContext, Any], Any]
+
+
+def _advertised(services: Services) -> dict[int, tuple[int, int]]:
+    return SERVED_BY_CONTROLLERS.of(services.config.release.apis).advertised()
+
+
+def _api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
+    return told_versions(ctx, request, "ApiVersions of controllers", _advertised)
+
+
+def _has_authorizer(ctx: RequestContext) -> bool:
+    return ctx.services.authorizer is not None
+
+
+def _has_tokens(ctx: RequestContext) -> bool:
+    return bool(ctx.services.config.get("delegation.token.secret.key"))
+
+
+def _always(ctx: RequestContext) -> bool:
+    return True
+
+
+def _by_the_leader(
+    serve: _Serve, needs: Callable[[RequestContext], bool] = _always, why: str | None = THE_LEADER
+) -> _Serve:
+    """A handler of the active controller; NOT_CONTROLLER, with `why`, from another one.
+
+    `needs`: whether the cluster has what the handler works with; without it each controller answers that.
+    """
+
+    @wraps(serve)
+    def served(ctx: RequestContext, request: Any) -> Any:
+        if needs(ctx):
+            check_leads(ctx, why)
+        return serve(ctx, request)
+
+    return served
+
+
+def _of_quorum(serve: _Serve) -> _Serve:
+    """A handler of the quorum's leader; NOT_LEADER_OR_FOLLOWER from another controller."""
+
+    @wraps(serve)
+    def served(ctx: RequestContext, request: Any) -> Any:
+        if ctx.node.id != ctx.services.controller.controller_id:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "")
+        return serve(ctx, request)
+
+    return served
+
+
+def _with_acls(serve: _Serve) -> _Serve:
+    return _by_the_leader(serve, _has_authorizer)
+
+
+def _with_tokens(serve: _Serve) -> _Serve:
+    return _by_the_leader(serve, _has_tokens)
+
+
+def _without_words(serve: _Serve) -> _Serve:
+    return _by_the_leader(serve, why=None)
+
+
+def _in_other_words(serve: _Serve) -> _Serve:
+    return _by_the_leader(serve, why="This is not the correct controller for this cluster.")
+
+
+def _as_it_is(serve: _Serve) -> _Serve:
+    return serve
+
+
+def _instead(own: _Serve) -> Callable[[_Serve], _Serve]:
+    return lambda serve: own
+
+
+def _unknown(ctx: RequestContext, request: Any) -> Any:
+    """Kafka's controllers list the API and have nothing to answer."""
+    raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+_MADE: dict[int, Callable[[_Serve], _Serve]] = {
+    17: _as_it_is,  # SaslHandshake
+    18: _instead(_api_versions),
+    19: _by_the_leader,  # CreateTopics
+    20: _without_words,  # DeleteTopics
+    29: _as_it_is,  # DescribeAcls
+    30: _with_acls,  # CreateAcls
+    31: _with_acls,  # DeleteAcls
+    32: _as_it_is,  # DescribeConfigs
+    33: _instead(alter_configs_of_controller),
+    36: _as_it_is,  # SaslAuthenticate
+    37: _by_the_leader,  # CreatePartitions
+    38: _with_tokens,  # CreateDelegationToken
+    39: _with_tokens,  # RenewDelegationToken
+    40: _with_tokens,  # ExpireDelegationToken
+    41: _instead(_unknown),  # DescribeDelegationToken
+    43: _by_the_leader,  # ElectLeaders
+    44: _instead(incremental_alter_configs_of_controller),
+    45: _by_the_leader,  # AlterPartitionReassignments
+    46: _as_it_is,  # ListPartitionReassignments
+    49: _in_other_words,  # AlterClientQuotas
+    50: _instead(_unknown),  # DescribeUserScramCredentials
+    51: _by_the_leader,  # AlterUserScramCredentials
+    55: _instead(describe_quorum_of_controller),
+    57: _by_the_leader,  # UpdateFeatures
+    60: _instead(describe_controllers),
+    64: _by_the_leader,  # UnregisterBroker
+    80: _of_quorum,  # AddRaftVoter
+    81: _of_quorum,  # RemoveRaftVoter
+}
+"""API key -> what makes the controller's handler of the broker's."""
+
+
+class ControllerRegistry(Registry):
+    """The handlers of the controllers, made of those of the brokers."""
+
+    def __init__(self, index: Index) -> None:
+        super().__init__("odradek.broker.api", index)
+        self._made: dict[int, Handler] = {}
+
+    def of(self, apis: Mapping[int, tuple[int, int]] | None) -> Registry:
+        """See `Registry`."""
+        cut = super().of(apis)
+        return self if cut is self else ControllerRegistry(cut._index)
+
+    def find(self, key: int) -> Handler | None:
+        """See `Registry`."""
+        made = self._made.get(key)
+        if made is None and key in self._index:
+            known = super().find(key)
+            assert known is not None
+            made = self._made[key] = Handler(
+                known.spec,
+                _MADE[key](known.function),
+                access=known.access,
+                min_version=known.min_version,
+                max_version=known.max_version,
+                advertised=True,
+                differs="",
+            )
+        return made
+
+
+SERVED_BY_CONTROLLERS = ControllerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
