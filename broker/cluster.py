@@ -28,7 +28,7 @@ from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
 from odradek.broker.controller.commands import Adopt, CreateTopics, NewTopic
 from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.feature_levels import SHARE_VERSION
+from odradek.broker.controller.feature_levels import SHARE_VERSION, features_at_start
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.controller.quorum import Quorum
@@ -109,6 +109,7 @@ class Cluster:
         check_directories(self.config, directories, nodes)
         first = _first_node_id(self.config, directories)
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
+        features_at_start(self.config)  # says what is wrong where the user sees it
         self.config.node_ids = tuple(self.nodes)
         layouts, roles = listeners_of(self.config), quorum_of(self.config)
         self.separate: dict[int, Node] = {number: Node(number) for number in roles.separate}

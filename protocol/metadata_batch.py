@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from odradek.protocol.kraft_control import KRaftControl, parse_kraft_control_record
 from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_records import (
+    DIRECTORIES_SINCE,
     METADATA_VERSION,
     MetadataRecordError,
     decode_metadata_record,
     encode_metadata_record,
     record_version,
+    without_directories,
 )
 from odradek.protocol.record_batch import RecordBatch, build_batch
 from odradek.protocol.records import Record
@@ -32,6 +34,8 @@ def build_metadata_batch(
     metadata_version: int = METADATA_VERSION,
 ) -> bytes:
     """The batch of these records, in the versions that belong to `metadata_version`."""
+    if metadata_version < DIRECTORIES_SINCE:
+        records = map(without_directories, records)
     values = (encode_metadata_record(record, record_version(record, metadata_version)) for record in records)
     return build_value_batch(values, timestamp=timestamp, base_offset=base_offset, leader_epoch=leader_epoch)
 

@@ -6,6 +6,7 @@ fields of that type. The classes are generated, one module per record type.
 
 from __future__ import annotations
 
+from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ METADATA_VERSION = 30
 MIN_METADATA_VERSION = 7
 """The lowest level of `metadata.version` that Kafka 4.3.1 starts with: 3.3-IV3."""
 
+DIRECTORIES_SINCE = 17
+"""The level of `metadata.version` from which on records name log directories: 3.7-IV2."""
+
 _BY_TYPE = {record_type: (module, name) for record_type, module, name in RECORDS}
 _classes: dict[int, type[MetadataRecord]] = {}
 
@@ -36,6 +40,13 @@ _BY_LEVEL: dict[int, tuple[tuple[int, int], ...]] = {
     _PARTITION: ((23, 2), (17, 1), (7, 0)),
     _PARTITION_CHANGE: ((23, 2), (17, 1), (7, 0)),
 }
+_DIRECTORIES: dict[int, tuple[str, object]] = {
+    _REGISTER_BROKER: ("log_dirs", []),
+    _PARTITION: ("directories", []),
+    _PARTITION_CHANGE: ("directories", None),
+    _BROKER_REGISTRATION_CHANGE: ("log_dirs", []),
+}
+"""Record type -> its field with log directories, and the field's default."""
 
 
 class MetadataRecordError(CorruptDataError):
@@ -52,6 +63,16 @@ def record_version(record: MetadataRecord, metadata_version: int = METADATA_VERS
     if record.RECORD_TYPE == _BROKER_REGISTRATION_CHANGE:
         return _registration_change_version(record)
     return next((version for level, version in _BY_LEVEL.get(record.RECORD_TYPE, ()) if metadata_version >= level), 0)
+
+
+def without_directories(record: MetadataRecord) -> MetadataRecord:
+    """A record as it is written below `DIRECTORIES_SINCE`: without the log directories that it names."""
+    name, nothing = _DIRECTORIES.get(record.RECORD_TYPE, ("", None))
+    if not name or not getattr(record, name):
+        return record
+    plain = copy(record)
+    setattr(plain, name, nothing)
+    return plain
 
 
 def _registration_change_version(record: Any) -> int:

@@ -279,6 +279,12 @@ class DiskBackend:
         finally:
             self._unlock()
 
+    def give_back(self) -> None:
+        """Unlock the directory, in which nothing has been written, as it was found. All logs must be closed before."""
+        if self.was_clean:
+            self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, format_clean_shutdown(self.last_broker_epoch))
+        self._unlock()
+
     def _unlock(self) -> None:
         unlock_directory(self.directory, self._lock)
         self._lock = -1

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_by
+from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_features
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
@@ -80,7 +80,7 @@ def told_versions(
 def _response(services: Services, served: Mapping[int, tuple[int, int]], version: int) -> ApiVersionsResponse:
     image = services.image
     release = services.config.release
-    supported = supported_by(release)
+    supported = supported_features(services.config)
     finalized = dict(image.features)
     if services.controller.kraft_version and KRAFT_VERSION in supported:
         finalized[KRAFT_VERSION] = services.controller.kraft_version

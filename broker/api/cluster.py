@@ -14,8 +14,10 @@ from odradek.broker.api.leader_hints import reachable
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
 from odradek.broker.api.replica_log_dirs import directory_paths
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
 from odradek.broker.controller.membership import controller_endpoints
 from odradek.broker.controller.quorum import Progress
+from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.access import CLUSTER_REFUSED, OPEN, Whole
 from odradek.broker.requests.context import RequestContext
@@ -92,6 +94,9 @@ def describe_controllers(ctx: RequestContext, request: DescribeClusterRequest) -
     refused = _other_endpoint(ctx, request, _CONTROLLERS)
     if refused is not None:
         return refused
+    if ctx.services.image.feature(METADATA_VERSION) < CONTROLLERS_SINCE:
+        text = "Direct-to-controller communication is not supported with the current MetadataVersion."
+        return DescribeClusterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=text)
     asked = request.include_cluster_authorized_operations
     controllers = ctx.services.image.controllers.values()
     return DescribeClusterResponse(

@@ -13,7 +13,8 @@ from odradek.broker.controller.commands import (
     UnfenceBrokers,
     UnregisterBroker,
 )
-from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
+from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
 from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -79,7 +80,9 @@ class BrokerControl:
         return records, epoch
 
     def register_controller(self, command: RegisterController) -> tuple[list[MetadataRecord], None]:
-        """Records of `RegisterController`."""
+        """Records of `RegisterController`; none before `metadata.version` 3.7-IV0."""
+        if 0 < self._image.feature(METADATA_VERSION) < CONTROLLERS_SINCE:
+            return [], None
         record = RegisterControllerRecord(
             command.node_id,
             command.incarnation,

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.controller import commands
 from odradek.broker.controller.commands import CreatedTopic, NewTopic
+from odradek.broker.controller.feature_levels import supported_features
 from odradek.broker.controller.machine import ControllerMachine, ImageChanged
 from odradek.broker.controller.producer_ids import ProducerIdBlocks
+from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.runtime.machine import Command, Effect, R
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.backend import StorageError
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
 
 LOG_NAME = "__cluster_metadata-0"
 _log = logging.getLogger("odradek.broker.controller")
+
+
+class OtherReleaseError(StorageError):
+    """The metadata log has a `metadata.version` that is not supported; nothing was written."""
 
 
 class Publisher(Protocol):
@@ -80,8 +87,11 @@ class Controller:
             report=self._report_or_raise,
         )
         self._opening = True
-        self._shard.start()
-        self._shard.finish_loading()
+        try:
+            self._shard.start()
+            self._shard.finish_loading()
+        finally:
+            self._check_metadata_version()  # first: of another release nothing else can be said
         self._opening = False
         log.take_snapshot_if_due(self.image, self._clock.now_ms())
         self.active_since_ms = self._clock.now_ms()
@@ -91,6 +101,16 @@ class Controller:
             self.ask(commands.AbandonTransaction())
         if self._machine.is_new:
             self.ask(commands.Bootstrap(adopted()))
+
+    def _check_metadata_version(self) -> None:
+        """OtherReleaseError before anything is written behind what another release wrote."""
+        level = self.image.feature(METADATA_VERSION)
+        supported = supported_features(self._config).get(METADATA_VERSION)
+        if level and supported is not None and not supported[0] <= level <= supported[1]:
+            raise OtherReleaseError(
+                f"{LOG_NAME}: the metadata has metadata.version {level}, and this release supports {supported[0]} to "
+                f"{supported[1]}; nothing was changed"
+            )
 
     @property
     def kraft_version(self) -> int:

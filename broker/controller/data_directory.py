@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 import trio
 
+from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
 from odradek.broker.controller.kept_logs import KeptLogs, remove_left
 from odradek.broker.controller.log_directories import LogDirectories
@@ -131,11 +132,14 @@ class DataDirectory:
             if isinstance(self._logs, LogDirectories):
                 self._logs.begin()
             self._open_logs_of_coordinators(topics)
-        except BaseException:
+        except BaseException as error:
             if self._log is not None:
                 self._log.close(clean=False)
             for backend in self.backends:
-                backend.close(clean=False)
+                if isinstance(error, OtherReleaseError):
+                    backend.give_back()
+                else:
+                    backend.close(clean=False)
             raise
 
     def _directories(self, controller: Controller, topics: PartitionRegistry) -> NodeDirectories | LogDirectories:

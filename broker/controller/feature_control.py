@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
-from odradek.broker.controller.feature_levels import KRAFT_VERSION, MIN_INSYNC_REPLICAS
+from odradek.broker.controller.feature_levels import KRAFT_VERSION, MIN_INSYNC_REPLICAS, NEEDED_METADATA_VERSION
 from odradek.broker.metadata.image import (
     ELR_VERSION,
     METADATA_VERSION,
@@ -21,8 +21,6 @@ from odradek.protocol.message import MetadataRecord
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 _METADATA_LEVELS_WITH_CHANGES = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30})
 """Levels of `metadata.version` that brought new records or fields: a downgrade past one could lose metadata."""
-_NEEDED_METADATA_VERSION = {ELR_VERSION: (1, 23)}
-"""Feature -> (its level, the level of `metadata.version` that it depends on)."""
 
 
 class FeatureControl:
@@ -116,7 +114,7 @@ def _check_metadata_version(current: int, level: int, upgrade_type: int) -> None
 
 
 def _check_dependency(update: FeatureUpdate, proposed: Mapping[str, int]) -> None:
-    level, needed = _NEEDED_METADATA_VERSION.get(update.name, (0, 0))
+    level, needed = NEEDED_METADATA_VERSION.get(update.name, (0, 0))
     if level and update.level >= level and proposed.get(METADATA_VERSION, 0) < needed:
         why = f"{update.name} could not be set to {update.level} because it depends on metadata.version level {needed}"
         raise _refused(update, why)

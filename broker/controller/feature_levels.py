@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from odradek.broker.config.definition import ConfigError
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, TRANSACTION_VERSION
-from odradek.broker.releases.release import Release
+from odradek.broker.releases.release import NEWEST, Release
+from odradek.protocol.metadata_records import MIN_METADATA_VERSION
+
+if TYPE_CHECKING:
+    from odradek.broker.config.broker_config import BrokerConfig
 
 GROUP_VERSION = "group.version"
 SHARE_VERSION = "share.version"
@@ -13,25 +20,59 @@ STREAMS_VERSION = "streams.version"
 KRAFT_VERSION = "kraft.version"
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
 
+RELEASES: Sequence[str] = (
+    *("3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2"),
+    *("3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4", "3.8-IV0", "3.9-IV0"),
+    *("4.0-IV0", "4.0-IV1", "4.0-IV2", "4.0-IV3", "4.1-IV0", "4.1-IV1", "4.2-IV0", "4.2-IV1", "4.3-IV0"),
+)
+"""The levels of `metadata.version` from the lowest one on."""
+_RELEASE, _FEATURES = "odradek.release.version", "odradek.features"
+_LATEST = MIN_METADATA_VERSION + len(RELEASES) - 1
+_UNSTABLE = _LATEST + 1
+"""4.4-IV0, which no release has finalized."""
+SCRAM_SINCE, TRANSACTIONS_SINCE, TOKENS_SINCE, CONTROLLERS_SINCE = 11, 13, 14, 15
+"""Levels of `metadata.version` that brought SCRAM users, metadata transactions, delegation tokens, and controllers that
+are registered (KIP-919)."""
+
 # What Kafka 4.3.1 supports: lowest and highest level of each feature.
 SUPPORTED: Mapping[str, tuple[int, int]] = {
     GROUP_VERSION: (0, 1),
     KRAFT_VERSION: (0, 1),
-    METADATA_VERSION: (7, 30),
+    METADATA_VERSION: (MIN_METADATA_VERSION, _LATEST),
     SHARE_VERSION: (0, 1),
     STREAMS_VERSION: (0, 1),
     TRANSACTION_VERSION: (0, 2),
     ELR_VERSION: (0, 1),
 }
-# What a newly formatted Kafka 4.3.1 cluster has finalized, in the order in which it writes it.
-NEW_CLUSTER: Mapping[str, int] = {
-    METADATA_VERSION: 30,
-    ELR_VERSION: 1,
-    GROUP_VERSION: 1,
-    SHARE_VERSION: 1,
-    STREAMS_VERSION: 1,
-    TRANSACTION_VERSION: 2,
+NEEDED_METADATA_VERSION: Mapping[str, tuple[int, int]] = {ELR_VERSION: (1, 23)}
+"""Feature -> (its level, the level of `metadata.version` that it depends on)."""
+_SINCE: Mapping[str, tuple[int, int]] = {
+    ELR_VERSION: (1, 26),
+    GROUP_VERSION: (1, 22),
+    SHARE_VERSION: (1, 28),
+    STREAMS_VERSION: (1, 29),
+    TRANSACTION_VERSION: (2, 24),
 }
+"""Feature -> (its level in a new cluster, the level of `metadata.version` from which on it has it)."""
+
+
+def _at(metadata_version: int) -> dict[str, int]:
+    """The features of a new cluster of a release, in the order in which Kafka writes them."""
+    features = {name: level for name, (level, since) in _SINCE.items() if metadata_version >= since}
+    return {METADATA_VERSION: metadata_version, **features}
+
+
+# What a newly formatted Kafka 4.3.1 cluster has finalized, in the order in which it writes it.
+NEW_CLUSTER: Mapping[str, int] = _at(_LATEST)
+
+
+def supported_features(config: BrokerConfig) -> Mapping[str, tuple[int, int]]:
+    """Lowest and highest level of each feature that the nodes support."""
+    supported = supported_by(config.release)
+    if METADATA_VERSION not in supported or not config.get_bool("unstable.feature.versions.enable"):
+        return supported
+    low, high = supported[METADATA_VERSION]
+    return {**supported, METADATA_VERSION: (low, max(high, _UNSTABLE) if config.release.supported is None else high)}
 
 
 def supported_by(release: Release) -> Mapping[str, tuple[int, int]]:
@@ -50,3 +91,61 @@ def new_cluster_of(release: Release) -> Mapping[str, int]:
         return {METADATA_VERSION: NEW_CLUSTER[METADATA_VERSION]}
     first = {METADATA_VERSION: release.finalized[METADATA_VERSION]}
     return first | {name: level for name, level in sorted(release.finalized.items()) if name != METADATA_VERSION}
+
+
+def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
+    """What a new cluster has finalized, as `kafka-storage format --release-version --feature` would have it.
+
+    ConfigError, in Kafka's words, for releases and levels that there are not, or that do not go together.
+    """
+    release = config.get(_RELEASE)
+    given = dict(_feature(text) for text in config.get_list(_FEATURES))
+    if release is None and not given:
+        return new_cluster_of(config.release)
+    if config.release.finalized is not None:
+        raise ConfigError(f"{_RELEASE} and {_FEATURES} are for Kafka {NEWEST}: {config.release} has its own features")
+    if release is not None and METADATA_VERSION in given:
+        raise ConfigError("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.")
+    level = given.pop(METADATA_VERSION, _LATEST) if release is None else _level_of(str(release))
+    _check_level(METADATA_VERSION, level, supported_features(config))
+    features = _at(level)
+    for name, chosen in given.items():
+        _check_level(name, chosen, _FINALIZED)
+        features[name] = chosen
+        since, needed = NEEDED_METADATA_VERSION.get(name, (0, 0))
+        if since and chosen >= since and level < needed:
+            raise ConfigError(
+                f"{name} could not be set to {chosen} because it depends on metadata.version level {needed}"
+            )
+    names = [METADATA_VERSION, *sorted(set(features) - {METADATA_VERSION})]
+    return {name: features[name] for name in names if features[name]}
+
+
+_FINALIZED = {name: levels for name, levels in SUPPORTED.items() if name not in (KRAFT_VERSION, METADATA_VERSION)}
+"""What the metadata log finalizes at the start; `kraft.version` is up to the quorum."""
+
+
+def _feature(text: str) -> tuple[str, int]:
+    match = re.fullmatch(r"\s*([\w.]+)\s*=\s*(\d+)\s*", text)
+    if match is None:
+        raise ConfigError(f"odradek.features: {text} is not name=level")
+    return match[1], int(match[2])
+
+
+def _level_of(release: str) -> int:
+    """The level of `3.9-IV0`; of `3.9` the newest of that release."""
+    found = [
+        level for level, name in enumerate(RELEASES, MIN_METADATA_VERSION) if release in (name, name.split("-")[0])
+    ]
+    if not found:
+        text = f"Unknown metadata.version '{release}'. Supported metadata.version are: {', '.join(RELEASES)}"
+        raise ConfigError(text)
+    return found[-1]
+
+
+def _check_level(name: str, level: int, supported: Mapping[str, tuple[int, int]]) -> None:
+    if name not in supported:
+        raise ConfigError(f"Unsupported feature: {name}. Supported features are: {', '.join(sorted(supported))}")
+    low, high = supported[name]
+    if not low <= level <= high:
+        raise ConfigError(f"No feature:{name} with feature level {level}")

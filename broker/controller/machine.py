@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller import commands
-from odradek.broker.controller.feature_levels import MIN_INSYNC_REPLICAS, new_cluster_of, supported_by
+from odradek.broker.controller.feature_levels import (
+    MIN_INSYNC_REPLICAS,
+    TRANSACTIONS_SINCE,
+    features_at_start,
+    supported_features,
+)
 from odradek.broker.controller.producer_ids import next_block
 from odradek.broker.metadata.delta import MetadataDelta
-from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
+from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.runtime.machine import Command, Effect, Outcome, make_outcome
 from odradek.protocol.errors import KafkaError
@@ -122,7 +127,7 @@ class ControllerMachine:
     def _brokers(self) -> BrokerControl:
         from odradek.broker.controller.broker_control import BrokerControl
 
-        return BrokerControl(self.image, self._partitions, supported_by(self._config.release))
+        return BrokerControl(self.image, self._partitions, supported_features(self._config))
 
     def _configs(self) -> ConfigControl:
         from odradek.broker.controller.config_control import ConfigControl
@@ -142,7 +147,7 @@ class ControllerMachine:
     def _features(self) -> FeatureControl:
         from odradek.broker.controller.feature_control import FeatureControl
 
-        return FeatureControl(self.image, self.controller_id, self.kraft_version, supported_by(self._config.release))
+        return FeatureControl(self.image, self.controller_id, self.kraft_version, supported_features(self._config))
 
     def _scram(self) -> ScramControl:
         from odradek.broker.controller.scram_control import ScramControl
@@ -214,13 +219,13 @@ class ControllerMachine:
         from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
         from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 
-        records: list[MetadataRecord] = [BeginTransactionRecord("Bootstrap records")]
-        levels = new_cluster_of(self._config.release)
-        records += (FeatureLevelRecord(name, level) for name, level in levels.items())
+        levels = features_at_start(self._config)
+        records: list[MetadataRecord] = [FeatureLevelRecord(name, level) for name, level in levels.items()]
         if levels.get(ELR_VERSION):  # with eligible leader replicas on (KIP-966) this config is always cluster-wide
             records.append(ConfigRecord(ResourceType.BROKER, "", MIN_INSYNC_REPLICAS, str(self._default_min_isr())))
         records += command.adopted
-        records.append(EndTransactionRecord())
+        if levels[METADATA_VERSION] >= TRANSACTIONS_SINCE:
+            records = [BeginTransactionRecord("Bootstrap records"), *records, EndTransactionRecord()]
         return records, None
 
     def _abandon_transaction(self, _: commands.AbandonTransaction) -> _Decision:

@@ -14,9 +14,10 @@ from odradek.broker.controller.commands import (
     UnfenceBrokers,
 )
 from odradek.broker.controller.controller import Controller
+from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
 from odradek.broker.controller.quorum import Quorum
 from odradek.broker.metadata.delta import MetadataDelta
-from odradek.broker.metadata.image import MetadataImage, directory_of
+from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage, directory_of
 from odradek.broker.metadata.node import Node
 from odradek.broker.metadata.registrations import Endpoint
 from odradek.protocol.uuids import new_uuid
@@ -40,6 +41,8 @@ class Membership:
         self._quorum = quorum
         self._incarnations: dict[int, bytes] = {}
         self._crashed: set[int] = set()
+        self._started: set[int] = set()
+        """The controllers that have been started."""
         self.directories: dict[int, Sequence[bytes]] = {}
         self.keep_directories({node_id: (new_uuid(),) for node_id in nodes})
         for node in separate.values():
@@ -141,8 +144,19 @@ class Membership:
             node, broker = self._nodes.get(node_id), image.brokers.get(node_id)
             if node is not None:
                 node.up = broker is not None and not broker.fenced
+        if delta.features:
+            self._register_missing_controllers(image)
+
+    def _register_missing_controllers(self, image: MetadataImage) -> None:
+        """What `metadata.version` permits from 3.7-IV0 on."""
+        if image.feature(METADATA_VERSION) < CONTROLLERS_SINCE:
+            return
+        for node in (*self._nodes.values(), *self._separate.values()):
+            if node.up and node.id in self._started and node.id not in image.controllers:
+                self._controller.submit(RegisterController(node.id, new_uuid(), controller_endpoints(node)))
 
     def _register_controller(self, node: Node) -> None:
+        self._started.add(node.id)
         self._controller.ask(RegisterController(node.id, new_uuid(), controller_endpoints(node)))
 
     def _knows_address_of(self, node: Node) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, ScramOutcome, ScramUpsertion
+from odradek.broker.controller.feature_levels import SCRAM_SINCE
+from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES, credential_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.remove_user_scram_credential_record import (
@@ -33,7 +35,12 @@ class ScramControl:
         self._image = image
 
     def alter(self, command: AlterScramUsers) -> tuple[list[MetadataRecord], list[ScramOutcome]]:
-        """Records and results of `AlterScramUsers`."""
+        """Records and results of `AlterScramUsers`; nothing is changed before `metadata.version` 3.5-IV2."""
+        if 0 < self._image.feature(METADATA_VERSION) < SCRAM_SINCE:
+            names = [*(each.name for each in command.deletions), *(each.name for each in command.upsertions)]
+            text = "The current metadata.version does not support SCRAM"
+            refused = KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+            return [], [ScramOutcome(name, refused) for name in dict.fromkeys(names)]
         deletions: _ByUser[ScramDeletion] = _ByUser()
         upsertions: _ByUser[ScramUpsertion] = _ByUser()
         errors: _ByUser[KafkaError] = _ByUser()

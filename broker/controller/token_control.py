@@ -10,6 +10,8 @@ from hmac import compare_digest
 from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import CreateToken, ExpireToken, NewToken, RenewToken
+from odradek.broker.controller.feature_levels import TOKENS_SINCE
+from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.security.principal import USER, Principal
 from odradek.broker.security.sasl.credentials import token_hmac
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -35,8 +37,13 @@ class TokenControl:
         self._now_ms = now_ms
 
     def create(self, command: CreateToken) -> tuple[list[MetadataRecord], NewToken]:
-        """Records and reply of `CreateToken`; DELEGATION_TOKEN_AUTH_DISABLED, INVALID_PRINCIPAL_TYPE."""
+        """Records and reply of `CreateToken`; DELEGATION_TOKEN_AUTH_DISABLED, INVALID_PRINCIPAL_TYPE.
+
+        UNSUPPORTED_VERSION before `metadata.version` 3.6-IV2.
+        """
         key = self._key()
+        if 0 < self._image.feature(METADATA_VERSION) < TOKENS_SINCE:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         life_ms = self._config.get_int("delegation.token.max.lifetime.ms")
         if command.max_lifetime_ms > 0:
             life_ms = min(life_ms, command.max_lifetime_ms)

@@ -56,6 +56,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Kafka's server.properties; unknown names in it are kept with a warning",
     )
     parser.add_argument(
+        "--release-version",
+        metavar="RELEASE",
+        help="the release whose metadata.version and features a new cluster has, as for kafka-storage format: 3.9-IV0",
+    )
+    parser.add_argument(
+        "--feature",
+        action="append",
+        default=[],
+        metavar="NAME=LEVEL",
+        help="a feature level of a new cluster, as for kafka-storage format (repeatable)",
+    )
+    parser.add_argument(
         "--kafka-version",
         metavar="VERSION",
         help="the Kafka release to behave as, 2.8 to 4.3 (default 4.3; docs/versions.md)",
@@ -154,6 +166,10 @@ def run(arguments: argparse.Namespace) -> int:
     values = dict(_pair(text, "--config") for text in arguments.config)
     if arguments.no_transcript:
         values["odradek.transcript"] = "false"
+    if arguments.release_version is not None:
+        values["odradek.release.version"] = arguments.release_version
+    if arguments.feature:
+        values["odradek.features"] = ",".join(arguments.feature)
     if arguments.kafka_version is not None:
         values["odradek.kafka.version"] = arguments.kafka_version
     if arguments.zookeeper:

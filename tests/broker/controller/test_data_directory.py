@@ -142,3 +142,41 @@ def test_a_change_that_the_disk_refuses_did_not_happen(tmp_path: Path) -> None:
     again.open_directory()
     assert set(again.image.topics) == {"a", "b"}
     again.close_logs()
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_metadata_of_a_newer_release_is_refused_untouched(tmp_path: Path, nodes: int) -> None:
+    newer = {"unstable.feature.versions.enable": "true", "odradek.features": "metadata.version=31"}
+    cluster = Cluster(nodes=nodes, data_dir=tmp_path, config=newer)
+    cluster.open_directory()
+    cluster.create_topic("t")
+    cluster.close_logs()
+    before = _files(tmp_path)
+    later = Cluster(nodes=nodes, data_dir=tmp_path)
+    with pytest.raises(StorageError, match=r"metadata.version 31, and this release supports 7 to 30"):
+        later.open_directory()
+    assert _files(tmp_path) == before
+    again = Cluster(nodes=nodes, data_dir=tmp_path, config=newer)
+    again.open_directory()
+    assert list(again.image.topics) == ["t"]
+    again.close_logs()
+
+
+@pytest.mark.parametrize("release", ["3.3-IV3", "3.7-IV1", "3.9-IV0"])
+def test_an_older_metadata_version_is_kept(tmp_path: Path, release: str) -> None:
+    first = Cluster(nodes=2, data_dir=tmp_path, config={"odradek.release.version": release})
+    first.open_directory()
+    first.create_topic("t", assignments={0: [1, 2]})
+    first.membership.lose(2)
+    first.membership.rejoin(2)
+    features = first.image.features
+    first.close_logs()
+    again = Cluster(nodes=2, data_dir=tmp_path)
+    again.open_directory()
+    assert again.image.features == features
+    assert again.image.topics["t"].partitions[0].replicas == (1, 2)
+    again.close_logs()

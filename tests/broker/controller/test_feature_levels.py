@@ -1,10 +1,157 @@
-"""Which levels of features a release has, and which a new cluster of it begins with."""
+"""What a new cluster has finalized: as `kafka-storage format` of 4.3.1 writes it, and in its words what it refuses."""
 
 from __future__ import annotations
 
-from odradek.broker.controller.feature_levels import NEW_CLUSTER, SUPPORTED, new_cluster_of, supported_by
+from collections.abc import Mapping
+
+import pytest
+
+from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.config.definition import ConfigError
+from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.controller.feature_levels import (
+    NEW_CLUSTER,
+    RELEASES,
+    SUPPORTED,
+    features_at_start,
+    new_cluster_of,
+    supported_by,
+    supported_features,
+)
 from odradek.broker.metadata.image import METADATA_VERSION, TRANSACTION_VERSION
 from odradek.broker.releases.release import release_of
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
+from odradek.protocol.generated.messages.create_acls import AclCreation, CreateAclsRequest
+from odradek.protocol.generated.messages.create_delegation_token import CreateDelegationTokenRequest
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from tests.fakes.ask import ask
+
+RELEASE, FEATURES = "odradek.release.version", "odradek.features"
+UNSTABLE = {"unstable.feature.versions.enable": "true"}
+BEFORE_SCRAM, BEFORE_CONTROLLERS = "3.5-IV1", "3.6-IV2"
+
+
+def at_start(**values: str) -> Mapping[str, int]:
+    names = {"release": RELEASE, "features": FEATURES}
+    return features_at_start(BrokerConfig({names[name]: text for name, text in values.items()}))
+
+
+def test_the_newest_release() -> None:
+    assert at_start() == NEW_CLUSTER == at_start(release="4.3-IV0") == at_start(release="4.3")
+    assert list(at_start()) == [
+        METADATA_VERSION,
+        "eligible.leader.replicas.version",
+        "group.version",
+        "share.version",
+        "streams.version",
+        "transaction.version",
+    ]
+    assert SUPPORTED[METADATA_VERSION] == (7, 6 + len(RELEASES))
+
+
+@pytest.mark.parametrize(
+    ("values", "features"),
+    [
+        ({"release": "3.9"}, {METADATA_VERSION: 21}),
+        ({"release": "4.0-IV0"}, {METADATA_VERSION: 22, "group.version": 1}),
+        (
+            {"release": "4.0-IV3", "features": "transaction.version=1"},
+            {METADATA_VERSION: 25, "group.version": 1, "transaction.version": 1},
+        ),
+        (
+            {"release": "4.1"},
+            {
+                METADATA_VERSION: 27,
+                "eligible.leader.replicas.version": 1,
+                "group.version": 1,
+                "transaction.version": 2,
+            },
+        ),
+        ({"release": "4.2"}, {**NEW_CLUSTER, METADATA_VERSION: 29}),
+        ({"features": "metadata.version=20"}, {METADATA_VERSION: 20}),
+        ({"features": "group.version=0"}, {name: level for name, level in NEW_CLUSTER.items() if name[0] != "g"}),
+    ],
+)
+def test_what_format_writes(values: dict[str, str], features: dict[str, int]) -> None:
+    assert at_start(**values) == features
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"release": "9.9"}, f"Unknown metadata.version '9.9'. Supported metadata.version are: {', '.join(RELEASES)}"),
+        (
+            {"release": "3.9-IV0", "features": "eligible.leader.replicas.version=1"},
+            "eligible.leader.replicas.version could not be set to 1 because it depends on metadata.version level 23",
+        ),
+        ({"features": "group.version=7"}, "No feature:group.version with feature level 7"),
+        (
+            {"release": "4.0", "features": "metadata.version=20"},
+            "Use --release-version instead of --feature metadata.version=X to avoid ambiguity.",
+        ),
+    ],
+)
+def test_what_format_refuses(values: dict[str, str], why: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        at_start(**values)
+    assert str(refused.value) == why
+
+
+def test_levels_that_are_not_ours_to_give() -> None:
+    for features, why in (("foo=1", "Unsupported feature: foo"), ("kraft.version=1", "kraft"), ("x", "not name=level")):
+        with pytest.raises(ConfigError, match=why):
+            at_start(features=features)
+
+
+def test_unstable_levels_are_asked_for() -> None:
+    assert supported_features(BrokerConfig({})) is SUPPORTED
+    assert supported_features(BrokerConfig(UNSTABLE)) == {**SUPPORTED, METADATA_VERSION: (7, 31)}
+    assert features_at_start(BrokerConfig({**UNSTABLE, FEATURES: "metadata.version=31"}))[METADATA_VERSION] == 31
+    with pytest.raises(ConfigError, match=r"No feature:metadata\.version with feature level 31"):
+        at_start(features="metadata.version=31")
+
+
+def upgrade(cluster: Cluster, level: int) -> None:
+    cluster.controller.ask(UpdateFeatures([FeatureUpdate(METADATA_VERSION, level, 1)]))
+
+
+def test_an_old_cluster_has_no_scram_users() -> None:
+    cluster = Cluster(config={RELEASE: BEFORE_SCRAM})
+    request = AlterUserScramCredentialsRequest([], [ScramCredentialUpsertion("u", 1, 4096, b"12345678", b"x" * 32)])
+    [refused] = ask(cluster, request).results
+    text = "The current metadata.version does not support SCRAM"
+    assert (refused.user, refused.error_code, refused.error_message) == ("u", 35, text)
+    upgrade(cluster, 11)
+    assert [each.error_code for each in ask(cluster, request).results] == [0]
+
+
+def test_an_old_cluster_has_no_min_insync_replicas_of_its_own() -> None:
+    request = DescribeConfigsRequest([DescribeConfigsResource(4, "", None)])
+    [defaults] = ask(Cluster(config={RELEASE: "3.9"}), request).results
+    assert defaults.configs == []
+    [defaults] = ask(Cluster(), request).results
+    assert [each.name for each in defaults.configs] == ["min.insync.replicas"]
+
+
+def test_controllers_are_registered_once_they_may_be() -> None:
+    cluster = Cluster(nodes=2, config={RELEASE: BEFORE_CONTROLLERS})
+    assert cluster.image.controllers == {}
+    upgrade(cluster, 15)
+    assert list(cluster.image.controllers) == [1, 2]
+
+
+def test_what_an_old_cluster_can_do_all_the_same() -> None:
+    guarded = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    cluster = Cluster(config={RELEASE: "3.3-IV3", "allow.everyone.if.no.acl.found": "true", **guarded})
+    assert cluster.image.features == {METADATA_VERSION: 7}
+    cluster.create_topic("t")
+    [made] = ask(cluster, CreateAclsRequest([AclCreation(2, "x", 3, "User:a", "*", 3, 3)])).results
+    assert made.error_code == 0
+    assert ask(cluster, CreateDelegationTokenRequest()).error_code != 0
 
 
 def test_the_newest_release_has_those_of_the_definition() -> None:

@@ -85,6 +85,8 @@ def serve_and_end(how: signal.Signals) -> float:
         (("--topic", "orders:0"), "topic 'orders'"),
         (("--topic", "orders:1", "--topic", "orders:2"), "the topic orders is given twice"),
         (("--topic", "bad name:3"), "bad name"),
+        (("--release-version", "9.9"), "Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3, "),
+        (("--release-version", "3.9", "--feature", "group.version=7"), "No feature:group.version with feature level 7"),
         (("--host", "no-such-host.invalid"), "no-such-host.invalid"),
     ],
 )
