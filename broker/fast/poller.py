@@ -156,13 +156,13 @@ class EpollPoller:
     def wake(self, connection: Connection) -> None:
         """Read a watched connection's socket, in which something may have come unseen."""
         found = self._idle.get(connection.fileno())
-        connection.unread = True
-        if found is not None and found[0] is connection and connection.state is _WATCHED:
-            self._parked.begin_turn()
-            connection.last_used_ms = self._clock.now_ms()
-            connection.serve_now(until_empty=True)
-            self._settle(connection)
-            self._parked.end_turn()
+        if found is None or found[0] is not connection:
+            connection.unread = True
+            return
+        self._parked.begin_turn()
+        connection.wake()
+        self._settle(connection)
+        self._parked.end_turn()
 
     def _resume(self, connection: Connection) -> None:
         fd = connection.fileno()

@@ -140,6 +140,7 @@ class Connection:
         "_look",
         "_max_request_bytes",
         "_muted_until_ms",
+        "_nap",
         "_pending",
         "_poller",
         "_socket",
@@ -187,6 +188,7 @@ class Connection:
         self._held: Parts | None = None
         self._holds = False
         self._muted_until_ms = 0
+        self._nap: trio.CancelScope | None = None
         self._begin: Begin = dispatcher.begin
         self._look: Look | None = None
         self._gate: LoginGate | None = None
@@ -329,9 +331,15 @@ class Connection:
         elif self._poller is not None:
             await self._poller.idle(self)
         else:
+            await self._wait_for_request()
+
+    async def _wait_for_request(self) -> None:
+        """Wait until there is something to read, and serve it; `wake` may be faster."""
+        with trio.CancelScope() as self._nap:
             await trio.lowlevel.wait_readable(self.fileno())
             if self.wire is not None:
                 await self.wire.until_free()
+        if self.state is _WATCHED:
             self.serve_now(until_empty=True)
 
     async def _finish(self) -> None:
@@ -397,6 +405,15 @@ class Connection:
             told()
 
     # -- while it is watched or parked: in its own task, or in the poller's
+
+    def wake(self) -> None:
+        """Something may have come unseen: serve it now, in the caller's turn."""
+        self.unread = True
+        if self.state is _WATCHED:
+            self.last_used_ms = self._clock.now_ms()
+            self.serve_now(until_empty=True)
+            if self._nap is not None and self.state is not _WATCHED:
+                self._nap.cancel()
 
     def serve_now(self, *, until_empty: bool, hold: bool = False) -> bool:
         """The socket of a watched connection can be read: answer what has come, up to a request that has to wait.

@@ -287,8 +287,10 @@ class Server:
         return self._connections
 
     def wake(self, connection: Connection) -> None:
-        """Read what has come unseen; without a poller the connection's task looks by itself."""
-        if self._poller is not None:
+        """Read what has come unseen."""
+        if self._poller is None:
+            connection.wake()
+        else:
             self._poller.wake(connection)
 
     def _wire_of(self, connection: Connection) -> Wire:

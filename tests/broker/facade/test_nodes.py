@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -310,7 +309,6 @@ def request(value: bytes, acks: int) -> ProduceRequest:
     return ProduceRequest(None, acks, 30_000, [TopicProduceData("t", bytes(16), [PartitionProduceData(0, batch)])])
 
 
-@pytest.mark.skipif(not hasattr(select, "epoll"), reason="the moment is one turn of the poller")
 def test_a_leader_that_thaws_takes_records_until_it_learns_better(three_nodes: KafkaBroker) -> None:
     """As three brokers of Kafka 4.3.1 do: acks=1 is answered, with offsets that others have, and lost."""
     with ExitStack() as clients:
