@@ -278,6 +278,7 @@ class Cluster:
             telemetry=Deferred(self._make_telemetry),
             topics=self.topics,
             transactions=Deferred(self._make_transactions),
+            answers=self.lane.new_answer_cache(),
             authorizer=self.authorizer,
         )
 

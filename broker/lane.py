@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.net.receive_buffer import ReceiveBuffer
+from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
 from odradek.broker.runtime.partition_journal import PartitionJournal
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class Lane(Protocol):
     def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
         """What writes the usual answer of an API; None where the codec writes all of them."""
 
+    def new_answer_cache(self) -> AnswerCache:
+        """Where handlers keep answers."""
+
     def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
         """The journal of a coordinator."""
 
@@ -47,6 +51,10 @@ class PlainLane:
 
     def answer_writer(self, api_key: int, version: int) -> None:
         """The codec writes every answer."""
+
+    def new_answer_cache(self) -> AnswerCache:
+        """Each answer is made anew."""
+        return NoAnswerCache()
 
     def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
         """See `Lane`."""

@@ -228,7 +228,7 @@ def topic_answer(ctx: RequestContext, topic: TopicImage, request: MetadataReques
     """The topic as Metadata shows it, kept until the topic or the set of live nodes changes."""
     live = tuple(node.id for node, _ in reachable(ctx, ctx.services.up_nodes()))
     unreachable = ErrorCode.LISTENER_NOT_FOUND if ctx.api_version >= _LISTENERS_FROM else ErrorCode.LEADER_NOT_AVAILABLE
-    kept = ctx.services.topic_answers
+    kept = ctx.services.answers.topics
     key = (topic.topic_id, request.include_topic_authorized_operations)
     made_of = (topic.version, live, unreachable)
     known = kept.get(key)

@@ -6,6 +6,7 @@ import select
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from odradek.broker.fast.answer_cache import KeptAnswers
 from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller, event_loop
@@ -58,6 +59,10 @@ class FastLane:
 
             return heartbeat_frame
         return None
+
+    def new_answer_cache(self) -> KeptAnswers:
+        """See `Lane`."""
+        return KeptAnswers()
 
     def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
         """See `Lane`."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from odradek.broker.requests.kept_answers import KeptAnswers
+from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
 from odradek.broker.requests.unserved import KEPT as UNSERVED_KEPT
 from odradek.broker.requests.unserved import Unserved
 from odradek.broker.security.denials import Denials
@@ -34,8 +34,8 @@ class Services:
 
     The cluster makes one for all its nodes and fills it once; only `cluster_id` changes later: a log directory has
     its own. `face` is the clock's, to be read with every request. `image` is the cluster's metadata, to be read;
-    whoever changes it asks the `controller`. `topics` has the live partitions. `answers` keeps encoded answers,
-    `topic_answers` parts of them (what they were made of, and the part). `fetch_sessions` has node ids as keys.
+    whoever changes it asks the `controller`. `topics` has the live partitions. `answers` may have encoded answers.
+    `fetch_sessions` has node ids as keys.
     `authorizer` is None where everybody may do everything; `denials` has what was refused. `auto_created`: topics that
     were created as a client asked for them -> its id. `unserved`: the last requests in versions that are not served.
     `quotas` is None unless some user or client id has a quota.
@@ -61,7 +61,6 @@ class Services:
         "share_partitions",
         "share_states",
         "telemetry",
-        "topic_answers",
         "topics",
         "transactions",
         "unserved",
@@ -84,6 +83,7 @@ class Services:
         telemetry: Deferred[TelemetryService],
         topics: PartitionRegistry,
         transactions: Deferred[TransactionService],
+        answers: AnswerCache | None = None,
         authorizer: Authorizer | None = None,
     ) -> None:
         self.authorizer = authorizer
@@ -96,8 +96,7 @@ class Services:
         self.config = config
         self.controller = controller
         self.image = controller.image
-        self.answers = KeptAnswers()
-        self.topic_answers: dict[Any, tuple[Any, Any]] = {}
+        self.answers: AnswerCache = answers or NoAnswerCache()
         self.fetch_sessions = fetch_sessions
         self.groups = groups
         self.handlers = handlers

@@ -22,7 +22,6 @@ from odradek.broker.net.tls_connection import TlsTerms
 from odradek.broker.partitions.partition_registry import PartitionRegistry
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.dispatch import Dispatcher
-from odradek.broker.requests.kept_answers import KeptAnswers
 from odradek.broker.requests.recent import RecentRequests
 from odradek.broker.security.denials import Denials
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
@@ -53,6 +52,7 @@ class FakeCluster:
         self.denials = Denials()
         self.recent = RecentRequests()
         self.bug_log = BugLog(self.recent)
+        self.lane = type(self).new_lane()
         services: Any = SimpleNamespace(
             authorizer=None,
             controller=SimpleNamespace(kraft_version=0),
@@ -64,10 +64,9 @@ class FakeCluster:
             handlers=SERVED,
             topics=PartitionRegistry(self.config, self.clock),
             image=_new_image(),
-            answers=KeptAnswers(),
+            answers=self.lane.new_answer_cache(),
             telemetry=SimpleNamespace(made=None),
         )
-        self.lane = type(self).new_lane()
         self.dispatcher = Dispatcher(services, self.recent, self.bug_log, answer_writer=self.lane.answer_writer)
 
     @property

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.broker.fast.collector import lasting_imports
 from odradek.commands import CommandError
-from odradek.lasting_imports import lasting_imports
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -16,7 +16,7 @@ import threading
 from typing import Any
 
 from odradek.broker.facade.remote.encoding import error_told
-from odradek.lasting_imports import lasting_imports
+from odradek.broker.fast.collector import lasting_imports
 
 _LOOK_EVERY_S = 0.5
 

@@ -1,4 +1,4 @@
-"""Answers that are kept encoded for as long as what they tell is true."""
+"""Encoded answers, kept for as long as what they tell is true."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ _MAX_KEPT = 64
 class KeptAnswers:
     """What handlers made of the metadata image, by API and question; a newer version of what they read empties it.
 
-    Owner: the cluster's `Services`. Clients of large clusters ask for the same again and again.
+    Owner: the cluster's `Services`. Clients of large clusters ask for the same again and again. `topics`: see
+    `AnswerCache`.
     """
 
-    __slots__ = ("_tables",)
+    __slots__ = ("_tables", "topics")
 
     def __init__(self) -> None:
+        self.topics: dict[Any, tuple[Any, Any]] = {}
         self._tables: dict[str, tuple[int, dict[Hashable, Any]]] = {}
 
     def of(self, api: str, version: int) -> dict[Hashable, Any]:

@@ -7,9 +7,17 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def in_the_fast_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ODRADEK_FAST", raising=False)
+
+
 _BEFORE_AND_AFTER = """
 import gc, json, weakref
-from odradek.lasting_imports import YOUNG_OBJECTS, lasting_imports
+from odradek.broker.fast.collector import YOUNG_OBJECTS, lasting_imports
 
 class Ring:
     def __init__(self):
@@ -46,7 +54,7 @@ def test_the_collector_rests_while_modules_are_imported_and_leaves_them_alone_af
 
 _FAILING = """
 import gc
-from odradek.lasting_imports import lasting_imports
+from odradek.broker.fast.collector import lasting_imports
 
 try:
     with lasting_imports():
@@ -62,7 +70,7 @@ def test_the_collector_works_again_after_an_import_that_failed() -> None:
 
 
 def test_a_collector_that_is_off_stays_off() -> None:
-    from odradek.lasting_imports import lasting_imports
+    from odradek.broker.fast.collector import lasting_imports
 
     frozen = gc.get_freeze_count()
     gc.disable()
@@ -73,6 +81,16 @@ def test_a_collector_that_is_off_stays_off() -> None:
         assert gc.get_freeze_count() == frozen
     finally:
         gc.enable()
+
+
+def test_the_plain_lane_leaves_it_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    from odradek.broker.fast.collector import lasting_imports
+
+    monkeypatch.setenv("ODRADEK_FAST", "0")
+    frozen = gc.get_freeze_count()
+    with lasting_imports():
+        assert gc.isenabled()
+    assert gc.get_freeze_count() == frozen
 
 
 _SERVE = """
