@@ -30,7 +30,7 @@ define step
 echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
-.PHONY: run check test test-all fmt lint types layers static daily whole measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
+.PHONY: run check test test-all fmt lint types layers static daily whole plain measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
 	chaos clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
@@ -74,7 +74,11 @@ daily: $(STAMP) $(SPARK)
 whole: $(STAMP) $(SPARK)
 	$(PYTEST) --hypothesis-profile=repeated $(LIGHT) $(SPREAD)
 
-# The same with the coverage measured (three times as long); below the floor (pyproject.toml, fail_under) it fails.
+# The daily round of the broker's tests in the plain lane.
+plain: $(STAMP)
+	ODRADEK_FAST=0 $(PYTEST) --daily -p no:schemathesis $(SPREAD) tests/broker
+
+# The whole with the coverage measured (three times as long); below the floor (pyproject.toml, fail_under) it fails.
 measured: $(STAMP) $(SPARK)
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest --hypothesis-profile=repeated $(LIGHT) $(SPREAD)
@@ -105,6 +109,7 @@ check: static
 test:
 	$(call step,static)
 	$(call step,whole)
+	$(call step,plain)
 	$(call step,round)
 	$(call step,compiled-daily)
 

@@ -340,6 +340,7 @@ class Connection:
             if self.wire is not None:
                 await self.wire.until_free()
         if self.state is _WATCHED:
+            self.last_used_ms = self._clock.now_ms()
             self.serve_now(until_empty=True)
 
     async def _finish(self) -> None:

@@ -208,7 +208,8 @@ def test_a_parked_fetch_waits_with_the_rights_it_came_with(broker: KafkaBroker, 
     with dial(GUEST, ports) as guest, dial(ROOT, ports) as root:
         waiting = fetch("p-data", wait_ms=60_000, epoch=-1)
         guest.send(request_frame(waiting, 12))
-        while all(each.state is not ConnectionState.PARKED for each in connections(broker)):
+        waits = {ConnectionState.PARKED, ConnectionState.WAITING}
+        while all(each.state not in waits for each in connections(broker)):
             ask(root, ApiVersionsRequest(), 0)
         ask(root, DeleteAclsRequest([DeleteAclsFilter(1, None, 1, "User:guest", None, 1, 1)]))
         broker.produce("p-data", b"late")

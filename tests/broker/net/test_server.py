@@ -22,6 +22,24 @@ from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, 
 from tests.fakes.cluster import FakeCluster
 
 
+def test_a_connection_in_use_is_not_idle(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster(max_idle_ms=600_000)
+
+    async def main() -> None:
+        async with serving(cluster), await dial(cluster) as used, await dial(cluster) as idle:
+            for _ in range(4):
+                await used.send_all(beat())
+                await read_frame(used)
+                await wait_all_tasks_blocked()
+                cluster.clock.advance(minutes=4)
+            assert await is_closed(idle)
+            await used.send_all(beat())
+            await read_frame(used)
+
+    trio.run(main, clock=cluster.clock)
+
+
 def test_idle_connections_are_closed_on_the_broker_clock(install: Install) -> None:
     parked = trio.Event()
 
