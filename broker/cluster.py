@@ -47,7 +47,7 @@ from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.deferred import Deferred
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.quota_switch import QuotaSwitch
-from odradek.broker.requests.recent import RecentRequests
+from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.broker.requests.services import Services
 from odradek.broker.transcript.topic_positions import TopicHistory
 from odradek.protocol.errors import KafkaError
@@ -62,10 +62,10 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.streams.topology import TopicInfo
     from odradek.broker.coordinator.share_state.service import ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
+    from odradek.broker.faults.fault import Fault
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
-    from odradek.broker.net.gates import Gates
-    from odradek.broker.net.login_gate import NewGate
+    from odradek.broker.net.login_gate import Gates, NewGate
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.failing_disks import FailingDisks
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.share.manager import SharePartitions
     from odradek.broker.replication.leader_checks import LeaderChecks
     from odradek.broker.replication.thawed_leaders import Frozen
-    from odradek.broker.requests.faults import Fault
     from odradek.broker.schemas.record_schemas import RecordSchemas, SchemaRegistry
     from odradek.broker.security.authorizer import Authorizer
     from odradek.broker.security.tls.listener_tls import ListenerTls
@@ -249,7 +248,7 @@ class Cluster:
         if not listener.protocol.sasl:
             return None
         if self._gates is None:
-            from odradek.broker.net.gates import Gates
+            from odradek.broker.net.login_gate import Gates
 
             self._gates = Gates(self.config, self.image, self.clock, self.services.denials)
         return self._gates.open(config, dispatcher or self.dispatcher)
@@ -595,13 +594,13 @@ class Cluster:
 
     def set_faults(self, faults: Iterable[Fault]) -> None:
         """Replace the faults; none removes the hook."""
-        from odradek.broker.requests.faults import FaultSet
+        from odradek.broker.faults.fault import FaultSet
 
         chosen = list(faults)
         found = FaultSet(chosen) if chosen else None
         for dispatcher in self.dispatchers:
             dispatcher.faults = found
-        self.server.spoil_connections(None if self.dispatcher.faults is None else self.dispatcher.faults.on_connect)
+        self.server.set_connection_fault(None if found is None else found.on_connect)
 
     def heal_wires(self) -> None:
         """Take away the faults below the API; those with a meaning stay."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.partitions.waiters import Waiter
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.delete_records import DeleteRecordsPartitionResult, DeleteRecordsResponse
 

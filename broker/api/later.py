@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import KafkaError
 

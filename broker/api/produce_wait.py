@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.partitions.waiters import Waiter
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.produce import (

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from odradek.broker.facade.security_settings import Secured
     from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.facade.transactions import TransactionInfo
+    from odradek.broker.faults.fault import Fault
     from odradek.broker.partitions.partition_registry import Topic
-    from odradek.broker.requests.faults import Fault
     from odradek.broker.schemas.record_schemas import SchemaInfo, SchemaRegistry
     from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
@@ -235,7 +235,7 @@ class Broker:
     @property
     def faults(self) -> list[Fault]:
         """The faults in force, in the order in which they are tried."""
-        from odradek.broker.requests.faults import FaultSet
+        from odradek.broker.faults.fault import FaultSet
 
         known = self._cluster.dispatcher.faults
         return list(known.faults) if isinstance(known, FaultSet) else []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from odradek.broker.config.suggestion import did_you_mean
-from odradek.broker.net.links import ClientLink, Way
-from odradek.broker.net.pace import PROMPT, Pace
-from odradek.broker.net.wire import Terms
+from odradek.broker.faults.delayed_bytes import PROMPT, Pace
+from odradek.broker.faults.links import ClientLink, Way
+from odradek.broker.faults.wire import Terms
 from odradek.broker.partitions.slow_link import Slowness
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.facade.groups.description import group_ids, group_info
 from odradek.broker.facade.nodes import node_state
 from odradek.broker.facade.transactions import list_transactions
-from odradek.broker.requests.faults import FaultSet
+from odradek.broker.faults.fault import FaultSet
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -13,7 +13,7 @@ import trio
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.requests.parked import Parked
+    from odradek.broker.requests.parked_request import Parked
 
 _FEW_DEADLINES = 256
 

@@ -25,7 +25,7 @@ from odradek.protocol.native import mypyc_attr
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.net.connection import Connection
-    from odradek.broker.requests.parked import Parked
+    from odradek.broker.requests.parked_request import Parked
 
 _IN: Final = select.EPOLLIN if hasattr(select, "EPOLLIN") else 1
 _TURN: Final = 64  # connections served before other tasks get their turn

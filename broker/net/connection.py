@@ -18,17 +18,17 @@ from odradek.broker.net.connection_states import RULES, ConnectionState
 from odradek.broker.net.receive_buffer import ReceiveBuffer, SpeaksTlsError
 from odradek.broker.net.sending import send_large
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
-from odradek.broker.requests.dispatch import Disturbed, Pending, Throttled
+from odradek.broker.requests.dispatch import Disturbed, Pending, Throttled, Unreached
 from odradek.broker.requests.exchange import Frame
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.faults.wire import Wire
     from odradek.broker.metadata.node import Node
     from odradek.broker.net.login_gate import LoginGate, NewGate
-    from odradek.broker.net.wire import Wire
-    from odradek.broker.requests.dispatch import Dispatcher, Parts
+    from odradek.broker.requests.dispatch import Begin, Dispatcher, Look, Parts
 
 _log = logging.getLogger("odradek.broker.net")
 
@@ -89,19 +89,6 @@ class Poller(Protocol):
     def close(self) -> None:
         """Give back what the system holds for it; called when all tasks have ended."""
 
-
-class Held(Pending):
-    """A request that waits until its client is reached again."""
-
-    __slots__ = ()
-
-    def __init__(self, frame: Frame) -> None:
-        self.frame = frame
-        self.response = None
-
-
-Begin = Callable[["Node", ConnectionInfo, Frame], "Parts | Pending | None"]
-Look = Callable[[Begin, "Node", ConnectionInfo, Frame], "Parts | Pending | None"]
 
 _WATCHED: Final[ConnectionState] = ConnectionState.WATCHED
 _SERVING: Final[ConnectionState] = ConnectionState.SERVING
@@ -347,7 +334,7 @@ class Connection:
         """Wait for the response of the request, and send it."""
         pending = self._pending
         assert pending is not None
-        if isinstance(pending, Held):
+        if isinstance(pending, Unreached):
             await self._let_in(pending)
             return
         answer = await (self._dispatcher if self._gate is None else self._gate).finish(pending)
@@ -378,14 +365,14 @@ class Connection:
         self._muted_until_ms = answer.until_ms
         self._go_on(_MUTED if answer.until_ms else _SERVING)
 
-    async def _let_in(self, held: Held) -> None:
+    async def _let_in(self, unreached: Unreached) -> None:
         """Answer a request that was read when it became known that its client is cut off, now that it is not."""
         if self.wire is not None:
             await self.wire.until_free()
             if self.state is _CLOSED:
                 return
         self._enter(_SERVING)
-        answer = self._begin(self.node, self.info, held.frame)
+        answer = self._begin(self.node, self.info, unreached.frame)
         if isinstance(answer, Pending):
             self._wait_for(answer)
         else:

@@ -18,11 +18,21 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import trio
 
+from odradek.broker.net.login_limits import FailedLogins, LoginBytes
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending, Throttled
 from odradek.broker.requests.exchange import Frame
 from odradek.broker.security.denials import NO_LOG_IN, one_line
-from odradek.broker.security.sasl.server import MalformedToken, Refusal, SaslError, SaslServer, WaitingSaslServer, waits
+from odradek.broker.security.sasl.credentials import ImageCredentials
+from odradek.broker.security.sasl.server import (
+    MalformedToken,
+    Refusal,
+    SaslError,
+    SaslListener,
+    SaslServer,
+    WaitingSaslServer,
+    waits,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateResponse
@@ -32,11 +42,13 @@ from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.metadata.node import Node
-    from odradek.broker.net.failed_logins import FailedLogins
-    from odradek.broker.net.login_bytes import LoginBytes
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.dispatch import Dispatcher, Disturbed, Parts
+    from odradek.broker.security.denials import Denials
     from odradek.broker.security.sasl.server import SaslListener
 
 _log = logging.getLogger("odradek.broker.net.login")
@@ -372,3 +384,31 @@ def _name(key: int) -> str:
     """An API as Kafka's messages name it: `LIST_GROUPS`."""
     spec = API_BY_KEY.get(key)
     return str(key) if spec is None else "".join(f"_{c}" if c.isupper() else c.upper() for c in spec.name).lstrip("_")
+
+
+class Gates:
+    """Makes what makes the gates of a listener's connections. Owner: the cluster, whose listeners share its limits."""
+
+    def __init__(self, config: BrokerConfig, image: MetadataImage, clock: BrokerClock, denials: Denials) -> None:
+        self._credentials = ImageCredentials(image, lambda: _text(config, "delegation.token.secret.key"))
+        self._failures = FailedLogins(
+            clock, lambda: config.get_int("connection.failed.authentication.delay.ms"), denials
+        )
+        self._login_bytes = LoginBytes()
+        self._clock = clock
+
+    def open(self, config: ListenerConfig, dispatcher: Dispatcher) -> NewGate:
+        """For a listener where clients log in; ConfigError if one cannot be. `dispatcher`: of its requests."""
+        return partial(
+            LoginGate,
+            listener=SaslListener(config, self._credentials, self._clock),
+            dispatcher=dispatcher,
+            clock=self._clock,
+            failures=self._failures,
+            login_bytes=self._login_bytes,
+        )
+
+
+def _text(config: BrokerConfig, key: str) -> str | None:
+    value = config.get(key)
+    return value if isinstance(value, str) else None

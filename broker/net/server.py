@@ -26,12 +26,13 @@ from odradek.broker.requests.context import ConnectionInfo
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.faults.fault import Serve
+    from odradek.broker.faults.links import Links
+    from odradek.broker.faults.wire import Wire
     from odradek.broker.metadata.node import Endpoint, Node
     from odradek.broker.net.connection import Poller
-    from odradek.broker.net.links import Links
     from odradek.broker.net.login_gate import NewGate
     from odradek.broker.net.tls_connection import Handshakes, TlsTerms
-    from odradek.broker.net.wire import Wire
     from odradek.broker.requests.bugs import BugLog
     from odradek.broker.requests.dispatch import Dispatcher
 
@@ -133,11 +134,11 @@ class Server:
         self._poller: Poller | None = None
         self._nursery: trio.Nursery | None = None
         self._tasks: ConnectionTasks | None = None
-        self._links: Links | None = None
+        self._links: Links[Connection] | None = None
         self.connection_delay_ms: Callable[[int, str], int] = _no_delay
         """(node, address) of a new connection -> how long to keep it unserved before it is closed; 0 to serve it."""
-        self.connection_fault: Callable[[int, str], str | None] = _no_fault
-        """(node, listener) of a new connection -> what is done to it instead of serving it, if anything."""
+        self.connection_fault: Callable[[int, str], Serve | None] = _no_fault
+        """(node, listener) of a new connection -> what a fault does with it, if anything."""
 
     @property
     def connections(self) -> list[Connection]:
@@ -268,10 +269,10 @@ class Server:
     # -- bad links
 
     @property
-    def links(self) -> Links:
+    def links(self) -> Links[Connection]:
         """The links that a test makes bad."""
         if self._links is None:
-            from odradek.broker.net.links import Links
+            from odradek.broker.faults.links import Links
 
             self._links = Links(self, self._clock, self._dispatcher.recent)
         return self._links
@@ -330,7 +331,7 @@ class Server:
         for limits in self._limits.values():
             limits.forget_rates()
 
-    def spoil_connections(self, fault: Callable[[int, str], str | None] | None) -> None:
+    def set_connection_fault(self, fault: Callable[[int, str], Serve | None] | None) -> None:
         """Do with new connections as `fault` says; see `connection_fault`. None: serve them."""
         self.connection_fault = _no_fault if fault is None else fault
 
@@ -422,12 +423,10 @@ class Server:
         """Serve a new connection as soon as there is room for it, unless its address has enough."""
         limits, listener = self._limits_of(listening), listening.endpoint.listener.name
         await limits.wait_for_room(listener)
-        how = self.connection_fault(listening.node.id, listener)
-        if how is not None:
-            from odradek.broker.net.spoiled import spoil
-
+        serve = self.connection_fault(listening.node.id, listener)
+        if serve is not None:
             limits.take_back(listener)
-            nursery.start_soon(spoil, sock, how)
+            nursery.start_soon(serve, sock)
             return
         delay_ms = self.connection_delay_ms(listening.node.id, peer[0])
         if delay_ms > 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 
-from odradek.broker.requests.recent import RecentRequests
+from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header
 from odradek.protocol.secrets import SECRET_REQUESTS

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import ssl
 
     from odradek.broker.metadata.node import Node
-    from odradek.broker.requests.charge import Charge
     from odradek.broker.requests.exchange import RawExchange
+    from odradek.broker.requests.request_cost import RequestCost
     from odradek.broker.requests.services import Services
     from odradek.broker.security.acl import Operation, Resource
 
@@ -115,7 +115,7 @@ class RequestContext:
     )
     exchange: RawExchange
     """What is kept of the request; set by the dispatcher."""
-    charge: Charge
+    charge: RequestCost
     """What the request has cost; set by a meter only (`metering`), so nothing is paid for it without quotas."""
 
     def __init__(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.exchange import ANSWER, ANSWER_SIZE, ANSWERED, CUT, Frame, RawExchange
-from odradek.broker.requests.parked import Parked
-from odradek.broker.requests.recent import RecentRequests
+from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.broker.requests.registry import Handler
 from odradek.broker.requests.response import EncodedBody, is_coroutine
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError
@@ -22,12 +22,11 @@ from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
-    from odradek.broker.requests.faults import Fault, FaultSet
     from odradek.broker.requests.metering import Meter
     from odradek.broker.requests.registry import Registry
     from odradek.broker.requests.services import Services
-    from odradek.broker.requests.steps import Step
     from odradek.broker.security.quotas.quotas import Quotas
     from odradek.protocol.message_codec import MessageCodec
 
@@ -39,6 +38,8 @@ _read_head: Final = REQUEST_HEADER.unpack_from
 _SIZED_CORRELATION: Final = Struct(">ii")
 
 Parts = list[Part]
+Begin = Callable[["Node", ConnectionInfo, Frame], "Parts | Pending | None"]
+Look = Callable[[Begin, "Node", ConnectionInfo, Frame], "Parts | Pending | None"]
 AnswerWriter = Callable[[int, Any], bytes | None]
 """(correlation id, response) -> the whole frame; None for an answer that is left to its codec."""
 
@@ -107,6 +108,16 @@ class Pending:
         self.appended = appended
 
 
+class Unreached(Pending):
+    """A request that waits until its client is reached again."""
+
+    __slots__ = ()
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.response = None
+
+
 class Throttled(Pending):
     """An answer (`parts`, None for no answer) that is sent at once; the next request is not read until `until_ms`."""
 
@@ -119,14 +130,38 @@ class Throttled(Pending):
 
 
 class Disturbed(Pending):
-    """An answer that leaves in these steps. `until_ms`: when the next request is read, 0 for at once."""
+    """An answer that leaves in these steps (`Step`). `until_ms`: when the next request is read, 0 for at once."""
 
     __slots__ = ("steps", "until_ms")
 
-    def __init__(self, steps: Sequence[Step], until_ms: int) -> None:
+    def __init__(self, steps: Sequence[Any], until_ms: int) -> None:
         self.response = None
         self.steps = steps
         self.until_ms = until_ms
+
+
+class ActingFault(Protocol):
+    """A fault that stands in the place of an answer; see `odradek.broker.faults.fault.Fault`."""
+
+    drop: bool
+
+    @property
+    def tampers(self) -> bool:
+        """Whether it does something to the bytes of the answer."""
+
+    def steps_of(self, parts: Parts, response: Any) -> Sequence[Any]:
+        """How an answer with these parts leaves."""
+
+
+class Faults(Protocol):
+    """What a test has set; see `odradek.broker.faults.fault.FaultSet`."""
+
+    @property
+    def faults(self) -> Sequence[Any]:
+        """One by one."""
+
+    async def apply(self, context: RequestContext, request: Any, clock: BrokerClock) -> ActingFault | None:
+        """Act on the request; return the fault that stands in the place of the answer, or None to serve as usual."""
 
 
 class _Tampered:
@@ -134,7 +169,7 @@ class _Tampered:
 
     __slots__ = ("fault", "response")
 
-    def __init__(self, fault: Fault, response: Any) -> None:
+    def __init__(self, fault: ActingFault, response: Any) -> None:
         self.fault = fault
         self.response = response
 
@@ -184,7 +219,7 @@ class Dispatcher:
         self._bugs = bugs
         self.append_watch = append_watch
         self._answer_writer = answer_writer
-        self.faults: FaultSet | None = None
+        self.faults: Faults | None = None
         self.meter: Meter | None = None
         self._answer: Callable[[Route, RequestContext, Any, Any], Parts | Throttled | None] = self._answer_unmetered
         self._instead: Callable[..., Any] | None = None
@@ -336,10 +371,7 @@ class Dispatcher:
             answer = answer.parts
         if answer is None:
             return None
-        from odradek.broker.requests.wire_faults import WireFault, steps_of
-
-        assert isinstance(tampered.fault, WireFault)
-        return Disturbed(steps_of(tampered.fault, answer, tampered.response), until_ms)
+        return Disturbed(tampered.fault.steps_of(answer, tampered.response), until_ms)
 
     async def _response_of(self, returned: Any) -> Any:
         """The response behind what a handler returned."""
@@ -514,13 +546,13 @@ class Dispatcher:
         """ApiVersions in an unknown version is answered in v0 (KIP-511); anything else that is not served closes."""
         handler = self._handlers.find(key)
         if handler is None or key != API_VERSIONS_KEY:
-            from odradek.broker.requests.unserved import unserved
+            from odradek.broker.requests.unsupported_requests import unsupported_request
 
             versions = None if handler is None else (handler.min_version, handler.max_version)
-            found = unserved(self._clock.now_ms(), connection.peer_host, frame, versions)
+            found = unsupported_request(self._clock.now_ms(), connection.peer_host, frame, versions)
             self._services.unserved.append(found)
             raise CloseConnection(str(found))
-        from odradek.broker.requests.unsupported_version import unsupported_version_response
+        from odradek.broker.requests.unsupported_requests import unsupported_version_response
         from odradek.protocol.message_codec import codec
 
         response = unsupported_version_response(handler.min_version, handler.max_version)

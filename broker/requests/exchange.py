@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
-    from odradek.broker.requests.subjects import Subjects
+    from odradek.broker.requests.request_topics import Subjects
 
 Frame: TypeAlias = bytes | memoryview
 """A request without its size; a view is one of the connection's receive buffer."""

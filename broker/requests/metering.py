@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import work_ns
-from odradek.broker.requests.charge import Charge, FetchUnderQuota, response_bytes
 from odradek.broker.requests.exchange import SIZE, Frame
+from odradek.broker.requests.request_cost import FetchUnderQuota, RequestCost, response_bytes
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.quotas.quotas import FETCH, MUTATION, PRODUCE, REQUEST, Quotas, Throttle
 from odradek.protocol.registry import API_BY_KEY
@@ -44,9 +44,9 @@ class Meter:
         self.work_ns: Callable[[], int] = work_ns
         self._clock = clock
 
-    def charge_of(self, frame: Frame) -> Charge:
+    def charge_of(self, frame: Frame) -> RequestCost:
         """For a request that is served later than begun."""
-        return Charge(len(frame))
+        return RequestCost(len(frame))
 
     def metered(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """What takes the place of a route's function."""
@@ -54,7 +54,7 @@ class Meter:
         def serve(ctx: RequestContext, request: Any) -> Any:
             charge = getattr(ctx, "charge", None)  # a request that faults look at has one already
             if charge is None:
-                charge = ctx.charge = Charge(ctx.exchange[SIZE])
+                charge = ctx.charge = RequestCost(ctx.exchange[SIZE])
             if ctx.api_key in (_FETCH, _SHARE_FETCH):
                 self._prepare_fetch(ctx, request, charge)
             began_ns = self.work_ns()
@@ -65,7 +65,7 @@ class Meter:
 
         return serve
 
-    def _prepare_fetch(self, ctx: RequestContext, request: Any, charge: Charge) -> None:
+    def _prepare_fetch(self, ctx: RequestContext, request: Any, charge: RequestCost) -> None:
         """Never read more than could be sent if nothing was fetched before: else the client would get no further."""
         most = self.quotas.of(ctx.node.id).fetch.most_at_once(ctx.connection.principal.name, ctx.client_id)
         if ctx.api_key == _FETCH:
@@ -79,7 +79,7 @@ class Meter:
         self, codec: MessageCodec[Any], ctx: RequestContext, request: Any, response: Any
     ) -> tuple[Any, Throttle | None]:
         """Count a request that is answered; return the answer as the client gets it, and how long it has to wait."""
-        charge: Charge | None = getattr(ctx, "charge", None)
+        charge: RequestCost | None = getattr(ctx, "charge", None)
         if charge is None or (response is None and ctx.api_key != _PRODUCE):
             return response, None  # begun before there was a quota, or its answer was lost by a fault
         waits = self._waits(ctx, request, response, charge)
@@ -95,7 +95,7 @@ class Meter:
         self.quotas.note(throttle)
         return _told(codec, response, wait_ms), throttle
 
-    def _waits(self, ctx: RequestContext, request: Any, response: Any, charge: Charge) -> list[tuple[int, str]]:
+    def _waits(self, ctx: RequestContext, request: Any, response: Any, charge: RequestCost) -> list[tuple[int, str]]:
         """How long the client has to wait for each quota; the first of two equal ones is named."""
         user, client_id, now_ms = ctx.connection.principal.name, ctx.client_id, self._clock.now_ms()
         node = self.quotas.of(ctx.node.id)
@@ -123,7 +123,7 @@ def _from_follower(request: Any) -> bool:
     return bool(request.replica_id >= 0 or request.replica_state.replica_id >= 0)
 
 
-def _is_exempt(ctx: RequestContext, request: Any, charge: Charge) -> bool:
+def _is_exempt(ctx: RequestContext, request: Any, charge: RequestCost) -> bool:
     if ctx.api_key == _PRODUCE:
         return bool(request.acks == 0)
     return ctx.api_key == _WRITE_MARKERS or (ctx.api_key == _FETCH and charge.fetch is None)

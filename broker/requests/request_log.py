@@ -9,7 +9,7 @@ import logging
 from typing import Any
 
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.problems import label, problems_of
+from odradek.broker.requests.error_summary import label, problems_of
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.denials import one_line
 from odradek.protocol.errors import ErrorCode

@@ -6,8 +6,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
-from odradek.broker.requests.unserved import KEPT as UNSERVED_KEPT
-from odradek.broker.requests.unserved import Unserved
+from odradek.broker.requests.unsupported_requests import KEPT as UNSERVED_KEPT
+from odradek.broker.requests.unsupported_requests import UnsupportedRequest
 from odradek.broker.security.denials import Denials
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Services:
         self.authorizer = authorizer
         self.denials = Denials()
         self.auto_created: dict[str, str | None] = {}
-        self.unserved: deque[Unserved] = deque(maxlen=UNSERVED_KEPT)
+        self.unserved: deque[UnsupportedRequest] = deque(maxlen=UNSERVED_KEPT)
         self.clock = clock
         self.face = clock.face
         self.cluster_id = cluster_id

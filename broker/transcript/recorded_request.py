@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
+from odradek.broker.requests.error_summary import error_name, problems_of
 from odradek.broker.requests.exchange import TOLD, Exchange, Head, HttpMessage, Kept, RawExchange, Told, api_name
-from odradek.broker.requests.problems import error_name, problems_of
-from odradek.broker.requests.subjects import subjects_of
+from odradek.broker.requests.request_topics import subjects_of
 from odradek.broker.requests.topic_names import TopicsById
 from odradek.broker.transcript.request_text import Summary, line_of
 from odradek.broker.transcript.topic_positions import FetchSessions, TopicPosition, flat, positions_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.broker.requests.subjects import subjects_of
+from odradek.broker.requests.request_topics import subjects_of
 from odradek.broker.requests.topic_names import HasName, TopicsById
 from odradek.protocol.message import ZERO_UUID, ApiMessage
 

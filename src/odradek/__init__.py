@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from odradek.broker.facade.verbs.transactions import TrioTransactionHold
     from odradek.broker.facade.verbs.transcript import TrioTranscript
     from odradek.broker.facade.verbs.undo import TrioUndo
+    from odradek.broker.faults.fault import Fault, FaultContext
+    from odradek.broker.faults.registry_fault import RegistryFault
+    from odradek.broker.faults.wire_fault import WireFault
     from odradek.broker.requests.bugs import Bug
     from odradek.broker.requests.context import ConnectionInfo
-    from odradek.broker.requests.faults import Fault, FaultContext
-    from odradek.broker.requests.registry_fault import RegistryFault
-    from odradek.broker.requests.wire_faults import WireFault
     from odradek.broker.schemas.record_schemas import Decoded, SchemaInfo
     from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
@@ -161,8 +161,8 @@ _HOMES = {
     "DecodedRecord": "odradek.broker.facade.records.decoded",
     "Denial": "odradek.broker.security.denials",
     "ErrorCode": "odradek.protocol.errors",
-    "Fault": "odradek.broker.requests.faults",
-    "FaultContext": "odradek.broker.requests.faults",
+    "Fault": "odradek.broker.faults.fault",
+    "FaultContext": "odradek.broker.faults.fault",
     "Group": "odradek.broker.facade.generated.blocking.groups",
     "GroupInfo": "odradek.broker.facade.groups.info",
     "GroupPage": "odradek.broker.facade.overview",
@@ -179,7 +179,7 @@ _HOMES = {
     "ProducerRecord": "odradek.broker.facade.records.record",
     "RecordMetadata": "odradek.broker.facade.records.record",
     "RecordedRequest": "odradek.broker.transcript.recorded_request",
-    "RegistryFault": "odradek.broker.requests.registry_fault",
+    "RegistryFault": "odradek.broker.faults.registry_fault",
     "RegistryRequest": "odradek.broker.transcript.recorded_request",
     "RemoteBroker": "odradek.broker.facade.remote.broker",
     "RemoteFork": "odradek.broker.facade.remote.broker",
@@ -210,7 +210,7 @@ _HOMES = {
     "TrioTranscript": "odradek.broker.facade.verbs.transcript",
     "TrioUndo": "odradek.broker.facade.verbs.undo",
     "Undo": "odradek.broker.facade.generated.blocking.undo",
-    "WireFault": "odradek.broker.requests.wire_faults",
+    "WireFault": "odradek.broker.faults.wire_fault",
     "connect": "odradek.broker.facade.remote.broker",
     "open_broker": "odradek.broker.facade.open_broker",
 }

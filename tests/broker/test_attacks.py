@@ -15,7 +15,7 @@ from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.requests.bugs import BugLog
-from odradek.broker.requests.recent import RecentRequests
+from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages import alter_configs, incremental_alter_configs
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (

@@ -22,7 +22,7 @@ from odradek.broker.net.tls_connection import TlsTerms
 from odradek.broker.partitions.partition_registry import PartitionRegistry
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.dispatch import Dispatcher
-from odradek.broker.requests.recent import RecentRequests
+from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.broker.security.denials import Denials
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import odradek
-from odradek.broker.requests.faults import FaultContext
+from odradek.broker.faults.fault import FaultContext
 from odradek.pipeline.cluster_client import ClusterClient
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.api import fetch as plain
 from odradek.broker.api.fetch_reader import FetchReader
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse

@@ -11,7 +11,7 @@ from typing import Any
 from odradek.broker.api import produce as plain
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.requests.response import is_coroutine
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode

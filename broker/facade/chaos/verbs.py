@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade import coordinators, disks, links, nodes, replication
-from odradek.broker.requests.faults import Fault, FaultSet
-from odradek.broker.requests.wire_faults import WireFault
+from odradek.broker.faults.fault import Fault, FaultSet
+from odradek.broker.faults.wire_fault import WireFault
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
     from odradek.broker.facade.topics import TopicInfo
     from odradek.broker.facade.transactions import TransactionInfo
+    from odradek.broker.faults.fault import Fault
     from odradek.broker.requests.bugs import Bug
-    from odradek.broker.requests.faults import Fault
     from odradek.broker.schemas.record_schemas import Kind, Part, SchemaInfo
     from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric

@@ -18,7 +18,7 @@ from odradek.broker.facade.remote.handles import RemoteClock, RemoteGroup, Remot
 from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of
 from odradek.broker.facade.remote.transport import Transport
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
-from odradek.broker.requests.faults import Fault, checked_faults
+from odradek.broker.faults.fault import Fault, checked_faults
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

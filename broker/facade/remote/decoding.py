@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade.remote.hints import hints_of
+from odradek.broker.faults.fault import Fault
+from odradek.broker.faults.registry_fault import RegistryFault
+from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.requests.bugs import Bug
-from odradek.broker.requests.faults import Fault
-from odradek.broker.requests.registry_fault import RegistryFault
-from odradek.broker.requests.wire_faults import WireFault
 
 _LISTS = (list, Sequence, Iterable, Collection, set, frozenset)
 _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "text", type(None): "null"}

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from odradek.broker.faults.fault import Fault
+from odradek.broker.faults.registry_fault import RegistryFault
+from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.requests.bugs import Bug
-from odradek.broker.requests.faults import Fault
-from odradek.broker.requests.registry_fault import RegistryFault
-from odradek.broker.requests.wire_faults import WireFault
 from odradek.broker.transcript.json_lines import to_line
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.protocol.errors import KafkaError

@@ -15,9 +15,9 @@ from odradek.protocol.record_batch import TimestampType
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.faults.fault import Fault
     from odradek.broker.partitions.partition_registry import Topic
-    from odradek.broker.requests.faults import Fault
-    from odradek.broker.requests.unserved import Unserved
+    from odradek.broker.requests.unsupported_requests import UnsupportedRequest
     from odradek.broker.schemas.record_schemas import RegisteredSchemas
     from odradek.broker.security.denials import Denial
 
@@ -50,7 +50,7 @@ class Situation:
     held_back: tuple[str, ...] = ()
     down: tuple[int, ...] = ()
     denied: tuple[Denial, ...] = ()
-    unserved: tuple[Unserved, ...] = ()
+    unserved: tuple[UnsupportedRequest, ...] = ()
     nodes: int = 1
     retention_ms: Mapping[str, int] = field(default_factory=dict)
     lost: str = ""

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.controller.kept_logs import KeptLogs
     from odradek.broker.coordinator.transaction.holds import HoldCopy
+    from odradek.broker.faults.fault import Fault
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.partitions.replicas import ReplicaSet
     from odradek.broker.partitions.share.manager import ShareCopy
-    from odradek.broker.requests.faults import Fault
     from odradek.broker.telemetry.pushes import TelemetryPush
     from odradek.storage.backend import LogBackend
     from odradek.storage.partition_log import PartitionLog

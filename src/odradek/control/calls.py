@@ -17,7 +17,7 @@ from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.operations import HANDLES, ForkOperations, Operation
 
 if TYPE_CHECKING:
-    from odradek.broker.requests.faults import Fault
+    from odradek.broker.faults.fault import Fault
     from odradek.broker.schemas.record_schemas import RecordSchemas
     from odradek.broker.transcript.recorded_request import RecordedRequest
 

@@ -17,8 +17,8 @@ from starlette.responses import Response
 
 from odradek.broker.config.listeners import address_text
 from odradek.broker.facade.thread_bridge import BrokerClosedError
+from odradek.broker.faults.registry_fault import RegistryFault
 from odradek.broker.requests.exchange import RawExchange
-from odradek.broker.requests.registry_fault import RegistryFault
 from odradek.http_thread import shows, wrong_host
 from odradek.registry.endpoints import ENDPOINTS, Endpoint
 from odradek.registry.errors import RegistryError, too_large

@@ -17,7 +17,7 @@ from odradek.broker.requests.exchange import (
     HttpMessage,
     RawExchange,
 )
-from odradek.broker.requests.recent import WHOLE_BYTES
+from odradek.broker.requests.recent_requests import WHOLE_BYTES
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

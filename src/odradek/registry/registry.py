@@ -17,7 +17,7 @@ from odradek.registry.state import RegistryState
 
 if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-    from odradek.broker.requests.faults import Fault
+    from odradek.broker.faults.fault import Fault
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from odradek.broker.requests.context import CloseConnection
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.messages.delete_records import (
     DeleteRecordsPartition,

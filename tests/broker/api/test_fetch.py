@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from odradek.broker.requests.parked import Parked as ParkedRequest
+from odradek.broker.requests.parked_request import Parked as ParkedRequest
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.record_batch import build_batch

@@ -11,7 +11,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from odradek.protocol.record_batch import build_batch

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import trio
 
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest

@@ -10,7 +10,7 @@ import trio
 
 from odradek.broker.api.later import later, later_all
 from odradek.broker.clock import BrokerClock
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -12,7 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.fast.parked_connections import ParkedConnections
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 
 pytestmark = pytest.mark.trio
 

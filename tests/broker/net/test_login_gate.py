@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from functools import cache
@@ -18,6 +20,7 @@ from hypothesis.strategies import lists, sampled_from
 
 from odradek.broker.api.served import SERVED
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.net.connection_states import ConnectionState
@@ -225,3 +228,24 @@ def test_a_long_poll_over_the_end_of_the_session_is_answered(broker: KafkaBroker
     assert login.hears(fetch, 4) is not None
     login.is_served()
     assert login.transcript[-1][1] == "closed"
+
+
+def test_each_sasl_listener_has_one() -> None:
+    cluster = Cluster(config=sasl_properties(dict.fromkeys(LISTENERS, 0)))
+    assert {name for _, name in cluster.server._gates} == {"SASL", "REAUTH", "SHORT"}
+
+
+def test_a_mechanism_that_is_not_there_ends_the_start() -> None:
+    config = sasl_properties(dict.fromkeys(LISTENERS, 0))
+    config["sasl.enabled.mechanisms"] = "PLAIN,DIGEST-MD5"
+    with pytest.raises(ConfigError, match="SASL mechanism DIGEST-MD5 is not served"):
+        Cluster(config=config)
+
+
+def test_a_cluster_without_them_imports_nothing_of_it() -> None:
+    code = (
+        "import sys; from odradek.broker.cluster import Cluster; Cluster(); "
+        "print([n for n in sys.modules if '.sasl' in n or 'login' in n])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

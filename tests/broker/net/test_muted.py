@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.security.quotas.quotas import Quotas
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse

@@ -19,7 +19,7 @@ from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.security.tls.listener_tls import ListenerTls
 from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

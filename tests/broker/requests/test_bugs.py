@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.requests.bugs import Bug, BugLog
-from odradek.broker.requests.recent import RecentRequests
+from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.fakes.exchanges import raw_exchange
 

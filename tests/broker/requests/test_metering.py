@@ -9,7 +9,7 @@ from odradek.broker.controller.commands import AlterQuotas, CreateTopics, NewTop
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Pending, Throttled
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic

@@ -13,7 +13,7 @@ from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
 
 if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.transcript import Transcript
-    from odradek.broker.requests.faults import Fault
+    from odradek.broker.faults.fault import Fault
 
 
 class RequestVerbs(BlockingFlavour):
@@ -39,7 +39,7 @@ class FaultVerbs(BlockingFlavour):
 
         TypeError for anything but faults and lists of them, ValueError for a fault at a node that does not exist.
         """
-        from odradek.broker.requests.faults import checked_faults
+        from odradek.broker.faults.fault import checked_faults
 
         chosen = checked_faults(faults, self._cluster.nodes)
         self._call(lambda: self._cluster.set_faults(chosen))
@@ -49,7 +49,7 @@ class FaultVerbs(BlockingFlavour):
 
         TypeError for anything but a fault, ValueError for one at a node that does not exist.
         """
-        from odradek.broker.requests.faults import checked_faults
+        from odradek.broker.faults.fault import checked_faults
 
         chosen = checked_faults([fault], self._cluster.nodes)
         self._call(lambda: self._cluster.set_faults([*self.faults, *chosen]))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from odradek.broker.facade.chaos.drawing import ANSWERS, Shape, Wanted, draw
 from odradek.broker.facade.chaos.schedule import schedule_text
 from odradek.broker.facade.chaos.verbs import VERBS
-from odradek.broker.requests.faults import Fault
-from odradek.broker.requests.wire_faults import WireFault
+from odradek.broker.faults.fault import Fault
+from odradek.broker.faults.wire_fault import WireFault
 
 SHAPE = Shape((1, 2, 3), (("orders", ((1, 2, 3), (1, 2))), ("single", ((2,),))))
 DOWN = ("kill_node", "stop_node", "freeze_node", "fail_disk")

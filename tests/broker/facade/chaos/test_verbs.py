@@ -11,7 +11,7 @@ import pytest
 from odradek import ErrorCode, Fault, KafkaBroker
 from odradek.broker.coordinator.service import partition_for
 from odradek.broker.facade.chaos.verbs import VERBS, verb_named
-from odradek.broker.requests.faults import FaultSet
+from odradek.broker.faults.fault import FaultSet
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireError

@@ -16,8 +16,8 @@ from odradek.broker.facade.report.hints import hints_of, is_wrong_protocol, unse
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.security_settings import Security
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.requests.faults import Fault
-from odradek.broker.requests.unserved import Unserved
+from odradek.broker.faults.fault import Fault
+from odradek.broker.requests.unsupported_requests import UnsupportedRequest
 from odradek.broker.security.denials import Denial
 from odradek.protocol.consumer_protocol import encode_subscription
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -53,7 +53,7 @@ def test_of_nothing_there_is_nothing_to_say() -> None:
 
 
 def test_a_client_id_writes_no_lines_of_its_own() -> None:
-    asked = Unserved(0, "a\nb", "127.0.0.1", "Fetch", 0, "4 to 18")
+    asked = UnsupportedRequest(0, "a\nb", "127.0.0.1", "Fetch", 0, "4 to 18")
     (told,) = unserved_versions(Situation(topics={}, groups={}, unserved=(asked,)))
     assert "\n" not in told
     assert "a\\nb" in told

@@ -22,7 +22,7 @@ from odradek.broker.facade.report.strictness import (
     findings_in,
 )
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.requests.recent import MAX_REQUESTS
+from odradek.broker.requests.recent_requests import MAX_REQUESTS
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
 
 
-class Charge:
+class RequestCost:
     """What one request has cost so far. `mutations_ms`: how long its client has to wait for what it changed."""
 
     __slots__ = ("busy_ns", "fetch", "frame_bytes", "mutations_ms")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import trio
 
+from odradek.broker.faults.fault import Fault, FaultSet, api_key, check_choice, check_counts, checked_faults, error_code
 from odradek.broker.requests.context import CloseConnection, RequestContext
-from odradek.broker.requests.faults import Fault, FaultSet, checked_faults
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame
@@ -164,3 +164,32 @@ def test_waiting_for_a_fault_to_be_met(install: Install) -> None:
         fault.wait_hit(timeout=0)
     heartbeat(cluster)
     fault.wait_hit()
+
+
+def test_apis_by_name_and_key() -> None:
+    assert (api_key("Fetch"), api_key(1), api_key(None)) == (1, 1, None)
+    with pytest.raises(ValueError, match=r"no API is called 'Ftch' .did you mean 'Fetch'"):
+        api_key("Ftch")
+    with pytest.raises(ValueError, match="no API has the key 999"):
+        api_key(999)
+
+
+def test_errors_by_name_and_themselves() -> None:
+    assert error_code("NOT_LEADER_OR_FOLLOWER") is error_code(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert error_code(None) is None
+    with pytest.raises(ValueError, match=r"did you mean 'NOT_LEADER_OR_FOLLOWER'"):
+        error_code("NOT_LEADER_OR_FOLOWER")
+    with pytest.raises(ValueError, match="answer=NONE is no error"):
+        error_code("NONE")
+    with pytest.raises(TypeError, match=r"answer=6: expected an odradek.ErrorCode or its name"):
+        error_code(6)  # type: ignore[arg-type]
+
+
+def test_counts_and_choices() -> None:
+    check_counts(1, 0, 0)
+    check_choice("how", "reset", ("reset", "close"))
+    for times, skip, delay_ms, message in ((0, 0, 0, "times=0"), (1, -1, 0, "skip=-1"), (1, 0, -1, "delay_ms=-1")):
+        with pytest.raises(ValueError, match=message):
+            check_counts(times, skip, delay_ms)
+    with pytest.raises(ValueError, match=r"how='rest': expected one of reset, close .did you mean 'reset'"):
+        check_choice("how", "rest", ("reset", "close"))

@@ -11,9 +11,9 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.net.pace import Pace
-from odradek.broker.net.wire import FREE, Terms, Wire
-from odradek.broker.requests.steps import Step
+from odradek.broker.faults.delayed_bytes import Pace
+from odradek.broker.faults.fault import Step
+from odradek.broker.faults.wire import FREE, Terms, Wire
 
 
 class Ends:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import random
 import socket
-import struct
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
@@ -18,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import trio
 
-from odradek.broker.net.pace import PROMPT, Pace
-from odradek.broker.requests.steps import Step
+from odradek.broker.faults.delayed_bytes import PROMPT, DelayedBytes, Pace
+from odradek.broker.faults.fault import Step
+from odradek.broker.faults.wire_fault import RESET
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.net.late_bytes import LateBytes
 
 
 def _nobody() -> None:
@@ -33,7 +32,6 @@ def _nobody() -> None:
 _ROOM_BYTES = 1024 * 1024  # so much is on its way before a connection waits
 _SLOW_PIECES_A_SECOND = 20
 _AT_ONCE = 64 * 1024
-_RESET = struct.pack("ii", 1, 0)
 
 
 class Inner(Protocol):
@@ -96,7 +94,7 @@ class Wire:
         self._draw = draw
         self._unplug = unplug
         self._wake = wake
-        self._arriving: LateBytes | None = None
+        self._arriving: DelayedBytes | None = None
         self._queue: deque[_Piece] = deque()
         self._queued = 0
         self._last_due_ms = 0.0
@@ -206,9 +204,7 @@ class Wire:
     def _recv_late(self, space: memoryview) -> int:
         """Take what the client has sent long enough ago; what has come meanwhile is on its way from now on."""
         if self._arriving is None:
-            from odradek.broker.net.late_bytes import LateBytes
-
-            self._arriving = LateBytes(self._draw)
+            self._arriving = DelayedBytes(self._draw)
         now_ms = self._clock.now_ms()
         try:
             self._arriving.take_in(self.inner, self.terms.requests, now_ms)
@@ -313,7 +309,7 @@ class Wire:
                 trio.lowlevel.notify_closing(raw)
             if self._resets:
                 with suppress(OSError):
-                    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
                 raw.close()
             else:
                 self.inner.close()

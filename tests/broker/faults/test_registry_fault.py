@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.requests.registry_fault import RegistryFault
+from odradek.broker.faults.registry_fault import RegistryFault
 
 
 def test_requests_are_chosen_by_method_and_path() -> None:

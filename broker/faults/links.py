@@ -10,21 +10,20 @@ import random
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from odradek.broker.net.connection import Begin, Connection, Held
-from odradek.broker.net.pace import PROMPT
-from odradek.broker.net.wire import FREE, Terms, Wire
+from odradek.broker.faults.delayed_bytes import PROMPT
+from odradek.broker.faults.wire import FREE, Inner, Terms, Wire
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
+from odradek.broker.requests.dispatch import Unreached
 from odradek.broker.requests.exchange import CLIENT_ID, CONNECTION, Frame
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
-    from odradek.broker.net.connection_task import ConnectionTask
-    from odradek.broker.requests.dispatch import Parts, Pending
-    from odradek.broker.requests.recent import RecentRequests
+    from odradek.broker.requests.dispatch import Begin, Look, Parts, Pending
+    from odradek.broker.requests.recent_requests import RecentRequests
 
 ANYBODY = "*"
 
@@ -74,28 +73,67 @@ class ClientLink:
         return self.client == ANYBODY or (client_id is not None and self._pattern.fullmatch(client_id) is not None)
 
 
-class Serves(Protocol):
+class Connection(Protocol):
+    """A connection, as far as its link has a say."""
+
+    node: Node
+    info: ConnectionInfo
+    wire: Wire | None
+
+    @property
+    def client_id(self) -> str | None:
+        """Who the client says it is, as far as it is known without reading its next request."""
+
+    @property
+    def transport(self) -> Inner:
+        """The socket, or what stands in its place."""
+
+    def put_wire(self, wire: Wire) -> None:
+        """Read and send through a wire, which has the connection's socket."""
+
+    def take_wire(self) -> None:
+        """Read and send without the wire again."""
+
+    def watch_requests(self, look: Look | None) -> None:
+        """Let `look` see each request first; None for nobody."""
+
+
+class Task(Protocol):
+    """The task of a connection."""
+
+    def cancel(self) -> None:
+        """End the connection."""
+
+    @property
+    def cancel_called(self) -> bool:
+        """Whether the connection is being ended."""
+
+
+C = TypeVar("C", bound=Connection)
+
+
+class Serves(Protocol[C]):
     """What links know of the server."""
 
     @property
-    def tasks(self) -> Mapping[Connection, ConnectionTask]:
+    def tasks(self) -> Mapping[C, Task]:
         """The open connections, and the task of each."""
 
     def start_wire(self, wire: Wire) -> None:
         """Run a wire until it ends."""
 
-    def wake(self, connection: Connection) -> None:
+    def wake(self, connection: C, /) -> None:
         """Read what has come unseen."""
 
 
-class Links:
+class Links(Generic[C]):
     """The bad links of a cluster. Owner: the server.
 
     `frozen`: the nodes that neither read nor send. `client_links`: the newest last; all that fit a connection
     count, delays in sum.
     """
 
-    def __init__(self, server: Serves, clock: BrokerClock, recent: RecentRequests | None = None) -> None:
+    def __init__(self, server: Serves[C], clock: BrokerClock, recent: RecentRequests | None = None) -> None:
         self._server = server
         self._clock = clock
         self._recent = recent
@@ -130,7 +168,7 @@ class Links:
         """Make all links plain again; what is frozen stays."""
         self.remove(lambda _: True)
 
-    def attach(self, connection: Connection) -> None:
+    def attach(self, connection: C) -> None:
         """Let a connection have what its link makes of it now."""
         links = [link for link in self.client_links if link.may_be(connection)]
         client_id = connection.client_id
@@ -145,7 +183,7 @@ class Links:
             self.wire_of(connection).change(Terms(True))  # what has come already is not read
             self._server.tasks[connection].cancel()
 
-    def wire_of(self, connection: Connection) -> Wire:
+    def wire_of(self, connection: C) -> Wire:
         """The connection's wire, a new one if it has none."""
         wire = connection.wire
         if wire is None:
@@ -168,7 +206,7 @@ class Links:
         for connection in list(self._server.tasks):
             self.attach(connection)
 
-    def _terms(self, connection: Connection, links: Iterable[ClientLink]) -> Terms:
+    def _terms(self, connection: C, links: Iterable[ClientLink]) -> Terms:
         held = connection.node.id in self.frozen
         answers = requests = PROMPT
         for link in links:
@@ -176,7 +214,7 @@ class Links:
             answers, requests = answers.then(link.terms.answers), requests.then(link.terms.requests)
         return Terms(held, answers, requests)
 
-    def _change(self, connection: Connection, terms: Terms) -> None:
+    def _change(self, connection: C, terms: Terms) -> None:
         wire = connection.wire
         if wire is None and terms == FREE:
             return
@@ -196,7 +234,7 @@ class Links:
             if found is not None and found.info.client_id is None:
                 found.info.client_id = exchange[CLIENT_ID]
 
-    def _look_for(self, connection: Connection) -> Callable[..., Parts | Pending | None]:
+    def _look_for(self, connection: C) -> Callable[..., Parts | Pending | None]:
         """Find out with the next request whose connection it is."""
 
         def look(begin: Begin, node: Node, info: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
@@ -207,7 +245,7 @@ class Links:
                 if self._server.tasks[connection].cancel_called:
                     raise CloseConnection("its client is cut off")
                 if connection.wire is not None and connection.wire.terms.held:
-                    return Held(frame)
+                    return Unreached(frame)
             return begin(node, info, frame)
 
         return look

@@ -8,14 +8,15 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from odradek.broker.net.links import ClientLink, Way
-from odradek.broker.net.pace import Pace
+from odradek.broker.faults.delayed_bytes import Pace
+from odradek.broker.faults.links import ClientLink, Way
+from odradek.broker.faults.wire import Terms
 from odradek.broker.net.server import Server
-from odradek.broker.net.wire import Terms
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.lanes import poller as poller
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.requests.parked import Parked
+from odradek.broker.requests.parked_request import Parked
 
 pytestmark = pytest.mark.trio
 

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from odradek import Fault, KafkaBroker, WireFault
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
-from odradek.broker.requests.steps import Step
-from odradek.broker.requests.wire_faults import steps_of
+from odradek.broker.faults.fault import Step
+from odradek.broker.faults.wire_fault import serve_badly
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
@@ -26,7 +28,7 @@ ANSWER: list[bytes | memoryview] = [b"0123", memoryview(b"456789")]
 
 
 def steps(**options: Any) -> list[Step]:
-    return steps_of(WireFault(**options), list(ANSWER), None)
+    return WireFault(**options).steps_of(list(ANSWER), None)
 
 
 def test_what_happens_to_the_bytes_of_an_answer() -> None:
@@ -214,3 +216,32 @@ def test_a_wire_fault_goes_over_the_control_api(fault: WireFault) -> None:
     data = json.loads(json.dumps(encoded(fault)))
     assert data.pop("hits") == 0
     assert repr(decoded(Fault, data, "fault")) == repr(fault)
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Both ends of a TCP connection: pairs of sockets know no reset."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        far = socket.create_connection(server.getsockname())
+        return server.accept()[0], far
+
+
+@pytest.mark.parametrize(("how", "seen"), [("close", "end"), ("reset", "reset"), ("half-close", "end"), ("stall", "")])
+def test_what_the_client_sees(how: str, seen: str) -> None:
+    near, far = pair()
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve_badly, near, how)
+            await wait_all_tasks_blocked()
+            far.setblocking(False)
+            try:
+                found = "end" if far.recv(1) == b"" else "data"
+            except ConnectionResetError:
+                found = "reset"
+            except BlockingIOError:
+                found = ""
+            assert found == seen
+            far.close()  # the task ends with its client
+
+    trio.run(main)
+    assert near.fileno() < 0

@@ -8,15 +8,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.broker.net.late_bytes import LateBytes
-from odradek.broker.net.pace import PROMPT, Pace
+from odradek.broker.faults.delayed_bytes import PROMPT, DelayedBytes, Pace
 
 
 class Way:
     def __init__(self) -> None:
         self.near, self.far = socket.socketpair()
         self.near.setblocking(False)
-        self.late = LateBytes(random.Random(1))
+        self.late = DelayedBytes(random.Random(1))
 
     def take_in(self, pace: Pace, now_ms: int) -> None:
         self.late.take_in(self.near, pace, now_ms)
@@ -92,3 +91,9 @@ def test_no_more_is_taken_in_than_there_is_room_for(way: Way) -> None:
     assert 1024 * 1024 <= read < 1024 * 1024 + 64 * 1024
     way.take_in(PROMPT, 10)
     assert way.read(10)
+
+
+def test_delays_add_up_and_the_thinnest_line_counts() -> None:
+    assert Pace(50, 10).then(Pace(20, 1, 1000)) == Pace(70, 11, 1000)
+    assert Pace(bytes_per_second=500).then(Pace(bytes_per_second=1000)) == Pace(bytes_per_second=500)
+    assert PROMPT.then(PROMPT) == PROMPT

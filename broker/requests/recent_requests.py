@@ -102,7 +102,7 @@ class RecentRequests:
             else:
                 self._keep_parts(exchange, FRAME, parts, size)
         elif exchange[API_KEY] in SECRET_REQUESTS:
-            from odradek.broker.requests.subjects import subjects_of
+            from odradek.broker.requests.request_topics import subjects_of
 
             exchange[FRAME] = Told(subjects_of(request, topics), ())
         else:
@@ -111,7 +111,7 @@ class RecentRequests:
     def keep_answer(self, exchange: RawExchange, response: Any, parts: list[Part], size: int) -> None:
         """Keep what is worth it of an answer above `whole_bytes`; `size` includes the four bytes of it."""
         if exchange[API_KEY] in SECRET_REQUESTS:
-            from odradek.broker.requests.problems import problems_of
+            from odradek.broker.requests.error_summary import problems_of
 
             exchange[ANSWER] = Told(None, tuple(problems_of(response)))
         else:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import struct
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Literal
 
-from odradek.broker.requests.fault_options import check_choice
-from odradek.broker.requests.faults import Condition, Fault
-from odradek.broker.requests.steps import Step
+import trio
+
+from odradek.broker.faults.fault import Condition, Fault, Serve, Step, check_choice
 from odradek.protocol.file_slice import Part, joined
 from odradek.protocol.message import Message
 
@@ -104,7 +107,7 @@ class WireFault(Fault):
         """See `Fault`."""
         return True
 
-    def spoils(self, node_id: int, listener: str) -> str | None:
+    def on_connect(self, node_id: int, listener: str) -> Serve | None:
         """See `Fault`."""
         if self.on != "connect" or self.node not in (None, node_id) or self.listener not in (None, listener):
             return None
@@ -114,13 +117,25 @@ class WireFault(Fault):
             self._passed += 1
             return None
         self.note_hit()
-        return self.how
+        return partial(serve_badly, how=self.how)
 
     def matches(self, context: Any, request: Any) -> bool:
         """See `Fault`."""
         if self.on == "connect" or self.listener not in (None, context.connection.listener):
             return False
         return super().matches(context, request)
+
+    def steps_of(self, parts: list[Part], response: Any) -> list[Step]:
+        """See `Fault`."""
+        data = joined(parts)
+        if self.cut_after is not None:
+            return [Step(data[: self.cut_after]), Step(None, end=self.how)]
+        if self.stall_after is not None:
+            return [Step(data[: self.stall_after]), Step(data[self.stall_after :], self.stall_ms)]
+        if self.pieces is not None:
+            size = max(self.pieces, -(-len(data) // _MOST_PIECES))
+            return [Step(data[at : at + size], self.pause_ms if at else 0) for at in range(0, len(data), size)]
+        return [Step(_flipped(data, self.flip, response))]
 
     # -- checks
 
@@ -166,19 +181,6 @@ class WireFault(Fault):
         return f"WireFault({', '.join(filter(None, (text, *shown)))})"
 
 
-def steps_of(fault: WireFault, parts: list[Part], response: Any) -> list[Step]:
-    """How an answer with these parts leaves."""
-    data = joined(parts)
-    if fault.cut_after is not None:
-        return [Step(data[: fault.cut_after]), Step(None, end=fault.how)]
-    if fault.stall_after is not None:
-        return [Step(data[: fault.stall_after]), Step(data[fault.stall_after :], fault.stall_ms)]
-    if fault.pieces is not None:
-        size = max(fault.pieces, -(-len(data) // _MOST_PIECES))
-        return [Step(data[at : at + size], fault.pause_ms if at else 0) for at in range(0, len(data), size)]
-    return [Step(_flipped(data, fault.flip, response))]
-
-
 def _flipped(data: bytes, at: int | str | None, response: Any) -> bytes:
     """The answer with one bit changed; as it is where it has no such byte."""
     position = _end_of_first_batch(data, response) if at == "records" else at
@@ -208,3 +210,30 @@ def _records(item: Message) -> Iterator[bytes]:
         for inner in value if isinstance(value, list) else (value,):
             if isinstance(inner, Message):
                 yield from _records(inner)
+
+
+RESET = struct.pack("ii", 1, 0)
+"""For SO_LINGER: closing tells the client's system to forget the connection (RST)."""
+_READ_AWAY = 64 * 1024
+
+
+async def serve_badly(sock: socket.socket, how: str) -> None:
+    """Do as a fault says; "half-close" and "stall" read on, and answer nothing, until the client is gone."""
+    with sock:
+        try:
+            if how == "reset":
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            elif how in ("half-close", "stall"):
+                sock.setblocking(False)
+                if how == "half-close":
+                    sock.shutdown(socket.SHUT_WR)
+                await _read_away(sock)
+        except OSError:
+            pass  # the client has gone
+
+
+async def _read_away(sock: socket.socket) -> None:
+    while True:
+        await trio.lowlevel.wait_readable(sock)
+        if not sock.recv(_READ_AWAY):
+            return

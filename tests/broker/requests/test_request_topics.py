@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.requests.subjects import Subjects, subjects_of
+from odradek.broker.requests.request_topics import Subjects, subjects_of
 from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odradek.broker.requests.problems import error_name, label, problems_of
+from odradek.broker.requests.error_summary import error_name, label, problems_of
 from odradek.protocol.generated.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from odradek.protocol.generated.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from odradek.broker.requests.faults import Fault
+from odradek.broker.faults.fault import Fault
 
 _METHODS = ("GET", "POST", "PUT", "DELETE")
 

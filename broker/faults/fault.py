@@ -7,18 +7,21 @@ request.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.requests.bugs import UserCodeError
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
-from odradek.broker.requests.fault_options import api_key, check_counts, error_code
 from odradek.broker.requests.topic_names import topic_names_filled
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.file_slice import Part
+from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
 
 if TYPE_CHECKING:
+    import socket
+
     from odradek.broker.clock import BrokerClock
 
 
@@ -54,6 +57,8 @@ class FaultContext(Protocol):
 
 
 Condition = Callable[[FaultContext, Any], object]
+Serve = Callable[["socket.socket"], Awaitable[None]]
+"""Does with a new connection what a fault says, until it has ended."""
 _FETCH = 1
 _SHOWN = (
     "topic",
@@ -70,6 +75,18 @@ _SHOWN = (
     "cut",
     "delay_ms",
 )
+
+
+class Step(NamedTuple):
+    """A part of an answer, `after_ms` later than the one before; None as `data` ends the connection.
+
+    `end`: how: "close", "reset", "half-close" (nothing leaves any more, requests are read on), "stall" (the same, and
+    the client sees no end).
+    """
+
+    data: bytes | memoryview | None
+    after_ms: int = 0
+    end: str = "close"
 
 
 class Fault:
@@ -183,11 +200,15 @@ class Fault:
 
     @property
     def tampers(self) -> bool:
-        """Whether it does something to the bytes of the answer (`odradek.broker.requests.wire_faults`)."""
+        """Whether it does something to the bytes of the answer (`odradek.broker.faults.wire_fault`)."""
         return False
 
-    def spoils(self, node_id: int, listener: str) -> str | None:
-        """What it does to a new connection at this node, if anything; one that it is for is counted."""
+    def steps_of(self, parts: list[Part], response: Any) -> Sequence[Step]:
+        """How an answer with these parts leaves, for a fault that tampers with it."""
+        raise NotImplementedError
+
+    def on_connect(self, node_id: int, listener: str) -> Serve | None:
+        """What it does with a new connection at this node, if anything; one that it is for is counted."""
         return None
 
     def matches(self, context: RequestContext, request: Any) -> bool:
@@ -221,7 +242,7 @@ class Fault:
         return self.topic is not None or self.group is not None or self.transactional_id is not None
 
     def _concerns(self, context: RequestContext, request: Any) -> bool:
-        from odradek.broker.requests.subjects import subjects_of
+        from odradek.broker.requests.request_topics import subjects_of
 
         found = subjects_of(request, context.services.topics, _session(context, request))
         return (
@@ -285,9 +306,9 @@ class FaultSet:
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = list(faults)
 
-    def on_connect(self, node_id: int, listener: str) -> str | None:
-        """What is done to a new connection instead of serving it, if anything."""
-        return next(filter(None, (fault.spoils(node_id, listener) for fault in self.faults)), None)
+    def on_connect(self, node_id: int, listener: str) -> Serve | None:
+        """What is done with a new connection instead of serving it, if anything."""
+        return next(filter(None, (fault.on_connect(node_id, listener) for fault in self.faults)), None)
 
     async def apply(self, context: RequestContext, request: Any, clock: BrokerClock) -> Fault | None:
         """Act on the request; return the fault that stands in the place of the answer, or None to serve as usual."""
@@ -323,3 +344,47 @@ def checked_faults(faults: Iterable[Any], nodes: Iterable[int] | None) -> list[F
         else:
             chosen.append(fault)
     return chosen
+
+
+def api_key(api: str | int | None) -> int | None:
+    """The key of an API that is given by name or key; ValueError if there is none."""
+    if isinstance(api, str):
+        spec = API_BY_NAME.get(api)
+        if spec is None:
+            near = did_you_mean(api, API_BY_NAME)
+            raise ValueError(f"no API is called {api!r}{near}; names are as in `odradek coverage`")
+        return spec.key
+    if api is not None and api not in API_BY_KEY:
+        raise ValueError(f"no API has the key {api}")
+    return api
+
+
+def error_code(answer: ErrorCode | str | None) -> ErrorCode | None:
+    """An error by itself or its name. ValueError for an unknown name and NONE, TypeError for anything else."""
+    if answer is None:
+        return None
+    if isinstance(answer, str):
+        if answer not in ErrorCode.__members__:
+            raise ValueError(f"no error is called {answer!r}{did_you_mean(answer, ErrorCode.__members__)}")
+        answer = ErrorCode[answer]
+    if not isinstance(answer, ErrorCode):
+        raise TypeError(f"answer={answer!r}: expected an odradek.ErrorCode or its name")
+    if answer is ErrorCode.NONE:
+        raise ValueError("answer=NONE is no error")
+    return answer
+
+
+def check_counts(times: int | None, skip: int, delay_ms: int) -> None:
+    """ValueError unless a fault acts at least once, after no less than no request and no time."""
+    if times is not None and times < 1:
+        raise ValueError(f"times={times}: a fault acts at least once; None = until it is removed")
+    if skip < 0:
+        raise ValueError(f"skip={skip}: the number of requests to let pass is not negative")
+    if delay_ms < 0:
+        raise ValueError(f"delay_ms={delay_ms}: a delay is not negative")
+
+
+def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
+    """ValueError unless it is one of these words."""
+    if value not in known:
+        raise ValueError(f"{name}={value!r}: expected one of {', '.join(known)}{did_you_mean(str(value), known)}")

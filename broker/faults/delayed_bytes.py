@@ -1,15 +1,30 @@
-"""What a client has sent over a slow link and the broker may not see yet."""
+"""Bytes delayed by a slow link."""
 
 from __future__ import annotations
 
 import random
 from collections import deque
-from typing import Protocol
-
-from odradek.broker.net.pace import Pace
+from typing import NamedTuple, Protocol
 
 _ROOM_BYTES = 1024 * 1024  # more than that waits in the socket
 _AT_ONCE = 64 * 1024
+
+
+class Pace(NamedTuple):
+    """Bytes are `delay_ms` late and up to `jitter_ms` more, and there are not more than so many in a second."""
+
+    delay_ms: int = 0
+    jitter_ms: int = 0
+    bytes_per_second: int | None = None
+
+    def then(self, other: Pace) -> Pace:
+        """Of one link behind the other."""
+        rates = [rate for rate in (self.bytes_per_second, other.bytes_per_second) if rate is not None]
+        delay_ms, jitter_ms = self.delay_ms + other.delay_ms, self.jitter_ms + other.jitter_ms
+        return Pace(delay_ms, jitter_ms, min(rates, default=None))
+
+
+PROMPT = Pace()
 
 
 class Source(Protocol):
@@ -18,7 +33,7 @@ class Source(Protocol):
     def recv_into(self, space: memoryview, /) -> int: ...
 
 
-class LateBytes:
+class DelayedBytes:
     """The bytes of one connection on their way in, in order. Owner: its wire.
 
     `next_ms`: when something arrives of which nobody has been told, None for never.
