@@ -16,7 +16,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_layout import listeners_of
-from odradek.broker.config.node_values import (
+from odradek.broker.config.node_config import (
     check_directories,
     given_node_id,
     log_directories,
@@ -312,8 +312,8 @@ class Cluster:
         )
 
     def _group_performers(self) -> Performers:
-        from odradek.broker.coordinator.group.share.performing import performers
-        from odradek.broker.coordinator.group.streams.creation import performers as streams_performers
+        from odradek.broker.coordinator.group.share.share_state_effects import performers
+        from odradek.broker.coordinator.group.streams.internal_topics import performers as streams_performers
 
         return {**performers(self.services.share_states), **streams_performers(self._create_internal_topics)}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
-from odradek.broker.config.config_file import broker_config
+from odradek.broker.config.node_config import broker_config
 from odradek.broker.facade.topics import Topics, config_texts, create_topic, topic_specs
 
 if TYPE_CHECKING:

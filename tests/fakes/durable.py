@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.config.node_values import metadata_directory
+from odradek.broker.config.node_config import metadata_directory
 from odradek.broker.controller.data_directory import DataDirectory
 from odradek.storage.file_system import FileSystem
 from tests.fakes.file_system import FaultyFileSystem

@@ -153,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         from odradek.broker.clock import BrokerClock
         from odradek.broker.cluster import Cluster
-        from odradek.broker.config.config_file import broker_config
+        from odradek.broker.config.node_config import broker_config
 
     environment = _environment(arguments)
     level = arguments.log_level or (environment and environment.log_level) or "warning"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
-from odradek.broker.coordinator.group.streams.creation import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.group import SoftState, Step, StreamsGroup
+from odradek.broker.coordinator.group.streams.internal_topics import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.member import Member, Owned
 from odradek.broker.coordinator.group.streams.records import topology_record
 from odradek.broker.coordinator.group.streams.topology import (

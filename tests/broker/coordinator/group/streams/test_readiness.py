@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat, TopicsRefused
-from odradek.broker.coordinator.group.streams.creation import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
+from odradek.broker.coordinator.group.streams.internal_topics import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.member import Held, Member
 from odradek.broker.coordinator.group.streams.readiness import check_epoch, check_room, check_tasks
 from odradek.broker.coordinator.group.streams.topology import ConfiguredSubtopology, Subtopology, TopicInfo, Topology

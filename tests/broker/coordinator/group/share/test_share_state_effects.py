@@ -12,7 +12,7 @@ from odradek.broker.coordinator.group.share.commands import (
     InitializeStates,
     StatesInitialized,
 )
-from odradek.broker.coordinator.group.share.performing import performers
+from odradek.broker.coordinator.group.share.share_state_effects import performers
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
 from odradek.protocol.errors import ErrorCode, KafkaError
 

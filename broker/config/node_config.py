@@ -1,15 +1,15 @@
-"""Configs of which each node of the process has a value of its own: its number, its rack; and where the logs lie."""
+"""The config of a node: from a `server.properties`, the environment and options, and values that each node has of its
+own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
-
-if TYPE_CHECKING:
-    from odradek.broker.config.broker_config import BrokerConfig
+from odradek.storage.java_properties import parse_properties
 
 
 def given_node_id(config: BrokerConfig) -> int | None:
@@ -54,3 +54,24 @@ def racks(config: BrokerConfig) -> list[str | None]:
         return [None] * nodes
     parts = [part.strip() for part in text.split(",")]
     return [*parts] if len(parts) == nodes > 1 else [text] * nodes
+
+
+def read_config_file(path: str | Path) -> dict[str, str]:
+    """Names and values of a file in Java's properties format, a later line before an earlier one.
+
+    OSError if it cannot be read; ConfigError for what is no properties file.
+    """
+    try:
+        return parse_properties(Path(path).read_bytes())
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def broker_config(
+    values: Mapping[str, str], path: str | Path | None, environment: Mapping[str, str] | None = None
+) -> BrokerConfig:
+    """The configuration that `values` say, where they say nothing `environment`, and then a file.
+
+    ConfigError and OSError as in `BrokerConfig` and `read_config_file`.
+    """
+    return BrokerConfig(values, file={**(read_config_file(path) if path else {}), **(environment or {})})
